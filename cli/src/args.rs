@@ -75,6 +75,13 @@ pub struct Cli {
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     #[arg(hide_possible_values = true, display_order = 901)]
     pub format: Format,
+    /// Print the time of each stage of a compilation on standard error
+    #[arg(long, global = true, display_order = 902)]
+    pub timings: bool,
+    /// Compile anew, and keep nothing: `build` and `predict` otherwise reuse code that they compiled before
+    /// from the same model and schedule
+    #[arg(long, global = true, display_order = 903)]
+    pub no_cache: bool,
     /// Print the version; with --verbose also the commit, LLVM, targets and processor
     #[arg(short = 'V', long, action = ArgAction::Version, display_order = 1000)]
     version: (),

@@ -13,13 +13,17 @@ mod pages;
 mod program;
 mod stdout;
 mod terminal;
+mod timings;
 mod version;
 
 use args::{Cli, Command, old_spellings};
 use clap::{CommandFactory, FromArgMatches};
+use schedc_driver::Failure;
+use schedc_driver::cache::{self, Cache};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use terminal::Terminal;
+use timings::Timings;
 
 /// The program's global allocator.
 pub use interrupt::Allocator;
@@ -41,32 +45,45 @@ pub fn run(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let command = matches.subcommand_name().unwrap_or_default();
     old_spellings::notes(command, &cli, &words).iter().for_each(|note| terminal.say(note));
-    let result = match &cli.command {
-        Command::Predict(args) => commands::predict::run(args, &terminal),
-        Command::Build(args) => commands::build::run(args, &terminal),
-        Command::Check(args) => commands::check::run(args, &terminal),
-        Command::Fmt(args) => commands::fmt::run(args, &terminal),
-        Command::Show(args) => commands::show::run(args, &terminal),
-        Command::Diff(args) => commands::diff::run(args, &terminal),
-        Command::Ir(args) => commands::ir::run(args, &terminal),
-        Command::Inspect(args) => commands::inspect::run(args),
-        Command::Tune(args) => commands::tune::run(args, &terminal),
-        Command::Calibrate(args) => commands::calibrate::run(args, &terminal),
-        Command::Profile(args) => commands::profile::run(args, &terminal),
-        Command::Bench(args) => commands::bench::run(args, &terminal),
-        Command::ExplainSpeed(args) => commands::explain_speed::run(args, &terminal),
-        Command::Lock(args) => commands::lock::run(args, &terminal),
-        Command::Verify(args) => commands::verify::run(args, &terminal),
-        Command::Convert(args) => commands::convert::run(args, &terminal),
-        Command::Package(args) => commands::package::run(args, &terminal),
-        Command::Explain(args) => commands::explain::run(args),
-        Command::Lsp(_) => commands::lsp::run(),
-        Command::Completions(args) => commands::completions::run(args),
-        Command::Manual(args) => commands::manual::run(args),
+    let result = match cli.timings {
+        false => run_command(&cli, &terminal),
+        true => {
+            let (result, line) = Timings::of(|| run_command(&cli, &terminal));
+            terminal.say(&line);
+            result
+        }
     };
     let status = match result {
         Ok(()) => 0,
         Err(failure) => terminal.refuse(failure),
     };
     terminal.finish().map_or_else(|failure| failure.status(), |()| status)
+}
+
+/// Runs a command. Those that compile for use, not to measure, keep the code in the user's cache.
+fn run_command(cli: &Cli, terminal: &Terminal) -> Result<(), Failure> {
+    let keeps = matches!(cli.command, Command::Build(_) | Command::Predict(_)) && !cli.no_cache;
+    cache::with(keeps.then(Cache::of_user).flatten(), || match &cli.command {
+        Command::Predict(args) => commands::predict::run(args, terminal),
+        Command::Build(args) => commands::build::run(args, terminal),
+        Command::Check(args) => commands::check::run(args, terminal),
+        Command::Fmt(args) => commands::fmt::run(args, terminal),
+        Command::Show(args) => commands::show::run(args, terminal),
+        Command::Diff(args) => commands::diff::run(args, terminal),
+        Command::Ir(args) => commands::ir::run(args, terminal),
+        Command::Inspect(args) => commands::inspect::run(args),
+        Command::Tune(args) => commands::tune::run(args, terminal),
+        Command::Calibrate(args) => commands::calibrate::run(args, terminal),
+        Command::Profile(args) => commands::profile::run(args, terminal),
+        Command::Bench(args) => commands::bench::run(args, terminal),
+        Command::ExplainSpeed(args) => commands::explain_speed::run(args, terminal),
+        Command::Lock(args) => commands::lock::run(args, terminal),
+        Command::Verify(args) => commands::verify::run(args, terminal),
+        Command::Convert(args) => commands::convert::run(args, terminal),
+        Command::Package(args) => commands::package::run(args, terminal),
+        Command::Explain(args) => commands::explain::run(args),
+        Command::Lsp(_) => commands::lsp::run(),
+        Command::Completions(args) => commands::completions::run(args),
+        Command::Manual(args) => commands::manual::run(args),
+    })
 }

@@ -11,6 +11,7 @@ use crate::session::Session;
 use crate::tables::Tables;
 use crate::target::{Cpu, Machine};
 use crate::{passes, runtime::KernelFn};
+use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::FileType;
 use sched_ir::lir::{self, KernelKind};
 use sched_ir::verify::verify_interface;
@@ -47,7 +48,7 @@ impl Jit {
         entry: &EntryInfo,
         kernels: &[KernelKind],
     ) -> Result<Jit, LlvmError> {
-        Jit::compile_with(module, cpu, None, entry, kernels)
+        Jit::of_object(&Jit::object(module, cpu, kernels)?, module, cpu, entry, kernels)
     }
 
     /// Compiles the host's code of a module whose launches have been compiled for GPUs. The first call looks
@@ -62,10 +63,36 @@ impl Jit {
         entry: &EntryInfo,
         kernels: &[KernelKind],
     ) -> Result<Jit, LlvmError> {
-        Jit::compile_with(module, cpu, Some(launches), entry, kernels)
+        Jit::loaded(&Jit::object(module, cpu, kernels)?, module, cpu, Some(launches), entry, kernels)
     }
 
-    fn compile_with(
+    /// The object file from which [`Jit::of_object`] loads the kernels.
+    ///
+    /// # Errors
+    /// As for [`Jit::compile`].
+    pub fn object(module: &lir::Module, cpu: Cpu, kernels: &[KernelKind]) -> Result<Vec<u8>, LlvmError> {
+        verify_interface(module).map_err(LlvmError::ill_formed)?;
+        let machine = Machine::new(cpu)?;
+        machine.check_host(cpu)?;
+        Ok(object(module, &machine, &wanted(module, kernels))?.as_slice().to_vec())
+    }
+
+    /// Loads kernels from the object file that [`Jit::object`] made of the same module.
+    ///
+    /// # Errors
+    /// When this machine cannot run code for `cpu`, and when LLVM cannot load the object.
+    pub fn of_object(
+        object: &[u8],
+        module: &lir::Module,
+        cpu: Cpu,
+        entry: &EntryInfo,
+        kernels: &[KernelKind],
+    ) -> Result<Jit, LlvmError> {
+        Jit::loaded(object, module, cpu, None, entry, kernels)
+    }
+
+    fn loaded(
+        object: &[u8],
         module: &lir::Module,
         cpu: Cpu,
         launches: Option<DeviceCode>,
@@ -73,16 +100,11 @@ impl Jit {
         kernels: &[KernelKind],
     ) -> Result<Jit, LlvmError> {
         device::check(module, launches.as_ref())?;
-        verify_interface(module).map_err(LlvmError::ill_formed)?;
         let machine = Machine::new(cpu)?;
         machine.check_host(cpu)?;
-        let wanted = |kind: &KernelKind| {
-            use KernelKind::{Direct, DirectOfBins, Quantize, RawOfBins, Value};
-            kernels.contains(kind) || matches!(kind, Value | Direct | Quantize | RawOfBins | DirectOfBins)
-        };
-        let wanted: Vec<KernelKind> = module.kernels.iter().map(|(kind, _)| *kind).filter(wanted).collect();
-        let object = object(module, &machine, &wanted)?;
+        let wanted = wanted(module, kernels);
         let linking = tracing::info_span!("link").entered();
+        let object = MemoryBuffer::create_from_memory_range_copy(object, "kernels");
         let code = Orc::load(object, &runtime::symbols())?;
 
         let mut addresses: Vec<(KernelKind, KernelFn)> = Vec::with_capacity(wanted.len());
@@ -144,12 +166,21 @@ fn words(bytes: Vec<u8>) -> Vec<u64> {
     bytes.chunks(8).map(word).collect()
 }
 
+/// The kernels of a module that are compiled if `kernels` are requested.
+fn wanted(module: &lir::Module, kernels: &[KernelKind]) -> Vec<KernelKind> {
+    let wanted = |kind: &KernelKind| {
+        use KernelKind::{Direct, DirectOfBins, Quantize, RawOfBins, Value};
+        kernels.contains(kind) || matches!(kind, Value | Direct | Quantize | RawOfBins | DirectOfBins)
+    };
+    module.kernels.iter().map(|(kind, _)| *kind).filter(wanted).collect()
+}
+
 /// Compiles kernels to the bytes of an object file.
 fn object(
     module: &lir::Module,
     machine: &Machine,
     wanted: &[KernelKind],
-) -> Result<inkwell::memory_buffer::MemoryBuffer<'static>, LlvmError> {
+) -> Result<MemoryBuffer<'static>, LlvmError> {
     let _stage = tracing::info_span!("LLVM").entered();
     let session = Session::new();
     let emitted = emit_kernels(&session, machine, module, wanted)?;

@@ -1,5 +1,6 @@
 //! Compiles a model under a checked schedule: the pipeline that all commands share.
 
+use crate::cache::{self, KeyBuilder};
 use crate::categories;
 use crate::failure::Failure;
 use crate::machines;
@@ -74,6 +75,7 @@ pub fn compile_for(
     machine: &Machine,
     rules: RowRules,
 ) -> Result<Compiled, Failure> {
+    let _stage = tracing::info_span!("lower").entered();
     let (forests, profile) = (model.forests().clone(), model.profile.as_ref());
     let fetch = machine.fetch_costs();
     let budget = Budget { base_is_given: rules.base_margin, fetch, ..Budget::default() };
@@ -134,7 +136,16 @@ pub fn into_memory(
 ) -> Result<Jit, Failure> {
     Ok(match launches(compiled, target)? {
         Some(launches) => Jit::compile_with_launches(&compiled.lir, cpu, launches, about, kernels)?,
-        None => Jit::compile(&compiled.lir, cpu, about, kernels)?,
+        None => {
+            let key = || {
+                let mut key = KeyBuilder::new("memory");
+                key.add(&(cpu, kernels));
+                key.add_module(&compiled.lir);
+                key.finish()
+            };
+            let object = cache::or_make(key, || Jit::object(&compiled.lir, cpu, kernels))?;
+            Jit::of_object(&object, &compiled.lir, cpu, about, kernels)?
+        }
     })
 }
 

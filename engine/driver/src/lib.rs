@@ -5,6 +5,7 @@
 //! lowers the model under it. [`versions::versions`] does all of this for each kind of processor and each
 //! type of rows of an artefact.
 
+pub mod cache;
 pub mod calibrate;
 pub mod categories;
 pub mod choice;

@@ -53,14 +53,19 @@ pub fn level_of(cpu: Cpu) -> Level {
     cpu.level().unwrap_or(Level::V2)
 }
 
-/// The file that calibration writes, in the user's folder for caches. None if there is no such folder.
-pub fn file(cpu: Cpu) -> Option<PathBuf> {
+/// The user's folder for caches of schedc: `$SCHEDC_CACHE`, `$XDG_CACHE_HOME/schedc` or `~/.cache/schedc`.
+/// `None` if no variable names it.
+pub fn cache_folder() -> Option<PathBuf> {
     let named =
         |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let folder = named("SCHEDC_CACHE")
+    named("SCHEDC_CACHE")
         .or_else(|| named("XDG_CACHE_HOME").map(|folder| folder.join("schedc")))
-        .or_else(|| named("HOME").map(|folder| folder.join(".cache/schedc")))?;
-    Some(folder.join(format!("machine-{}-{}.json", host_name(), cpu.lookup_bits())))
+        .or_else(|| named("HOME").map(|folder| folder.join(".cache/schedc")))
+}
+
+/// The file that calibration writes, in the user's folder for caches. None if there is no such folder.
+pub fn file(cpu: Cpu) -> Option<PathBuf> {
+    Some(cache_folder()?.join(format!("machine-{}-{}.json", host_name(), cpu.lookup_bits())))
 }
 
 /// Bytes of the data caches of the first core, the nearest first.

@@ -7,9 +7,9 @@ use sched_forest::{
 use sched_ir::KernelForests;
 use sched_nest::ModelInfo;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Builder;
 
 /// Types of rows that code is made for.
@@ -47,6 +47,8 @@ pub struct Model {
     pub by_columns: bool,
     /// The properties that the checker reads, made at the first use.
     facts: OnceLock<Arc<ModelInfo>>,
+    /// The schedules that were chosen for the model, by the circumstances of the choice.
+    choices: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
 impl Model {
@@ -75,6 +77,7 @@ impl Model {
     /// # Errors
     /// When the bytes are no model.
     pub fn of_bytes(path: &Path, bytes: &[u8], reading: &ReadOptions) -> Result<Model, Failure> {
+        let _stage = tracing::info_span!("read").entered();
         // Hashing takes about half as long as reading; both only look at the bytes.
         let (loaded, fingerprint) = std::thread::scope(|scope| {
             let hashing = Builder::new().spawn_scoped(scope, || fingerprint(bytes));
@@ -110,12 +113,13 @@ impl Model {
             profile: None,
             by_columns: false,
             facts: OnceLock::new(),
+            choices: Arc::default(),
         }
     }
 
     /// The model with other trees, for rows of the same type.
     pub fn with_forest(self, forest: Forest) -> Model {
-        Model { forests: Arc::new(forest).into(), facts: OnceLock::new(), ..self }
+        Model { forests: Arc::new(forest).into(), facts: OnceLock::new(), choices: Arc::default(), ..self }
     }
 
     /// The model with a profile from a file, if one is named.
@@ -134,6 +138,7 @@ impl Model {
         let profile = Profile::from_json(&bytes, self.forest(), &self.fingerprint);
         self.profile = Some(profile.map_err(|error| Failure::model(path, error))?);
         self.facts.take();
+        self.choices = Arc::default();
         Ok(self)
     }
 
@@ -154,13 +159,12 @@ impl Model {
         if is_for_them {
             return self.clone();
         }
-        let forest = Forest::clone(self.forest()).for_rows(rows);
-        Model { forests: Arc::new(forest).into(), ..self.clone() }
+        self.clone().with_forest(Forest::clone(self.forest()).for_rows(rows))
     }
 
     /// The model for rows that come as columns.
     pub fn for_columns(&self) -> Model {
-        Model { by_columns: true, ..self.clone() }
+        Model { by_columns: true, choices: Arc::default(), ..self.clone() }
     }
 
     /// The trees. [`Model::with_forest`] replaces them together with everything that is made from them.
@@ -176,6 +180,18 @@ impl Model {
     /// The properties that the checker reads.
     pub fn facts(&self) -> Arc<ModelInfo> {
         Arc::clone(self.facts.get_or_init(|| self.new_facts().into()))
+    }
+
+    /// The schedule that was chosen for the model in some circumstances. Chooses it at the first use.
+    pub(crate) fn choice(&self, circumstances: String, choose: impl FnOnce() -> String) -> String {
+        let chosen = self.choices.lock().ok().and_then(|choices| choices.get(&circumstances).cloned());
+        chosen.unwrap_or_else(|| {
+            let text = choose();
+            if let Ok(mut choices) = self.choices.lock() {
+                choices.insert(circumstances, text.clone());
+            }
+            text
+        })
     }
 
     fn new_facts(&self) -> ModelInfo {

@@ -1,5 +1,6 @@
 //! Compilations of a model for each kind of processor and each type of rows of an artefact.
 
+use crate::cache::{self, KeyBuilder};
 use crate::choice::CodeDestination;
 use crate::compile::{RowRules, assembled_launches, compile_for, entry_info};
 use crate::failure::Failure;
@@ -117,5 +118,14 @@ pub fn header_of(versions: &[Compilation], prefix: &str) -> String {
 /// When LLVM or the linker fails.
 pub fn artefact(versions: &[Compilation], name: ArtefactName<'_>, emit: Emit) -> Result<Vec<u8>, Failure> {
     let all: Vec<Version> = versions.iter().map(Compilation::version).collect();
-    Ok(build_named(&all, name, emit)?)
+    let key = || {
+        let mut key = KeyBuilder::new("artefact");
+        key.add(&(name, emit));
+        for Version { module, cpu, entry, launches } in &all {
+            key.add(&(cpu, entry, launches));
+            key.add_module(module);
+        }
+        key.finish()
+    };
+    Ok(cache::or_make(key, || build_named(&all, name, emit))?)
 }

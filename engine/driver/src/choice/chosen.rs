@@ -7,6 +7,8 @@ use super::evaluate::{Evaluator, Priced};
 use super::gpu;
 use super::one_call;
 use super::sizes::SIZES;
+use crate::cache::{self, KeyBuilder};
+use crate::lock::structure_digest;
 use crate::machines;
 use crate::model::Model;
 use crate::schedule::Source;
@@ -16,6 +18,7 @@ use sched_ir::quantize::QuantizedRows;
 use sched_lang::Target;
 use sched_llvm::Cpu;
 use sched_nest::Variants;
+use std::convert::Infallible;
 
 /// Fast schedules for a model, as texts.
 pub struct Chosen {
@@ -112,12 +115,23 @@ impl Source {
         destination: CodeDestination,
     ) -> Source {
         let _stage = tracing::info_span!("choose").entered();
-        let text = match target.filter(|target| target.is_gpu()) {
+        let choose = || match target.filter(|target| target.is_gpu()) {
             Some(target) => {
                 Chosen { variants: gpu::chosen_for(model, target), one_call: None }.text_for(Some("gpu"))
             }
             None => Chosen::new(model, cpu, destination).text(),
         };
+        let key = || {
+            let mut key = KeyBuilder::new("choice");
+            key.add(&(structure_digest(model.forest()), target, destination));
+            key.add(&(model.own_rows, model.by_columns, &model.profile));
+            key.add_processor(cpu);
+            key.finish()
+        };
+        let text = model.choice(format!("{target:?} {cpu} {destination:?}"), || {
+            let Ok(bytes) = cache::or_make(key, || Ok::<_, Infallible>(choose().into_bytes()));
+            String::from_utf8(bytes).unwrap_or_else(|_| choose())
+        });
         Source { name: "chosen schedule".to_string(), text, is_chosen: true, path: None }
     }
 }
