@@ -4,6 +4,7 @@ use super::{LockOptions, ModelOptions, ScheduleOptions, cpu_help, parse_cpu};
 use clap::{Args, ValueEnum};
 use sched_forest::Float;
 use sched_llvm::Cpu;
+use schedc_driver::Effort;
 use std::path::PathBuf;
 
 /// A kind of artefact.
@@ -105,6 +106,10 @@ pub struct Build {
     /// The kind of artefact
     #[arg(long, value_enum, default_value_t)]
     pub emit: Emit,
+    /// The effort for a schedule that schedc chooses: `fast` compiles in half the time, to code that takes
+    /// up to a fifth longer
+    #[arg(long, default_value_t, value_name = "EFFORT")]
+    pub effort: Effort,
     /// Processors
     #[arg(long, help = cpu_help("Processors", OF_SEVERAL))]
     #[arg(default_value = "native", value_parser = parse_cpu, value_delimiter = ',')]

@@ -13,7 +13,7 @@ use sched_llvm::ArtefactName;
 use sched_llvm::header::{loader_header, valid_prefix};
 use schedc_driver::compile::RowRules;
 use schedc_driver::versions::{Compilation, Served, artefact, header_of, versions};
-use schedc_driver::{CodeDestination, Failure, Lookup};
+use schedc_driver::{Failure, Lookup};
 use std::path::{Path, PathBuf};
 
 /// Runs the command.
@@ -46,7 +46,7 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     let lock = args.lock.as_used();
     let mut show = |miss| terminal.show(miss);
     let mut lookup = Lookup { lock: &lock, cpus: &args.cpu, threads: None, tell: &mut show };
-    let place = (first, CodeDestination::Artefact);
+    let place = (first, args.effort.destination());
     let mut job = load_locked_job(model, &args.schedule, &args.reading, place, &mut lookup)?;
     for note in job.notes(first) {
         terminal.say(&format!("note: {note}"));
@@ -57,7 +57,7 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     }
     let rules = RowRules { missing: args.missing, base_margin: args.base_margin };
     let rows = args.row_type.unwrap_or(RowTypes::Both).into();
-    let served = Served { cpus: args.cpu.clone(), rows, rules };
+    let served = Served { cpus: args.cpu.clone(), rows, rules, effort: args.effort };
     let versions = versions(&mut job, &args.schedule.values, &served, terminal)?;
     if args.explain_schedule {
         explain(&versions, job.source.is_chosen, terminal);

@@ -21,7 +21,7 @@ pub mod schedule;
 pub mod simulator;
 pub mod versions;
 
-pub use choice::CodeDestination;
+pub use choice::{CodeDestination, Effort};
 pub use failure::Failure;
 pub use job::{Job, Lookup, PendingJob, Reporter};
 pub use lock::LockUse;

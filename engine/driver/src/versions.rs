@@ -1,7 +1,7 @@
 //! Compilations of a model for each kind of processor and each type of rows of an artefact.
 
 use crate::cache::{self, KeyBuilder};
-use crate::choice::CodeDestination;
+use crate::choice::Effort;
 use crate::compile::{RowRules, assembled_launches, compile_for, entry_info};
 use crate::failure::Failure;
 use crate::job::{Job, Reporter};
@@ -25,6 +25,8 @@ pub struct Served {
     pub rows: RowTypes,
     /// Properties of the rows.
     pub rules: RowRules,
+    /// The effort for a schedule that schedc chooses.
+    pub effort: Effort,
 }
 
 /// A model compiled for one kind of processor and one type of rows.
@@ -71,7 +73,7 @@ pub fn versions(
         let first = made.len();
         for cpu in &served.cpus {
             if chosen || made.len() == first {
-                job.read_rows(rows, target, (*cpu, CodeDestination::Artefact));
+                job.read_rows(rows, target, (*cpu, served.effort.destination()));
             }
             let machine = machines::of(*cpu);
             let mut before = made.iter().skip(first);

@@ -41,6 +41,8 @@ def build(
     encoded: list[tuple[int, list[int] | list[str]]] = ...,
     probes: bool = False,
     object: str = "",
+    effort: str = "full",
+    cache: bool = True,
 ) -> Artefact:
     """Compiles the bytes of a model's file to a shared library."""
 

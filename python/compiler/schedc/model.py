@@ -61,6 +61,8 @@ class Recipe(NamedTuple):
     lock: str | None = None
     locked: bool = False
     frozen: bool = True
+    effort: str = "full"
+    cache: bool = True
 
 
 class Code(NamedTuple):

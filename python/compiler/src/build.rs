@@ -12,9 +12,10 @@ use sched_forest::{
     codes,
 };
 use sched_llvm::{ArtefactName, Cpu, Emit};
+use schedc_driver::cache::{self, Cache};
 use schedc_driver::compile::RowRules;
 use schedc_driver::versions::{Served, artefact, header_of, versions};
-use schedc_driver::{CodeDestination, Failure, Job, LockUse, Lookup, Model, RowTypes, Source};
+use schedc_driver::{Effort, Failure, Job, LockUse, Lookup, Model, RowTypes, Source};
 use std::path::{Path, PathBuf};
 
 /// Prefix of the functions of a library.
@@ -86,6 +87,7 @@ struct BuildOptions<'a> {
     probes: bool,
     names: Vec<String>,
     object: String,
+    effort: Effort,
 }
 
 /// Compiles the bytes of a model's file to a shared library for the given processors.
@@ -95,12 +97,14 @@ struct BuildOptions<'a> {
 /// categories that scikit-learn encodes before the trees. `probes` requests rows for a comparison of
 /// predictions. `as_release` is the release whose reading of the file counts, by default the one that saved
 /// it. `feature_names` are the object's, for files without names. `object` is JSON text about the object,
-/// for a section of the library.
+/// for a section of the library. `effort` is `fast` or `full`. With `cache`, code that was compiled before
+/// comes from the user's cache.
 #[pyfunction]
 #[pyo3(signature = (
     model, *, values, name = "the model", schedule = None, cpu = vec!["native".to_string()], rows = "both",
     missing = None, base_margin = false, iterations = "all", lock = None, locked = false, frozen = true,
-    encoded = vec![], probes = false, as_release = None, feature_names = vec![], object = String::new()
+    encoded = vec![], probes = false, as_release = None, feature_names = vec![], object = String::new(),
+    effort = "full", cache = true
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword")]
 pub fn build(
@@ -122,6 +126,8 @@ pub fn build(
     as_release: Option<&str>,
     feature_names: Vec<String>,
     object: String,
+    effort: &str,
+    cache: bool,
 ) -> PyResult<Artefact> {
     let options = BuildOptions {
         model,
@@ -140,10 +146,11 @@ pub fn build(
         probes,
         names: feature_names,
         object,
+        effort: effort.parse().map_err(|help: String| PyValueError::new_err(format!("effort: {help}")))?,
     };
     let built = py.detach(|| {
         let keeper = Keeper::default();
-        match compiled(options, &keeper) {
+        match cache::with(cache.then(Cache::of_user).flatten(), || compiled(options, &keeper)) {
             Ok(built) => Ok(Built { findings: keeper.report(), ..built }),
             Err(failure) => Err(keeper.stopped(failure)),
         }
@@ -187,6 +194,7 @@ fn compiled(options: BuildOptions<'_>, keeper: &Keeper) -> Result<Built, Failure
         probes,
         names,
         object,
+        effort,
     } = options;
     let values = values.checked()?;
     let mut model = Model::of_bytes(Path::new(name), model, &reading)?;
@@ -212,11 +220,11 @@ fn compiled(options: BuildOptions<'_>, keeper: &Keeper) -> Result<Built, Failure
         None => {
             let mut tell = |diagnostic: Diagnostic| miss = Some(diagnostic.to_string());
             let mut lookup = Lookup { lock: &lock, cpus: &cpus, threads: None, tell: &mut tell };
-            lookup.source(&model, values.target.as_ref(), (first, CodeDestination::Artefact))?
+            lookup.source(&model, values.target.as_ref(), (first, effort.destination()))?
         }
     };
     let mut job = Job { model, source };
-    let mut made = versions(&mut job, &values, &Served { cpus, rows, rules }, keeper)?;
+    let mut made = versions(&mut job, &values, &Served { cpus, rows, rules, effort }, keeper)?;
     made.iter_mut().for_each(|version| version.entry.object.clone_from(&object));
     let library = artefact(&made, ArtefactName { prefix: PREFIX, file: None }, Emit::SharedLibrary)?;
     let rows_name = |rows| if rows == Float::F32 { "f32" } else { "f64" };

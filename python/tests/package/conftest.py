@@ -4,6 +4,14 @@ import numpy
 import pytest
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory):
+    """A cache of compiled code for these tests alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SCHEDC_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def rows():
     """Rows of eight features, a tenth of them missing."""

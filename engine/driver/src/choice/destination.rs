@@ -1,5 +1,52 @@
 //! The use of compiled code, which decides how long compiling may take.
 
+use std::fmt::{Display, Formatter};
+use std::str::FromStr;
+
+/// The effort for an artefact whose schedule schedc chooses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effort {
+    /// A third of the code, from half of the candidates: ready in half the time.
+    Fast,
+    /// The fastest code.
+    #[default]
+    Full,
+}
+
+impl Effort {
+    /// The destination that code with this effort is chosen for.
+    pub fn destination(self) -> CodeDestination {
+        match self {
+            Effort::Fast => CodeDestination::Memory,
+            Effort::Full => CodeDestination::Artefact,
+        }
+    }
+}
+
+impl FromStr for Effort {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Effort, String> {
+        match text {
+            "fast" => Ok(Effort::Fast),
+            "full" => Ok(Effort::Full),
+            _ => {
+                Err("choose `fast`, which compiles in half the time, or `full`, which makes the fastest code"
+                    .to_string())
+            }
+        }
+    }
+}
+
+impl Display for Effort {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        f.write_str(match self {
+            Effort::Fast => "fast",
+            Effort::Full => "full",
+        })
+    }
+}
+
 /// The destination of compiled code and its tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeDestination {

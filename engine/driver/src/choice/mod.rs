@@ -18,6 +18,6 @@ mod sizes;
 pub use candidate::{Candidate, Form};
 pub use chosen::Chosen;
 pub use crossings::last_where;
-pub use destination::CodeDestination;
+pub use destination::{CodeDestination, Effort};
 pub use evaluate::{CandidateCode, Evaluator, Priced};
 pub use sizes::SIZES;
