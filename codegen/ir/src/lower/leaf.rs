@@ -1,16 +1,21 @@
 //! Use of the leaves: their values are added to sums, or their indices stored.
 
+use super::group::Group;
 use super::kernel_builder::KernelBuilder;
 use super::linear;
 use super::ports::Results;
 use super::sum_target::SumTarget;
 use super::walk::{WalkContext, WalkLane};
-use crate::lir::{Address, BufferId, Build, Gather, Scalar, Ty, Value};
+use crate::lir::{Address, Bin, BufferId, Build, Gather, Scalar, Ty, Value};
 use crate::repr::{LeafValue, WalkEnd, add_pieces};
 use sched_nest::Axis;
 
 /// Most margins whose additions are written out; more run in a loop.
 const WRITTEN_OUT: i64 = 4;
+
+/// Fewest lanes of vectors of rows whose leaves are stored in a loop. Writing out the stores of 64 lanes takes
+/// more code than the walk.
+const LOOPED_LANES: u16 = 8;
 
 /// Use of a lane's leaves, decided before any of its code is emitted.
 enum LeafAction {
@@ -74,10 +79,7 @@ impl WalkContext<'_> {
         let end = WalkEnd { node, steps: self.plan.steps.to_leaf() };
         match LeafAction::of(k, self, lane, sum) {
             LeafAction::Store => {
-                let result = match k.ports.results {
-                    Results::TreeValues => self.addend(k, lane, end).value(),
-                    _ => self.layout.leaf_index(&mut k.b, self.buffers, &lane.walk.state, end),
-                };
+                let result = self.result(k, lane, end);
                 self.each_walk(k, lane, result, store_of_tree);
                 None
             }
@@ -109,6 +111,65 @@ impl WalkContext<'_> {
                 }
                 None
             }
+        }
+    }
+
+    /// Whether the leaves of a group's lanes are stored in a loop: in kernels without sums, for adjacent rows
+    /// in wide vectors.
+    pub(super) fn stores_in_loop(&self, lanes: &[WalkLane]) -> bool {
+        let are_rows = self.walks.over == Axis::Row && self.walks.iter.step == 1;
+        let is_wide = |lane: &WalkLane| lane.walk.width >= LOOPED_LANES && lane.count == lane.walk.width;
+        !self.adds() && are_rows && lanes.iter().all(is_wide)
+    }
+
+    /// Stores the results of a group's lanes row by row, by way of temporary memory. `nodes` has the leaf of
+    /// each lane.
+    pub(super) fn store_in_loop(
+        &self,
+        k: &mut KernelBuilder,
+        lanes: &[WalkLane],
+        nodes: &[Value],
+        group: Group,
+    ) {
+        let steps = self.plan.steps.to_leaf();
+        let results: Vec<Value> = lanes
+            .iter()
+            .zip(nodes)
+            .map(|(lane, node)| self.result(k, lane, WalkEnd { node: *node, steps }))
+            .collect();
+        let (Some(first), Some(result)) = (lanes.first(), results.first()) else { return };
+        let ty = k.b.ty(*result);
+        let rows = group.vectors * i64::from(group.width);
+        let rows = k.b.int(rows);
+        let end = match group.below {
+            None => rows,
+            Some(below) => {
+                let current = k.variable(self.walks.iter.var);
+                let left = k.b.sub(below, current);
+                k.b.bin(Bin::Min, left, rows)
+            }
+        };
+        let bytes = k.b.int(group.vectors * i64::from(ty.bytes()));
+        k.alloc("leaves", ty.scalar, bytes, |k, buffer| {
+            for (vector, result) in (0..).zip(&results) {
+                let place = k.b.int(vector * i64::from(group.width));
+                k.b.store(Address::element(buffer, place, ty.scalar), *result);
+            }
+            let zero = k.b.int(0);
+            k.for_loop((zero, end, 1), &[], |k, ahead, _| {
+                let result = k.b.load(Ty::of(ty.scalar), Address::element(buffer, ahead, ty.scalar));
+                let number = k.b.add(first.number, ahead);
+                store_of_tree(k, EndedWalk { number, tree: first.tree, place: None }, result);
+                Vec::new()
+            });
+        });
+    }
+
+    /// The results of a lane's walks in a kernel without sums: indices of leaves, or their values.
+    fn result(&self, k: &mut KernelBuilder, lane: &WalkLane, end: WalkEnd) -> Value {
+        match k.ports.results {
+            Results::TreeValues => self.addend(k, lane, end).value(),
+            _ => self.layout.leaf_index(&mut k.b, self.buffers, &lane.walk.state, end),
         }
     }
 
