@@ -106,9 +106,11 @@ impl<'a> Candidates<'a> {
         all
     }
 
-    /// The candidates that are nearly the cheapest at some size, by size.
+    /// The candidates that are nearly the cheapest at some size, by size. Of two that differ in the size of
+    /// their blocks alone, the one whose costs are lower over all sizes.
     fn near_the_cheapest(&self, priced: &[(&Candidate, &[f64])]) -> Vec<Candidate> {
         let mut best: Vec<Candidate> = Vec::new();
+        let priced: Vec<_> = priced.iter().filter(|one| !has_better_block(one, priced)).collect();
         let sizes = priced.first().map_or(0, |(_, costs)| costs.len());
         for size in 0..sizes {
             let cost = |costs: &[f64]| costs.get(size).copied().unwrap_or(f64::INFINITY);
@@ -191,6 +193,22 @@ impl<'a> Candidates<'a> {
             !self.is_brief() && together > 1 && (!one_by_one || lanes * together <= MOST_ONE_BY_ONE);
         Candidate { layout, form, unrolled: 0, unroll_and_jam }
     }
+}
+
+/// Whether another candidate differs in the size of its blocks alone, and costs less over all sizes.
+fn has_better_block(of: &(&Candidate, &[f64]), all: &[(&Candidate, &[f64])]) -> bool {
+    let without_block = |candidate: &Candidate| match candidate.form {
+        Form::Rows { lanes, together, copied, tiled, .. } => {
+            let form = Form::Rows { block: 0, lanes, together, copied, tiled };
+            Candidate { form, ..*candidate }
+        }
+        Form::Trees { .. } => *candidate,
+    };
+    let total =
+        |costs: &[f64]| costs.iter().filter(|cost| cost.is_finite()).map(|cost| cost.ln()).sum::<f64>();
+    all.iter().any(|other| {
+        other.0 != of.0 && without_block(other.0) == without_block(of.0) && total(other.1) < total(of.1)
+    })
 }
 
 /// Trees of one row in lanes.
