@@ -75,13 +75,6 @@ pub struct Cli {
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     #[arg(hide_possible_values = true, display_order = 901)]
     pub format: Format,
-    /// Print the time of each stage of a compilation on standard error
-    #[arg(long, global = true, display_order = 902)]
-    pub timings: bool,
-    /// Compile anew, and keep nothing: `build` and `predict` otherwise reuse code that they compiled before
-    /// from the same model and schedule
-    #[arg(long, global = true, display_order = 903)]
-    pub no_cache: bool,
     /// Print the version; with --verbose also the commit, LLVM, targets and processor
     #[arg(short = 'V', long, action = ArgAction::Version, display_order = 1000)]
     version: (),
@@ -412,4 +405,27 @@ pub struct Manual {
     /// The folder for the pages, one for each command
     #[arg(short, long = "out", value_name = "FOLDER", default_value = ".")]
     pub out: PathBuf,
+}
+
+/// How a command compiles.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct CompileOptions {
+    /// Print the time of each stage of the compilation on standard error
+    #[arg(long)]
+    pub timings: bool,
+    /// Compile anew and keep nothing; otherwise code that was compiled before from the same model and
+    /// schedule comes from the user's cache
+    #[arg(long)]
+    pub no_cache: bool,
+}
+
+impl Command {
+    /// The options for compiling, of commands that compile for use, not to measure.
+    pub fn compile_options(&self) -> Option<CompileOptions> {
+        match self {
+            Command::Build(args) => Some(args.compiling),
+            Command::Predict(args) => Some(args.compiling),
+            _ => None,
+        }
+    }
 }

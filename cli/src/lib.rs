@@ -45,7 +45,8 @@ pub fn run(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let command = matches.subcommand_name().unwrap_or_default();
     old_spellings::notes(command, &cli, &words).iter().for_each(|note| terminal.say(note));
-    let result = match cli.timings {
+    let timings = cli.command.compile_options().is_some_and(|options| options.timings);
+    let result = match timings {
         false => run_command(&cli, &terminal),
         true => {
             let (result, line) = Timings::of(|| run_command(&cli, &terminal));
@@ -60,9 +61,9 @@ pub fn run(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     terminal.finish().map_or_else(|failure| failure.status(), |()| status)
 }
 
-/// Runs a command. Those that compile for use, not to measure, keep the code in the user's cache.
+/// Runs a command. Those that compile for use keep the code in the user's cache.
 fn run_command(cli: &Cli, terminal: &Terminal) -> Result<(), Failure> {
-    let keeps = matches!(cli.command, Command::Build(_) | Command::Predict(_)) && !cli.no_cache;
+    let keeps = cli.command.compile_options().is_some_and(|options| !options.no_cache);
     cache::with(keeps.then(Cache::of_user).flatten(), || match &cli.command {
         Command::Predict(args) => commands::predict::run(args, terminal),
         Command::Build(args) => commands::build::run(args, terminal),

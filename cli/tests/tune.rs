@@ -213,8 +213,16 @@ fn a_machine_that_was_measured_is_kept_for_the_choice_of_schedules() -> Result<(
     stdout_of(&["calibrate"], here)?;
     assert_eq!(std::fs::read_dir(here)?.count(), 1);
     let model = model();
-    let arguments =
-        ["build", model.to_str().ok_or("a path")?, "--emit", "header", "-o", "m.h", "--explain-schedule"];
+    let arguments = [
+        "build",
+        model.to_str().ok_or("a path")?,
+        "--emit",
+        "header",
+        "-o",
+        "m.h",
+        "--explain-schedule",
+        "--no-cache",
+    ];
     stdout_of(&arguments, here)?;
     // A damaged file is ignored.
     for kept in std::fs::read_dir(here)?.flatten().filter(|kept| kept.file_name() != "m.h") {

@@ -1,6 +1,6 @@
 //! `schedc build`
 
-use super::{LockOptions, ModelOptions, ScheduleOptions, cpu_help, parse_cpu};
+use super::{CompileOptions, LockOptions, ModelOptions, ScheduleOptions, cpu_help, parse_cpu};
 use clap::{Args, ValueEnum};
 use sched_forest::Float;
 use sched_llvm::Cpu;
@@ -110,6 +110,9 @@ pub struct Build {
     /// up to a fifth longer
     #[arg(long, default_value_t, value_name = "EFFORT")]
     pub effort: Effort,
+    #[command(flatten)]
+    /// Compiling.
+    pub compiling: CompileOptions,
     /// Processors
     #[arg(long, help = cpu_help("Processors", OF_SEVERAL))]
     #[arg(default_value = "native", value_parser = parse_cpu, value_delimiter = ',')]

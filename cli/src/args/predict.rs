@@ -1,6 +1,8 @@
 //! `schedc predict`: rows in, predictions out.
 
-use super::{LockOptions, MOST_THREADS, ModelOptions, RowOptions, ScheduleOptions, cpu_help, parse_cpu};
+use super::{
+    CompileOptions, LockOptions, MOST_THREADS, ModelOptions, RowOptions, ScheduleOptions, cpu_help, parse_cpu,
+};
 use clap::Args;
 use sched_llvm::Cpu;
 use sched_llvm::runtime::Kind;
@@ -67,6 +69,9 @@ pub struct Predict {
     /// Prefix of the library's C functions, if `build` had a --name
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,
+    #[command(flatten)]
+    /// Compiling.
+    pub compiling: CompileOptions,
     /// Processor
     #[arg(long, help = cpu_help("Processor", " [default: native]"))]
     #[arg(value_parser = parse_cpu)]

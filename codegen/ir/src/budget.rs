@@ -50,15 +50,6 @@ pub struct FetchCosts {
     pub convert: f64,
 }
 
-impl FetchCosts {
-    /// The bits of all costs: equal costs have equal bits.
-    pub fn bits(&self) -> Vec<u64> {
-        let FetchCosts { register, load, choose, test, look_up, gather, convert } = *self;
-        let costs = [f64::from(register), load, choose, test, gather, convert];
-        costs.into_iter().chain(look_up).map(f64::to_bits).collect()
-    }
-}
-
 impl Default for FetchCosts {
     /// Instruction counts with 512-bit registers.
     fn default() -> FetchCosts {

@@ -7,7 +7,7 @@
 use std::cell::Cell;
 
 /// A deliberate mistake in one pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Thresholds are rounded to the nearest value of the rows' type, regardless of the comparison.
     ThresholdsToNearest,

@@ -8,9 +8,8 @@
 use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
-use crate::lir::{ColumnKind, ColumnsTooLarge, RowColumns};
+use crate::lir::{ColumnKind, ColumnsTooLarge, Encodings, RowColumns};
 use crate::quantize::{BinMap, QuantizedRows};
-use crate::repr::Encodings;
 use sched_forest::{Float, Forest, Predicate, Prepared, SetTests, Tree};
 use std::sync::{Arc, OnceLock};
 

@@ -209,7 +209,7 @@ fn first_proposals_of_editors_write_a_candidate() {
     for _ in 0..8 {
         let analysis = sched_ide::Analysis::new(text.as_str(), options.clone());
         let proposals = sched_ide::completion(&analysis, text.len());
-        let Some(first) = proposals.first().filter(|first| first.is_next) else { break };
+        let Some(first) = proposals.iter().find(|one| one.is_next) else { break };
         text += &format!("{}\n", first.label);
     }
     assert!(considered.iter().any(|one| one.candidate.text() == text), "{text}");

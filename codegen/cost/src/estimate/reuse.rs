@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 /// A place in memory from which loads may reuse each other's results.
 #[derive(PartialEq, Eq, Hash)]
-enum Place {
+enum LoadSource {
     Load(Address, Keep),
     Gather(Gather),
 }
@@ -20,13 +20,13 @@ pub struct LoadPlaces {
 impl LoadPlaces {
     /// The places of a function.
     pub fn new(function: &Function) -> LoadPlaces {
-        let mut places: HashMap<Place, u32> = HashMap::new();
+        let mut places: HashMap<LoadSource, u32> = HashMap::new();
         let mut numbers = vec![None; function.types.len()];
         Stmt::visit_all(&function.body, |stmt| {
             let Stmt::Let(value, op) = stmt else { return };
             let place = match op {
-                Op::Gather(gather) => Place::Gather(*gather),
-                Op::Load(at, keep @ (Keep::Invariant | Keep::UntilReload)) => Place::Load(*at, *keep),
+                Op::Gather(gather) => LoadSource::Gather(*gather),
+                Op::Load(at, keep @ (Keep::Invariant | Keep::UntilReload)) => LoadSource::Load(*at, *keep),
                 _ => return,
             };
             let next = places.len() as u32;

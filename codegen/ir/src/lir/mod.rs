@@ -20,6 +20,7 @@
 
 mod builder;
 mod columns;
+mod encodings;
 mod entering;
 mod fits;
 mod launch;
@@ -35,6 +36,7 @@ mod vectors;
 
 pub use builder::{Build, Builder};
 pub use columns::{ColumnKind, ColumnPart, ColumnTables, ColumnsTooLarge, RowColumns};
+pub use encodings::Encodings;
 pub use entering::OuterOrigin;
 pub use fits::MAX_LOOKUP;
 pub(crate) use fits::{OperandType, Rules, bits};

@@ -13,8 +13,8 @@ use sched_nest::Axis;
 /// Most margins whose additions are written out; more run in a loop.
 const WRITTEN_OUT: i64 = 4;
 
-/// Fewest lanes of vectors of rows whose leaves are stored in a loop. Writing out the stores of 64 lanes takes
-/// more code than the walk.
+/// Fewest lanes of vectors of rows whose leaves are stored in a loop. Writing out the stores of 64 lanes
+/// takes more code than the walk.
 const LOOPED_LANES: u16 = 8;
 
 /// Use of a lane's leaves, decided before any of its code is emitted.

@@ -32,7 +32,7 @@ pub use outline::common_transfer;
 use crate::lir::{BinTransfer, Scalar};
 use crate::mir::{CacheId, ThreadSumsId, WalkId, WalkRange};
 use crate::repr::traverse::{Steps, Traversal};
-use crate::repr::{EncodingKey, Format, Layout, Storage};
+use crate::repr::{Format, Layout, Storage};
 use crate::rows::features::FeatureSubset;
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ pub struct Stored {
     /// Bytes of the tables.
     pub bytes: u64,
     /// The key of the tables among those of the forest.
-    pub key: EncodingKey,
+    pub key: String,
 }
 
 /// The plan of a leaf loop.

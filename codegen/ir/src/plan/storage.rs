@@ -10,7 +10,7 @@ use crate::codes;
 use crate::error::CompileError;
 use crate::hir::Hir;
 use crate::mir::{CacheId, Rows, WalkId, Walks};
-use crate::repr::{EncodingKey, Format, Request, Storage, Walking};
+use crate::repr::{Format, Request, Storage, Walking};
 use crate::rows::features::FeatureSubset;
 use sched_forest::Predicate;
 use sched_nest::{self as nest, Axis};
@@ -156,7 +156,7 @@ impl<'a> StorageDemand<'a> {
         for (storage, (trees, instead_of)) in fitting {
             let request = self.request(storage, &trees, subset.as_ref(), budget);
             let layout = storage.format.layout(&request)?;
-            let key = EncodingKey::of(storage, &request);
+            let key = request.key(storage);
             let bytes = layout.schema().footprint();
             footprint = footprint.saturating_add(bytes);
             if footprint > budget.tables {

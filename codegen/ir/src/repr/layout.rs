@@ -21,7 +21,7 @@ use std::fmt::{self, Display, Formatter};
 pub type Layout = Box<dyn Representation + Send + Sync>;
 
 /// Description of stored trees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Storage {
     /// Nodes that are stored, their order and their fields.
     pub format: Format,
@@ -47,7 +47,7 @@ macro_rules! formats {
     ($($(#[$doc:meta])* $name:ident $text:literal $([$asked:ident: $walking:pat])? $layout:path
         $(, if $holds:path, else $other:ident)?;)*) => {
         /// Nodes that are stored, their order and their fields.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Format {
             $($(#[$doc])* $name,)*
         }

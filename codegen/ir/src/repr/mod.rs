@@ -9,7 +9,6 @@ mod array;
 mod bin_pairs;
 mod complete;
 mod cursor;
-mod encodings;
 mod entries;
 mod lane_trees;
 mod layout;
@@ -37,7 +36,6 @@ pub mod traverse;
 mod tree;
 mod tree_tables;
 
-pub use encodings::{EncodingKey, Encodings};
 pub use layout::{Format, Layout, Storage, Walking};
 pub use payload::{IN_REGISTERS, LeafValue, add_pieces};
 pub use representation::{Representation, WalkEnd};

@@ -7,7 +7,7 @@ const PIECE: u32 = 4;
 
 /// Features of a transposed copy, in pieces of neighbouring features. The copy's columns are these
 /// features in order.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub struct FeatureSubset {
     /// First feature of each piece, ascending. Only the last piece may share features with its
     /// predecessor.

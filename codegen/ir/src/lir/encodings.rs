@@ -1,0 +1,41 @@
+//! Encoded tables of a forest, which its compilations share.
+//!
+//! The choice of a schedule compiles one model under dozens of schedules, which ask for a few storages.
+//! Encoding the trees takes most of such a compilation.
+
+use super::Table;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// Most bytes of encoded tables that a forest keeps: those of a large model in all layouts. Tables beyond it
+/// are encoded again.
+const KEPT_BYTES: usize = 64 << 20;
+
+/// The encoded tables of a forest.
+#[derive(Debug, Default)]
+pub struct Encodings(Mutex<Memo>);
+
+#[derive(Debug, Default)]
+struct Memo {
+    tables: HashMap<String, Arc<[Table]>>,
+    bytes: usize,
+}
+
+impl Encodings {
+    /// The tables of a key. Encodes them if they are not memo.
+    pub fn get_or_encode(&self, key: &str, encode: impl FnOnce() -> Vec<Table>) -> Arc<[Table]> {
+        if let Some(tables) = self.0.lock().ok().and_then(|memo| memo.tables.get(key).cloned()) {
+            return tables;
+        }
+        let tables: Arc<[Table]> = encode().into();
+        if let Ok(mut memo) = self.0.lock() {
+            let bytes: usize = tables.iter().map(|table| table.bytes.len()).sum();
+            if memo.bytes + bytes <= KEPT_BYTES
+                && memo.tables.insert(key.to_string(), Arc::clone(&tables)).is_none()
+            {
+                memo.bytes += bytes;
+            }
+        }
+        tables
+    }
+}
