@@ -407,7 +407,7 @@ pub struct Manual {
     pub out: PathBuf,
 }
 
-/// How a command compiles.
+/// Options of commands that compile for use, not to measure.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct CompileOptions {
     /// Print the time of each stage of the compilation on standard error
@@ -420,7 +420,7 @@ pub struct CompileOptions {
 }
 
 impl Command {
-    /// The options for compiling, of commands that compile for use, not to measure.
+    /// The options for compiling; `None` for commands that compile nothing, or only to measure.
     pub fn compile_options(&self) -> Option<CompileOptions> {
         match self {
             Command::Build(args) => Some(args.compiling),

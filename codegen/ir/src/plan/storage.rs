@@ -8,6 +8,7 @@ use super::{CopyPlan, Stored};
 use crate::budget::Budget;
 use crate::codes;
 use crate::error::CompileError;
+use crate::fault;
 use crate::hir::Hir;
 use crate::mir::{CacheId, Rows, WalkId, Walks};
 use crate::repr::{Format, Request, Storage, Walking};
@@ -156,7 +157,7 @@ impl<'a> StorageDemand<'a> {
         for (storage, (trees, instead_of)) in fitting {
             let request = self.request(storage, &trees, subset.as_ref(), budget);
             let layout = storage.format.layout(&request)?;
-            let key = request.key(storage);
+            let key = key(storage, &request);
             let bytes = layout.schema().footprint();
             footprint = footprint.saturating_add(bytes);
             if footprint > budget.tables {
@@ -168,6 +169,15 @@ impl<'a> StorageDemand<'a> {
         }
         Ok(NestStorages { storages, of_walks, subset })
     }
+}
+
+/// The key of the tables that a storage's layout encodes for a request: the text of everything that they
+/// depend on, besides the forest.
+fn key(storage: Storage, request: &Request<'_>) -> String {
+    let Request { forest: _, depths, tiles, used, lanes, leaf_indices, leaf_columns, subset, bins, fetch } =
+        *request;
+    let flags = (lanes, leaf_indices, leaf_columns, tiles.is_some(), bins.is_some());
+    format!("{storage:?} {depths:?} {used:?} {flags:?} {subset:?} {fetch:?} {:?}", fault::current())
 }
 
 fn only_numeric(hir: &Hir) -> Result<(), CompileError> {

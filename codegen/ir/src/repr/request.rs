@@ -1,8 +1,6 @@
 //! Input of the layouts' constructors.
 
-use super::Storage;
 use crate::budget::FetchCosts;
-use crate::fault;
 use crate::quantize::BinMap;
 use crate::rows::features::FeatureSubset;
 use crate::tiles::Tiling;
@@ -35,25 +33,6 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// The key of the tables that a storage's layout encodes for this request: the text of everything that
-    /// they depend on, besides the forest.
-    pub fn key(&self, storage: Storage) -> String {
-        let Request {
-            forest: _,
-            depths,
-            tiles,
-            used,
-            lanes,
-            leaf_indices,
-            leaf_columns,
-            subset,
-            bins,
-            fetch,
-        } = *self;
-        let flags = (lanes, leaf_indices, leaf_columns, tiles.is_some(), bins.is_some());
-        format!("{storage:?} {depths:?} {used:?} {flags:?} {subset:?} {fetch:?} {:?}", fault::current())
-    }
-
     /// Depth of the deepest leaf of each tree that is walked in this layout; `None` for others.
     pub fn depths_of_used(&self) -> Vec<Option<u32>> {
         self.used.iter().zip(self.depths).map(|(used, (deepest, _))| used.then_some(*deepest)).collect()

@@ -232,7 +232,7 @@ fn interpolated(known: &[(usize, f64)], rows: usize) -> f64 {
     let known =
         || known.iter().filter(|(_, cost)| cost.is_finite()).map(|(size, cost)| (*size as f64, *cost));
     let rows = rows as f64;
-    let below = known().filter(|(size, _)| *size <= rows).last();
+    let below = known().rfind(|(size, _)| *size <= rows);
     let above = known().find(|(size, _)| *size > rows);
     match (below, above) {
         (Some((few, least)), Some((many, most))) => {
