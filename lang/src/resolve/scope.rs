@@ -304,6 +304,13 @@ impl Scope<'_> {
         None
     }
 
+    /// Whether a name is neither a number nor declared further down.
+    pub(super) fn is_unknown(&self, name: &Ident, report: &Report) -> bool {
+        let text = name.text.as_str();
+        let is_property = PROPERTIES.iter().any(|(known, _)| *known == text);
+        !is_property && !self.named.contains_key(text) && self.declared_below(name, report).is_none()
+    }
+
     fn undeclared_name(&self, name: &Ident, report: &Report) -> Diagnostic {
         let text = name.text.as_str();
         if self.indices.contains(text) {

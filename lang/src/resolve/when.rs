@@ -85,13 +85,29 @@ fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
     if is_error(&when.left) || is_error(&when.right) {
         return None;
     }
+    let is_other_name = |expr: &Expr| match &expr.kind {
+        ExprKind::Path(path) => path.as_ident().is_some_and(|name| scope.is_unknown(name, report)),
+        _ => false,
+    };
+    // An unknown name that is compared with a number, such as `rows`, stands for the rows of a call.
+    let has_rows = is_rows(&when.left) || is_rows(&when.right);
+    let stands_for_rows =
+        |expr: &Expr, other: &Expr| !has_rows && is_other_name(expr) && !is_other_name(other);
+    let left_is_name = stands_for_rows(&when.left, &when.right);
+    if left_is_name || stands_for_rows(&when.right, &when.left) {
+        let side = if left_is_name { &when.right } else { &when.left };
+        scope.eval(side, report)?;
+        report.push(condition(when, (left_is_name, !left_is_name), Applicability::Unsure, report));
+        return None;
+    }
     if !is_rows(&when.left) || when.comparison != Comparison::AtMost {
         let side = if is_rows(&when.left) { &when.right } else { &when.left };
         // The expression counts as a use of its names.
         if !is_rows(side) {
             scope.eval(side, report)?;
         }
-        report.push(condition(when, is_rows(&when.left), is_rows(&when.right), report));
+        let sides = (is_rows(&when.left), is_rows(&when.right));
+        report.push(condition(when, sides, Applicability::Safe, report));
         return None;
     }
     let value = scope.eval(&when.right, report)?;
@@ -119,8 +135,8 @@ fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
 }
 
 /// The diagnostic for a condition other than `n_rows <= 8`. `left` and `right` tell on which side the rows
-/// are.
-fn condition(when: &When, left: bool, right: bool, report: &Report) -> Diagnostic {
+/// are; `fix` is the applicability of its fix.
+fn condition(when: &When, (left, right): (bool, bool), fix: Applicability, report: &Report) -> Diagnostic {
     let span = when.left.span.to(when.right.span);
     let diagnostic =
         |message: &str| Diagnostic::new(codes::BLOCK_CONDITION, span, message).label("not `n_rows <= ...`");
@@ -142,7 +158,7 @@ fn condition(when: &When, left: bool, right: bool, report: &Report) -> Diagnosti
             let text = format!("{ROWS} <= {bound}");
             diagnostic("the condition of a block is written as `n_rows <= ...`")
                 .help(format!("Write `when {text} {{ ... }}`."))
-                .fix(format!("write `{text}`"), span, &text, Applicability::Safe)
+                .fix(format!("write `{text}`"), span, &text, fix)
         }
         None => diagnostic("`when` only supports `n_rows <= N`").help(HELP),
     }
