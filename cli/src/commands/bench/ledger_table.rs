@@ -1,7 +1,7 @@
 //! A ledger for people: tables of the gain of each directive, the loss without each directive, and the effect
 //! of other numbers.
 
-use super::table::micros;
+use super::table::{micros, times};
 use schedc_measure::ledger::{Ablation, Figure, Ledger, PrefixLine, State, Sweep, Table};
 use std::fmt::Write;
 
@@ -49,30 +49,40 @@ fn ratio(value: Option<f64>) -> String {
     value.map_or("-".to_string(), |value| format!("{value:.2}"))
 }
 
+/// A time over another one.
+fn part(value: Option<f64>) -> String {
+    value.map_or("-".to_string(), times)
+}
+
+/// A time over another one, from the speed-up, which is its inverse.
+fn slower(speed_up: Option<f64>) -> String {
+    part(speed_up.map(|gain| 1.0 / gain))
+}
+
 /// The reason for a missing figure, at the end of a line.
 fn why(figure: &Figure) -> String {
     figure.why.as_ref().map(|why| format!("    ({why})")).unwrap_or_default()
 }
 
 fn baselines(table: &Table) -> String {
-    let mut text = format!("{:>10} {:>19} {:>9}\n", "µs/row", "quartiles", "plain/it");
+    let mut text = format!("{:>10} {:>19} {:>13}\n", "µs/row", "quartiles", "times plain's");
     let lines = [
         ("the schedule", &table.whole),
         ("schedc's own choice", &table.baselines.chosen),
         ("the plain nest", &table.baselines.plain),
     ];
     for (name, one) in lines {
-        let over_plain = ratio(one.over(&table.baselines.plain));
+        let of_plain = slower(one.over(&table.baselines.plain));
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{} {over_plain:>9}  {name}{}", figure(one), why(one));
+        let _ = writeln!(text, "{} {of_plain:>13}  {name}{}", figure(one), why(one));
     }
     text
 }
 
 fn prefixes(table: &Table) -> String {
     let mut text = format!(
-        "after each directive:\n{:>10} {:>19} {:>9} {:>8}\n",
-        "µs/row", "quartiles", "plain/it", "gain"
+        "after each directive:\n{:>10} {:>19} {:>13} {:>8}\n",
+        "µs/row", "quartiles", "times plain's", "gain"
     );
     for line in &table.prefixes {
         let PrefixLine { line: number, text: directive, state, figure: one, gain, over_plain } = line;
@@ -83,15 +93,15 @@ fn prefixes(table: &Table) -> String {
             State::Illegal => "    (needs a later directive)".to_string(),
         };
         let remark = if *state == State::Own { why(one) } else { remark };
-        let (gain, over_plain) = (ratio(*gain), ratio(*over_plain));
-        let _ = writeln!(text, "{} {over_plain:>9} {gain:>8}  {number}: {directive}{remark}", figure(one));
+        let (gain, of_plain) = (ratio(*gain), slower(*over_plain));
+        let _ = writeln!(text, "{} {of_plain:>13} {gain:>8}  {number}: {directive}{remark}", figure(one));
     }
     text
 }
 
 fn ablations(all: &[Ablation]) -> String {
     let mut text =
-        format!("without each directive:\n{:>10} {:>19} {:>9}\n", "µs/row", "quartiles", "it/whole");
+        format!("without each directive:\n{:>10} {:>19} {:>16}\n", "µs/row", "quartiles", "times schedule's");
     for Ablation { line, text: directive, with, figure: one, loss } in all {
         let numbers: Vec<String> = with.iter().map(ToString::to_string).collect();
         let more = match numbers.as_slice() {
@@ -99,19 +109,20 @@ fn ablations(all: &[Ablation]) -> String {
             [one] => format!(", and line {one}, which needs it"),
             several => format!(", and lines {}, which need it", several.join(", ")),
         };
-        let _ = writeln!(text, "{} {:>9}  {line}: {directive}{more}{}", figure(one), ratio(*loss), why(one));
+        let _ = writeln!(text, "{} {:>16}  {line}: {directive}{more}{}", figure(one), part(*loss), why(one));
     }
     text
 }
 
 fn sweep(sweep: &Sweep) -> String {
     let Sweep { name, value, tried } = sweep;
-    let mut text = format!("values of {name}:\n{:>10} {:>19} {:>9}\n", "µs/row", "quartiles", "whole/it");
+    let mut text =
+        format!("values of {name}:\n{:>10} {:>19} {:>16}\n", "µs/row", "quartiles", "times schedule's");
     for one in tried {
         let own = if one.value == *value { " (current)" } else { "" };
-        let over_whole = ratio(one.over_whole);
+        let of_whole = slower(one.over_whole);
         let _ =
-            writeln!(text, "{} {over_whole:>9}  {}{own}{}", figure(&one.figure), one.value, why(&one.figure));
+            writeln!(text, "{} {of_whole:>16}  {}{own}{}", figure(&one.figure), one.value, why(&one.figure));
     }
     text
 }

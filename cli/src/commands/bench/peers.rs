@@ -109,7 +109,7 @@ pub fn add(args: &Bench, model: &Path, run: &mut BenchRun, terminal: &Terminal) 
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let lines: Vec<Line> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    for note in lines.iter().filter_map(note) {
+    for note in lines.iter().filter_map(|line| note(line, &lines)) {
         terminal.say(&format!("note: {note}"));
     }
     run.points.extend(points(&lines, run.trees));
@@ -131,16 +131,47 @@ fn batches(run: &BenchRun) -> String {
     all.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The sentence about a peer that is not timed.
-fn note(line: &Line) -> Option<String> {
+/// The sentence about a peer that is not timed. `lines` are all lines of the program, for the names of the
+/// peers whose results agree with schedc's.
+fn note(line: &Line, lines: &[Line]) -> Option<String> {
     let who = &line.who;
     match (&line.missing, &line.left_out, line.largest_relative_difference) {
         (Some(command), _, _) => Some(format!("{who} is not installed; `{command}` adds it")),
         (_, Some(reason), _) => Some(format!("{who} is left out: {reason}")),
         (_, _, Some(largest)) if largest > TOLERANCE => {
-            Some(format!("{who} disagrees with schedc, by {largest:.1e} of a result, and is left out"))
+            let percent = percent(largest);
+            let agree = those_that_agree(lines);
+            Some(format!("{who} is left out: its results differ from schedc's by up to {percent}%{agree}"))
         }
         _ => None,
+    }
+}
+
+/// A relative difference in percent, to two digits.
+fn percent(difference: f64) -> String {
+    let percent = 100.0 * difference;
+    match percent {
+        p if p >= 10.0 => format!("{p:.0}"),
+        p if p >= 1.0 => format!("{p:.1}"),
+        p if p >= 0.1 => format!("{p:.2}"),
+        p => format!("{p:.3}"),
+    }
+}
+
+/// `; XGBoost's and LightGBM's agree`: the peers whose results agree with schedc's, if there are any.
+fn those_that_agree(lines: &[Line]) -> String {
+    let agrees = |line: &&Line| line.largest_relative_difference.is_some_and(|largest| largest <= TOLERANCE);
+    let mut names: Vec<String> = Vec::new();
+    for line in lines.iter().filter(agrees).filter(|line| line.who != OWN) {
+        let name = format!("{}'s", line.who);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => format!("; {one} agree"),
+        [first @ .., last] => format!("; {} and {last} agree", first.join(", ")),
     }
 }
 
@@ -172,11 +203,18 @@ mod tests {
 
     #[test]
     fn remarks_become_notes() {
-        let text = |json: &str| note(&line(json)).unwrap_or_default();
+        let text = |json: &str| note(&line(json), &[]).unwrap_or_default();
         let missing = text(r#"{"who": "lignum", "missing": "pip install pylignum==0.3.0"}"#);
         assert_eq!(missing, "lignum is not installed; `pip install pylignum==0.3.0` adds it");
         assert!(text(r#"{"who": "YDF", "left_out": "too deep"}"#).ends_with("left out: too deep"));
-        assert!(text(r#"{"who": "A", "largest_relative_difference": 0.5}"#).contains("disagrees"));
+        let differs = line(r#"{"who": "YDF", "largest_relative_difference": 2.5}"#);
+        let lines = ["XGBoost", "lignum", "schedc"]
+            .map(|who| line(&format!(r#"{{"who": "{who}", "largest_relative_difference": 1e-6}}"#)));
+        assert_eq!(
+            [&lines[..], &lines[..1], &[]].map(|lines| note(&differs, lines).unwrap_or_default()),
+            ["; XGBoost's and lignum's agree", "; XGBoost's agree", ""]
+                .map(|end| format!("YDF is left out: its results differ from schedc's by up to 250%{end}"))
+        );
         assert_eq!(text(r#"{"who": "A", "largest_relative_difference": 1e-6}"#), "");
     }
 

@@ -16,8 +16,8 @@ pub fn text(run: &BenchRun, changes: Option<&[Change]>) -> String {
     }
     let _ = write!(
         text,
-        "{:>8} {:>7} {:>3} {:>10} {:>19} {:>8} {:>8} {:>7}",
-        "batch", "threads", "", "µs/row", "quartiles", "ns/walk", "rows/s", "A/it"
+        "{:>8} {:>7} {:>3} {:>10} {:>19} {:>8} {:>8} {:>9}",
+        "batch", "threads", "", "µs/row", "quartiles", "ns/walk", "rows/s", "times A's"
     );
     let kernels = run.points.iter().any(|point| point.kernel_us_per_row.is_some());
     if kernels {
@@ -68,10 +68,10 @@ fn order(run: &BenchRun) -> Vec<usize> {
 
 fn line(text: &mut String, point: &Point, name: &str, first: Option<&Point>) {
     let [low, high] = point.spread.map(micros);
-    let ratio = first.map_or("-".to_string(), |first| format!("{:.2}", first.us_per_row / point.us_per_row));
+    let ratio = first.map_or("-".to_string(), |first| times(point.us_per_row / first.us_per_row));
     let _ = write!(
         text,
-        "{:>8} {:>7} {name:>3} {:>10} {:>19} {:>8.2} {:>8} {ratio:>7}",
+        "{:>8} {:>7} {name:>3} {:>10} {:>19} {:>8.2} {:>8} {ratio:>9}",
         point.batch,
         point.threads,
         micros(point.us_per_row),
@@ -89,6 +89,19 @@ pub fn micros(value: f64) -> String {
         v if v >= 0.1 => format!("{v:.3}"),
         v => format!("{v:.4}"),
     }
+}
+
+/// A time over another one, to three digits, such as `1.00x`, `385x` or `0.0125x`.
+pub fn times(ratio: f64) -> String {
+    let digits = match ratio {
+        r if r >= 99.95 => 0,
+        r if r >= 9.995 => 1,
+        r if r >= 0.9995 => 2,
+        r if r >= 0.09995 => 3,
+        r if r >= 0.009995 => 4,
+        _ => 5,
+    };
+    format!("{ratio:.digits$}x")
 }
 
 /// A number to three digits, such as `12.3M`.
@@ -127,6 +140,8 @@ mod tests {
         let counts = [12.0, 999.0, 1234.0, 45_678.0, 12.3e6, 1.5e9].map(count);
         assert_eq!(counts, ["12.0", "999", "1.23k", "45.7k", "12.3M", "1.50G"]);
         assert_eq!([0, 25, 26].map(letter), ["A", "Z", "#27"]);
+        let ratios = [384.5, 99.96, 12.34, 9.996, 1.0, 0.9996, 0.5, 0.0125].map(times);
+        assert_eq!(ratios, ["384x", "100x", "12.3x", "10.0x", "1.00x", "1.00x", "0.500x", "0.0125x"]);
     }
 
     #[test]
