@@ -38,11 +38,12 @@ pub fn run(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     if version::is_asked_for(arguments.iter().skip(1).cloned()) {
         return stdout::print(&version::details()).map_or_else(|failure| failure.status(), |()| 0);
     }
-    let matches = Cli::command().get_matches_from(&arguments);
+    let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let parsed = Cli::command().try_get_matches_from(&arguments);
+    let matches = parsed.unwrap_or_else(|error| old_spellings::explained(error, &words).exit());
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     internal::set_format(cli.format);
     let terminal = Terminal::new(cli.color, cli.format, matches!(cli.command, Command::Check(_)));
-    let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let command = matches.subcommand_name().unwrap_or_default();
     old_spellings::notes(command, &cli, &words).iter().for_each(|note| terminal.say(note));
     let timings = cli.command.compile_options().is_some_and(|options| options.timings);

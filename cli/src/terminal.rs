@@ -4,7 +4,7 @@ use crate::args::{Color, Format};
 use crate::stdout::print;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sched_lang::Checked;
-use sched_lang::diagnostics::{Diagnostic, Findings, Severity, concise, full, github, json, sarif};
+use sched_lang::diagnostics::{Diagnostic, Findings, Severity, codes, concise, full, github, json, sarif};
 use schedc_driver::{Failure, Reporter, Source};
 use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
@@ -185,7 +185,18 @@ impl Terminal {
 
 impl Reporter for Terminal {
     fn report(&self, source: &Source, checked: &Checked, least: Severity) -> usize {
-        let severe = |d: &&Diagnostic| d.severity >= least;
+        // A schedule for GPUs that does not name its target is worth a note, though it is fine.
+        let is_note = |d: &Diagnostic| least <= Severity::Warning && d.code == codes::NO_TARGET;
+        if self.is_for_people() {
+            let notes = checked.diagnostics.iter().filter(|d| d.severity < least && is_note(d));
+            notes.for_each(|note| {
+                self.say(&format!(
+                    "note: {}: {}; write `target gpu` if that is intended",
+                    source.name, note.message
+                ));
+            });
+        }
+        let severe = |d: &&Diagnostic| d.severity >= least || !self.is_for_people() && is_note(d);
         let shown: Vec<Diagnostic> = checked.diagnostics.iter().filter(severe).cloned().collect();
         let errors = shown.iter().filter(|d| d.severity == Severity::Error).count();
         self.explain(source, shown);

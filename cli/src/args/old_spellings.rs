@@ -1,7 +1,10 @@
-//! Old spellings of arguments. They still work, and a note names the present spelling.
+//! Old spellings of arguments, which still work with a note, and proposals for those of other programs.
 
 use super::{Cli, Command};
-use clap::ValueEnum;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, ValueEnum};
+use std::path::Path;
 
 /// Renamed options: the command, the old spelling and the present one.
 const RENAMED: [(&str, &str, &str); 6] = [
@@ -45,9 +48,103 @@ fn respelled(cli: &Cli) -> Option<String> {
     }
 }
 
+/// Options by which other programs ask for sums before the transformation of the objective.
+const RAW: [&str; 5] = ["--raw", "--margin", "--raw-score", "--raw_score", "--output-margin"];
+/// Endings of files with rows.
+const DATA: [&str; 9] = ["csv", "tsv", "parquet", "arrow", "feather", "ipc", "npy", "npz", "txt"];
+
+/// The error of a command line with a proposal in the words of schedc, if there is one, instead of clap's.
+pub fn explained(mut error: clap::Error, arguments: &[String]) -> clap::Error {
+    if let Some(text) = proposal(&error, arguments) {
+        for kind in [ContextKind::SuggestedArg, ContextKind::SuggestedValue, ContextKind::SuggestedSubcommand]
+        {
+            error.remove(kind);
+        }
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(text)]));
+    }
+    error
+}
+
+/// The proposal for a refused argument.
+fn proposal(error: &clap::Error, arguments: &[String]) -> Option<String> {
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let refused = context(ContextKind::InvalidArg)?;
+    let cli = Cli::command();
+    let (at, command) =
+        arguments.iter().enumerate().skip(1).find_map(|(at, word)| Some((at, cli.find_subcommand(word)?)))?;
+    let has = |id: &str| command.get_arguments().any(|argument| argument.get_id() == id);
+    match error.kind() {
+        ErrorKind::UnknownArgument if matches!(refused, "--model" | "-m") && has("model") => {
+            Some(model_first(arguments, at, refused))
+        }
+        ErrorKind::UnknownArgument if RAW.contains(&refused) && has("output") => {
+            Some(format!("`--output raw` is schedc's spelling of `{refused}`"))
+        }
+        ErrorKind::UnknownArgument if refused == "--rows" && has("input") => {
+            let (_, value) = value_of(arguments, refused)?;
+            Some(format!("the file of rows follows -i: `-i {}`", value.unwrap_or("FILE")))
+        }
+        ErrorKind::UnknownArgument if !refused.starts_with('-') => {
+            let path = Path::new(refused);
+            let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+            let is = |known: &[&str]| ending.as_deref().is_some_and(|ending| known.contains(&ending));
+            if is(&["sched"]) && (has("schedule") || has("schedules")) {
+                Some(format!("a schedule follows -s: `-s {refused}`"))
+            } else if is(&DATA) && has("input") {
+                Some(format!("the file of rows follows -i: `-i {refused}`"))
+            } else {
+                None
+            }
+        }
+        ErrorKind::InvalidValue if refused.starts_with("--row-type") && has("batch") => {
+            let value = context(ContextKind::InvalidValue)?;
+            let is_number = !value.is_empty() && value.chars().all(|c| c.is_ascii_digit() || c == ',');
+            is_number.then(|| format!("`--batch {value}` sets the rows of a call; a type is f32 or f64"))
+        }
+        _ => None,
+    }
+}
+
+/// The place of an option in a command line, and its value.
+fn value_of<'a>(arguments: &'a [String], option: &str) -> Option<(usize, Option<&'a str>)> {
+    arguments.iter().enumerate().find_map(|(at, word)| match word.strip_prefix(option)? {
+        "" => Some((at, arguments.get(at + 1).map(String::as_str).filter(|word| !word.starts_with('-')))),
+        rest => Some((at, Some(rest.strip_prefix('=')?))),
+    })
+}
+
+/// The sentence that the model is the first argument, with the whole line if no word needs quotes. The
+/// command's name stands at `command`.
+fn model_first(arguments: &[String], command: usize, option: &str) -> String {
+    let is_plain = |word: &String| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:+#@%".contains(c))
+    };
+    let name = arguments[command].as_str();
+    let Some((at, Some(model))) = value_of(arguments, option) else {
+        return format!("the model is the first argument: `schedc {name} MODEL`");
+    };
+    let model_words = if arguments[at] == option { 2 } else { 1 };
+    if !arguments.iter().skip(1).all(is_plain) || at < command {
+        return format!("the model is the first argument: `schedc {name} {model}`");
+    }
+    let mut line = vec!["schedc"];
+    for (place, word) in arguments.iter().enumerate().skip(1) {
+        if !(at..at + model_words).contains(&place) {
+            line.push(word);
+        }
+        if place == command {
+            line.push(model);
+        }
+    }
+    format!("the model is the first argument: `{}`", line.join(" "))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{RENAMED, notes};
+    use super::{RENAMED, explained, notes};
     use crate::args::Cli;
     use clap::{CommandFactory, Parser};
 
@@ -67,6 +164,44 @@ mod tests {
             let aliases = option.and_then(|option| option.get_all_aliases()).unwrap_or_default();
             assert!(aliases.contains(&old.trim_start_matches('-')), "{old} of {}", command.get_name());
         }
+    }
+
+    #[test]
+    fn refused_arguments_have_proposals() {
+        let tip = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_string).collect();
+            let error = Cli::try_parse_from(&words).map(|_| ()).expect_err(line);
+            let text = explained(error, &words).to_string();
+            text.split_once("tip: ").and_then(|(_, tip)| tip.lines().next()).unwrap_or_default().to_string()
+        };
+        let first = "the model is the first argument: ";
+        assert_eq!(
+            tip("schedc build --model m.json -o m.so"),
+            format!("{first}`schedc build m.json -o m.so`")
+        );
+        assert_eq!(tip("schedc verify --model=m.json"), format!("{first}`schedc verify m.json`"));
+        assert_eq!(
+            tip("schedc predict -i r.csv --model m.json"),
+            format!("{first}`schedc predict m.json -i r.csv`")
+        );
+        for command in ["bench", "tune", "profile", "explain-speed", "inspect", "convert"] {
+            let line = format!("schedc {command} --model m.json");
+            assert_eq!(tip(&line), format!("{first}`schedc {command} m.json`"));
+        }
+        assert_eq!(tip("schedc predict m.json --rows r.csv"), "the file of rows follows -i: `-i r.csv`");
+        assert_eq!(tip("schedc predict m.json r.csv"), "the file of rows follows -i: `-i r.csv`");
+        assert_eq!(tip("schedc predict m.json a.sched"), "a schedule follows -s: `-s a.sched`");
+        assert_eq!(tip("schedc bench m.json a.sched"), "a schedule follows -s: `-s a.sched`");
+        assert_eq!(tip("schedc predict m.json --raw"), "`--output raw` is schedc's spelling of `--raw`");
+        assert_eq!(
+            tip("schedc predict m.json --margin"),
+            "`--output raw` is schedc's spelling of `--margin`"
+        );
+        for line in ["bench m.json --rows 64", "tune m.json --row-type 64"] {
+            let batch = "`--batch 64` sets the rows of a call; a type is f32 or f64";
+            assert_eq!(tip(&format!("schedc {line}")), batch);
+        }
+        assert_eq!(tip("schedc fmt --model m.json"), "to pass '--model' as a value, use '-- --model'");
     }
 
     #[test]

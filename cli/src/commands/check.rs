@@ -5,8 +5,8 @@ use crate::args::{Check, ModelChoice};
 use crate::files::schedules;
 use crate::stdout::print;
 use crate::terminal::Terminal;
-use sched_lang::diagnostics::apply::fix_all;
-use sched_lang::diagnostics::{Applicability, Diagnostic, Severity};
+use sched_lang::diagnostics::apply::{fix_all, fix_checked};
+use sched_lang::diagnostics::{Diagnostic, Severity};
 use sched_lang::{Options, check};
 use sched_llvm::Cpu;
 use schedc_data::write_atomically;
@@ -26,6 +26,7 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
         let message = "standard input cannot be fixed in place";
         return Err(Failure::usage(message, "name a file"));
     }
+    // Findings that --fix corrected, or would correct.
     let mut fixed = 0;
     let mut worst = 0;
     let mut all = Vec::new();
@@ -46,7 +47,7 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
         print(&each.collect::<String>())?;
     }
     if worst == 0 && (terminal.is_for_people() || args.fix) {
-        terminal.say(&summary(&all, args.fix.then_some(fixed)));
+        terminal.say(&summary(&all, fixed, args.fix));
     }
     match (worst, count(&all, Severity::Error) > 0) {
         (0, false) => Ok(()),
@@ -55,7 +56,7 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
     }
 }
 
-/// Checks a file; with --fix, corrects it first. Returns the number of corrected findings, too.
+/// Checks a file; with --fix, corrects it first. Returns the number of findings that --fix corrects, too.
 fn one(args: &Check, choice: &ModelChoice, file: &Path) -> Result<(CheckedSchedule, usize), Failure> {
     let mut source = Source::read(file)?;
     let (model, missing) = named_model(&source, choice, &args.values)?;
@@ -72,8 +73,10 @@ fn one(args: &Check, choice: &ModelChoice, file: &Path) -> Result<(CheckedSchedu
         source.check_fingerprint(&checked, model, &args.values)?;
     }
     if !args.fix {
+        let fixed = fix_checked(&source.text, &checked.diagnostics, &options, false);
+        let count = fixed.map_or(0, |fixed| fixed.count.min(checked.diagnostics.len()));
         let findings = missing.into_iter().chain(checked.diagnostics).collect();
-        return Ok(((source, findings), 0));
+        return Ok(((source, findings), count));
     }
     let fixed = fix_all(&source.text, &options, args.unsafe_fixes);
     if fixed.count > 0 {
@@ -99,20 +102,17 @@ fn count(all: &[CheckedSchedule], severity: Severity) -> usize {
     all.iter().flat_map(|(_, findings)| findings).filter(|finding| finding.severity == severity).count()
 }
 
-/// `3 schedules checked, 2 findings fixed, 1 error, 1 warning`
-fn summary(all: &[CheckedSchedule], fixed: Option<usize>) -> String {
+/// `3 schedules checked, 2 findings fixed, 1 error, 1 warning`. Without --fix, `fixed` is the number of
+/// findings that it would correct.
+fn summary(all: &[CheckedSchedule], fixed: usize, is_fixed: bool) -> String {
     let many = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
     let mut parts = vec![format!("{} checked", many(all.len(), "schedule"))];
-    parts.extend(fixed.map(|n| format!("{} fixed", many(n, "finding"))));
+    parts.extend(is_fixed.then(|| format!("{} fixed", many(fixed, "finding"))));
     let (errors, warnings) = (count(all, Severity::Error), count(all, Severity::Warning));
     parts.push(if errors == 0 { "no errors".to_string() } else { many(errors, "error") });
     parts.extend((warnings > 0).then(|| many(warnings, "warning")));
-    let is_safe = |finding: &&Diagnostic| {
-        finding.fixes.first().is_some_and(|fix| fix.applicability == Applicability::Safe)
-    };
-    let fixable = all.iter().flat_map(|(_, findings)| findings).filter(is_safe).count();
-    let hint = match fixed {
-        None if fixable > 0 => format!("; --fix corrects {fixable} of them"),
+    let hint = match is_fixed {
+        false if fixed > 0 => format!("; --fix corrects {fixed} of them"),
         _ => String::new(),
     };
     parts.join(", ") + &hint

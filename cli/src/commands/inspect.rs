@@ -7,6 +7,7 @@ mod memory;
 
 use crate::args::Inspect;
 use crate::stdout::print;
+pub use library::{ELF, has_no_predict_function};
 use library::{Library, is_library};
 use sched_diagnostics::internal;
 use sched_forest::{Format, MissingDirections, MissingValues, ModelSummary, summarize};

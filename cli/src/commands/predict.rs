@@ -7,6 +7,7 @@ mod launches;
 mod run;
 
 use super::find_job;
+use super::inspect::{ELF, has_no_predict_function};
 use crate::args::{Predict, ScheduleOptions};
 use crate::environment;
 use crate::model_rows::{categories_of_library, expected_of, missing_in, whole_numbers_of_library};
@@ -32,7 +33,8 @@ use schedc_driver::compile::{RowRules, compile_for, entry_info, for_one_call_of,
 use schedc_driver::outputs::{counts, walk};
 use schedc_driver::predictor::ROWS_OF_CALL;
 use schedc_driver::{Job, Lookup, PendingJob, Predictor, Simulator, Source, machines};
-use std::io::IsTerminal;
+use std::fs::File;
+use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -281,8 +283,14 @@ fn rows<'a>(
     Ok(Input { stream, first, second, base_margin })
 }
 
+/// Whether a path has the ending of libraries, or names an ELF file, such as `libmodel.so.1`.
 fn is_library(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "so")
+    let is_elf = || {
+        let mut magic = [0; ELF.len()];
+        let file = path.is_file().then(|| File::open(path).ok()).flatten();
+        file.is_some_and(|mut file| file.read_exact(&mut magic).is_ok() && magic == *ELF)
+    };
+    path.extension().is_some_and(|extension| extension == "so") || is_elf()
 }
 
 /// The model with the given schedule, or else with a matching schedule of the lock, if there is one.
@@ -326,7 +334,14 @@ fn load(args: &Predict) -> Result<Library, Failure> {
             "give the option to `schedc build`, or predict with the model instead of the library",
         ));
     }
-    Ok(Library::load(&args.model, &args.name)?)
+    Library::load(&args.model, &args.name).map_err(|error| match std::fs::read(&args.model) {
+        Ok(bytes) if has_no_predict_function(&bytes) => {
+            let message = format!("{path} has no predict function of `schedc build`");
+            let help = "name a model, or a library that `schedc build` has made";
+            Failure::new(sched_llvm::codes::LOADING, message, help)
+        }
+        _ => error.into(),
+    })
 }
 
 /// A library's description of its model and its build.

@@ -20,7 +20,7 @@ const ABOUT: &[u8] = b"{\"model\":{";
 /// First bytes of static libraries.
 const ARCHIVE: &[u8] = b"!<arch>\n";
 /// First bytes of shared libraries and object files.
-const ELF: &[u8] = b"\x7fELF";
+pub const ELF: &[u8; 4] = b"\x7fELF";
 
 /// A library or an object file.
 pub struct Library {
@@ -38,6 +38,11 @@ pub struct Library {
 /// Whether bytes are an ELF file or a static library.
 pub fn is_library(bytes: &[u8]) -> bool {
     bytes.starts_with(ELF) || bytes.starts_with(ARCHIVE)
+}
+
+/// Whether the functions of an ELF file are known, and none is a predict function of `schedc build`.
+pub fn has_no_predict_function(bytes: &[u8]) -> bool {
+    symbols(object_in(bytes)).is_ok_and(|symbols| symbols.prefix.is_none())
 }
 
 /// The single object of a static library; any other file unchanged.

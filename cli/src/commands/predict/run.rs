@@ -169,12 +169,8 @@ impl PredictRun<'_> {
         };
         let extras = Extras { threads: self.args.threads, base_margin: begin.map(Begin::as_rows), stride: 0 };
         predictor.predict(kind, rows, n, out, extras).map_err(|status| {
-            Failure::new(
-                sched_llvm::codes::PREDICTION,
-                format!("prediction failed: {status}"),
-                "build for the machine that runs the code, or predict fewer rows at a time; --simulate \
-                 runs the code of a GPU without one",
-            )
+            let help = help_of(&status);
+            Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {status}"), help)
         })?;
         // Code returns classes as floats; they are written as numbers or labels.
         Ok(match results {
@@ -189,6 +185,26 @@ impl PredictRun<'_> {
             results => results,
         })
     }
+}
+
+/// Ways out of a failed call, by words of the runtime's message.
+const WAYS_OUT: [(&str, &str); 6] = [
+    (
+        "there is no driver",
+        "run it where a driver is installed, or build it for the processor; with the model, --simulate runs \
+         the code of a GPU without one",
+    ),
+    ("there is no GPU", "name the GPU with --target when the model is compiled, such as 'gpu(sm_90)'"),
+    ("not enough memory", "predict fewer rows at a time"),
+    ("the GPU failed", "with the model, --simulate runs the code without a GPU, and checks it"),
+    ("64-bit floats", "convert the rows to 32-bit floats, or build the library again with --row-type both"),
+    ("no output of this kind", "choose another --output"),
+];
+
+/// The way out of a failed call.
+fn help_of(message: &str) -> &'static str {
+    let found = WAYS_OUT.iter().find(|(words, _)| message.contains(words));
+    found.map_or("build for the machine that runs the code", |(_, help)| help)
 }
 
 /// Prints the notes of the reader of rows.
