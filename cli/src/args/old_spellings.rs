@@ -128,7 +128,7 @@ fn model_first(arguments: &[String], command: usize, option: &str) -> String {
     };
     let model_words = if arguments[at] == option { 2 } else { 1 };
     if !arguments.iter().skip(1).all(is_plain) || at < command {
-        return format!("the model is the first argument: `schedc {name} {model}`");
+        return format!("the model is the first argument: `schedc {name} MODEL`");
     }
     let mut line = vec!["schedc"];
     for (place, word) in arguments.iter().enumerate().skip(1) {
@@ -188,6 +188,7 @@ mod tests {
             let line = format!("schedc {command} --model m.json");
             assert_eq!(tip(&line), format!("{first}`schedc {command} m.json`"));
         }
+        assert_eq!(tip("schedc build --model m;.json"), format!("{first}`schedc build MODEL`"));
         assert_eq!(tip("schedc predict m.json --rows r.csv"), "the file of rows follows -i: `-i r.csv`");
         assert_eq!(tip("schedc predict m.json r.csv"), "the file of rows follows -i: `-i r.csv`");
         assert_eq!(tip("schedc predict m.json a.sched"), "a schedule follows -s: `-s a.sched`");
