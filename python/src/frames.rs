@@ -202,8 +202,8 @@ pub fn columns_of_batch(
     plan.iter().map(column).collect()
 }
 
-/// The values of records in row-major order, NaN where a record lacks a name. A feature without a name has
-/// NaN throughout. None if a name is in no record, or a value is neither a number nor missing.
+/// The values of records in row-major order. A feature without a name has NaN throughout. None if a record
+/// lacks a name, or a value is neither a number nor missing.
 ///
 /// # Errors
 /// An exception of a dict's keys.
@@ -212,26 +212,19 @@ pub fn values_of_records(
     names: &[Option<&Bound<'_, PyString>>],
 ) -> PyResult<Option<Vec<f64>>> {
     let mut values = Vec::with_capacity(records.len() * names.len());
-    let mut found = vec![false; names.len()];
     for record in records {
         let Ok(record) = record.cast::<PyDict>() else { return Ok(None) };
-        for (name, found) in names.iter().zip(&mut found) {
-            let value = match name {
-                Some(name) => record.get_item(name)?,
-                None => None,
+        for name in names {
+            let Some(name) = name else {
+                values.push(f64::NAN);
+                continue;
             };
-            values.push(match value {
-                Some(value) => {
-                    *found = true;
-                    let Some(number) = number_of(&value) else { return Ok(None) };
-                    number
-                }
-                None => f64::NAN,
-            });
+            let Some(value) = record.get_item(name)? else { return Ok(None) };
+            let Some(number) = number_of(&value) else { return Ok(None) };
+            values.push(number);
         }
     }
-    let is_known = |(name, found): (&Option<_>, &bool)| *found || name.is_none();
-    Ok(names.iter().zip(&found).all(is_known).then_some(values))
+    Ok(Some(values))
 }
 
 /// A number, a truth value or None of Python as a double; None for other objects, and for whole numbers

@@ -182,9 +182,8 @@ impl Model {
     }
 
     /// Predicts records: dicts from names to numbers, truth values or None, which is a missing value.
-    /// `wanted` has the name of each feature, None for an absent one. A name that only some records lack is
-    /// a missing value in them. `given` has columns of features that replace the records'. None if a name is
-    /// in no record, or a value is something else.
+    /// `wanted` has the name of each feature, None for an absent one. `given` has columns of features that
+    /// replace the records'. None if a record lacks a name, or a value is something else.
     #[pyo3(signature = (
         records, wanted, given, /, output = "value", *, single = false, out = None, threads = 0,
         base_margin = None

@@ -65,8 +65,9 @@ def compile(
     ``as_release`` interprets a file of XGBoost as another release does, as in ``"3.4"``.
 
     ``effort="fast"`` compiles in half the time, to code that takes up to a fifth longer. Compiled code is
-    kept in the user's cache (``schedc/artefacts`` in ``$XDG_CACHE_HOME`` or ``~/.cache``), from where the
-    next compilation of the same model takes it; ``cache=False`` neither uses nor fills it.
+    kept in the folder ``artefacts`` of the user's cache (``$SCHEDC_CACHE``, ``$XDG_CACHE_HOME/schedc`` or
+    ``~/.cache/schedc``), from where the next compilation of the same model takes it; ``cache=False`` neither
+    uses nor fills it.
 
     The compiled model of an object is compared with the object on a few dozen rows. They lie on and beside
     thresholds, and have missing values and known and unknown categories. ``check=False`` skips this. Files

@@ -316,6 +316,8 @@ class Model(Estimator):
     def _call(self, X: Any, output: Any, out: Array | None, more: dict[str, Any]) -> Array:
         """One call of the library."""
         plain = {"threads": more["threads"], "base_margin": more["base_margin"]}
+        if more["categories"] == "codes":
+            self._refuse_codes_of_numbers()
         if is_frame(X) and all(more[name] is None for name in _OF_COLUMNS):
             predictor = self._usual.get((output, self._takes_positions(X)))
             if predictor is not None:
@@ -333,6 +335,16 @@ class Model(Estimator):
             return self._native.predict(rows, output, out=out, **plain)
         predictor = self._predictor(X, output, more)
         return predictor._numbers_of(X, {**plain, "out": out}, single=self._single)
+
+    def _refuse_codes_of_numbers(self) -> None:
+        """Raises ValueError if categories of a feature are whole numbers, which codes would be taken for."""
+        for feature, categories in self._origin.encoded if self._origin is not None else ():
+            if categories and not isinstance(categories[0], str) and categories != list(range(len(categories))):
+                raise ValueError(
+                    f"the categories of feature {feature} are the numbers {', '.join(map(str, categories[:3]))}"
+                    f"{', ...' if len(categories) > 3 else ''}, and codes would be taken for them; give the "
+                    'numbers themselves, and leave categories="codes" out'
+                )
 
     def _predictor(self, X: Any, output: Any, more: dict[str, Any]) -> BatchPredictor:
         """The lookup of features in tables, by the caller's names or the model's. A model trained without

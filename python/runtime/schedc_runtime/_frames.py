@@ -256,7 +256,7 @@ def _of_records(predictor: BatchPredictor, records: list[Any], options: Options)
         name = wanted[feature]
         if name is None:
             continue
-        if not any(name in record for record in records):
+        if not all(name in record for record in records):
             return None
         values = [record.get(name) for record in records]
         found = predictor._feature_of(values, name, feature, len(records), is_array=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy
@@ -45,8 +45,7 @@ def table_of(table: Any) -> Table:
     if isinstance(table, Mapping):
         return _Arrays(_one_row(table) if any(map(_is_scalar, table.values())) else table)
     if isinstance(table, (list, tuple)) and table and all(isinstance(row, Mapping) for row in table):
-        names = dict.fromkeys(name for row in table for name in row)
-        return _Arrays({name: [row.get(name) for row in table] for name in names})
+        return _Records(table)
     if isinstance(table, numpy.ndarray) and table.ndim == 2 and table.dtype.names is None:
         return _Matrix(table)
     if name == "Series" and library in ("pandas", "polars"):
@@ -187,6 +186,22 @@ class _Arrays:
         made = {name: values.astype(str) if values.dtype == object else values
                 for name, values in results.items()}
         return {**{self.names()[at]: self.arrays[at] for at in kept}, **made}
+
+
+class _Records(_Arrays):
+    """Dicts, one for each row."""
+
+    def __init__(self, records: Sequence[Mapping[str, Any]]) -> None:
+        self.records = records
+        names = dict.fromkeys(name for record in records for name in record)
+        super().__init__({name: [record.get(name) for record in records] for name in names})
+
+    def column(self, at: int) -> Any:
+        name = list(self.table)[at]
+        for number, record in enumerate(self.records, 1):
+            if name not in record:
+                raise ValueError(f'row {number} lacks "{name}"; write None for a missing value')
+        return self.arrays[at]
 
 
 class _Matrix(_Arrays):

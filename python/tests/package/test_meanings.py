@@ -184,6 +184,20 @@ def test_arrays_of_estimators_take_the_choices():
         ours.predict(frame.assign(k=-1), categories="codes")
 
 
+def test_codes_of_categories_that_are_numbers_are_refused():
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    source = numpy.random.default_rng(2)
+    numbers = source.choice([10, 20, 30], 300)
+    frame = pandas.DataFrame({"k": pandas.Categorical(numbers), "x": source.normal(size=300)})
+    theirs = HistGradientBoostingClassifier(max_iter=5, categorical_features="from_dtype")
+    theirs.fit(frame, (numbers == 20) ^ (frame["x"] > 0))
+    ours = schedc.compile(theirs)
+    assert numpy.array_equal(ours.predict(frame), theirs.predict(frame))
+    with pytest.raises(ValueError, match="feature 0 are the numbers 10, 20, 30, and codes would be taken"):
+        ours.predict(frame.assign(k=frame["k"].cat.codes), categories="codes")
+
+
 def test_trees_that_were_fitted_count():
     from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
 
