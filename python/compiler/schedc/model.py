@@ -338,13 +338,16 @@ class Model(Estimator):
 
     def _refuse_codes_of_numbers(self) -> None:
         """Raises ValueError if categories of a feature are whole numbers, which codes would be taken for."""
-        for feature, categories in self._origin.encoded if self._origin is not None else ():
-            if categories and not isinstance(categories[0], str) and categories != list(range(len(categories))):
-                raise ValueError(
-                    f"the categories of feature {feature} are the numbers {', '.join(map(str, categories[:3]))}"
-                    f"{', ...' if len(categories) > 3 else ''}, and codes would be taken for them; give the "
-                    'numbers themselves, and leave categories="codes" out'
-                )
+        if self._origin is None:
+            return
+        for feature, categories in self._origin.encoded:
+            if not categories or isinstance(categories[0], str) or categories == list(range(len(categories))):
+                continue
+            shown = ", ".join(map(str, categories[:3])) + (", ..." if len(categories) > 3 else "")
+            raise ValueError(
+                f"the categories of feature {feature} are the numbers {shown}, and codes would be taken for "
+                'them; give the numbers themselves, and leave categories="codes" out'
+            )
 
     def _predictor(self, X: Any, output: Any, more: dict[str, Any]) -> BatchPredictor:
         """The lookup of features in tables, by the caller's names or the model's. A model trained without

@@ -106,7 +106,7 @@ def test_one_row_as_a_dict(frame, answer):
     both = [row, {**row, "debt": None}]
     numpy.testing.assert_array_equal(ours.predict(both)[1:], theirs.predict(missing))
     # A name that only some records lack may be misspelt in them.
-    with pytest.raises(ValueError, match='row 2 lacks "debt"; write None for a missing value'):
+    with pytest.raises(ValueError, match='row 2 lacks "income"; write None for a missing value'):
         ours.predict([row, {name.upper(): value for name, value in row.items()}])
     with pytest.raises(ValueError, match='lacks features of the model: "debt"'):
         ours.predict({name: value for name, value in row.items() if name != "debt"})
