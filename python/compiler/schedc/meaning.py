@@ -39,11 +39,16 @@ class Meaning:
     """The names of the features, if the object has them but the library lacks them."""
     family: str | None = None
     """The object's family; None if the model was a file."""
+    numbered: tuple[tuple[int, str], ...] = ()
+    """Features whose categories are whole numbers other than their codes, with the first of them as text."""
 
     @staticmethod
     def of(origin: Origin) -> Meaning:
         """The meaning of an object's predictions."""
-        return Meaning(origin.answers, origin.single, origin.by_position, origin.names, origin.family)
+        return Meaning(
+            origin.answers, origin.single, origin.by_position, origin.names, origin.family,
+            tuple((at, _shown(known)) for at, known in origin.encoded if _are_numbers(known)),
+        )
 
     def text(self) -> str:
         """The content of the section: JSON. It is empty if the labels of the classes have a type that JSON
@@ -59,6 +64,7 @@ class Meaning:
         return json.dumps({
             "version": _VERSION, "kind": type(self.answers).__name__, "answers": answers,
             "single": self.single, "by_position": self.by_position, "names": names, "family": self.family,
+            "numbered": self.numbered,
         })
 
     @staticmethod
@@ -76,7 +82,8 @@ class Meaning:
                 fields["classes"] = _unpacked(fields["classes"])
             names = found["names"]
             return Meaning(_CLASSES[found["kind"]](**fields), found["single"], found["by_position"],
-                           None if names is None else tuple(names), found["family"])
+                           None if names is None else tuple(names), found["family"],
+                           tuple((at, shown) for at, shown in found.get("numbered", ())))
         except (KeyError, TypeError, ValueError):
             return None
 
@@ -92,3 +99,14 @@ def _packed(labels: Array) -> dict[str, Any] | None:
 
 def _unpacked(packed: dict[str, Any]) -> Array:
     return numpy.array(packed["values"], dtype=numpy.dtype(packed["type"]))
+
+
+def _are_numbers(categories: list[int] | list[str]) -> bool:
+    """Whether categories are whole numbers that are not their own codes."""
+    is_text = bool(categories) and isinstance(categories[0], str)
+    return not is_text and categories != list(range(len(categories)))
+
+
+def _shown(categories: list[int] | list[str]) -> str:
+    """The first categories as text."""
+    return ", ".join(map(str, categories[:3])) + (", ..." if len(categories) > 3 else "")

@@ -338,12 +338,8 @@ class Model(Estimator):
 
     def _refuse_codes_of_numbers(self) -> None:
         """Raises ValueError if categories of a feature are whole numbers, which codes would be taken for."""
-        if self._origin is None:
-            return
-        for feature, categories in self._origin.encoded:
-            if not categories or isinstance(categories[0], str) or categories == list(range(len(categories))):
-                continue
-            shown = ", ".join(map(str, categories[:3])) + (", ..." if len(categories) > 3 else "")
+        if self._meaning.numbered:
+            feature, shown = self._meaning.numbered[0]
             raise ValueError(
                 f"the categories of feature {feature} are the numbers {shown}, and codes would be taken for "
                 'them; give the numbers themselves, and leave categories="codes" out'

@@ -184,7 +184,7 @@ def test_arrays_of_estimators_take_the_choices():
         ours.predict(frame.assign(k=-1), categories="codes")
 
 
-def test_codes_of_categories_that_are_numbers_are_refused():
+def test_codes_of_categories_that_are_numbers_are_refused(tmp_path):
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     source = numpy.random.default_rng(2)
@@ -194,8 +194,10 @@ def test_codes_of_categories_that_are_numbers_are_refused():
     theirs.fit(frame, (numbers == 20) ^ (frame["x"] > 0))
     ours = schedc.compile(theirs)
     assert numpy.array_equal(ours.predict(frame), theirs.predict(frame))
-    with pytest.raises(ValueError, match="feature 0 are the numbers 10, 20, 30, and codes would be taken"):
-        ours.predict(frame.assign(k=frame["k"].cat.codes), categories="codes")
+    ours.save(tmp_path / "numbered.so")
+    for model in (ours, schedc.load(tmp_path / "numbered.so")):
+        with pytest.raises(ValueError, match="feature 0 are the numbers 10, 20, 30, and codes would"):
+            model.predict(frame.assign(k=frame["k"].cat.codes), categories="codes")
 
 
 def test_trees_that_were_fitted_count():
