@@ -1,0 +1,223 @@
+//! The set of columns: each expression once, with its type.
+
+use crate::expr::{Binary, ColumnId, Expr, Unary};
+use crate::value::{ColumnType, ColumnValue};
+use sched_forest::Float;
+use std::collections::HashMap;
+use std::fmt;
+
+/// The error for an operation on columns of types that it does not take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypeMismatch {
+    /// The operation in words, such as `Add of f32 and f64`.
+    pub operation: String,
+}
+
+impl fmt::Display for TypeMismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no {}", self.operation)
+    }
+}
+
+impl std::error::Error for TypeMismatch {}
+
+/// Expressions, each once, in an order in which columns come before those that read them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Columns {
+    exprs: Vec<(Expr, ColumnType)>,
+    numbers: HashMap<Expr, ColumnId>,
+}
+
+impl Columns {
+    /// Adds a column, or finds the equal one.
+    ///
+    /// # Errors
+    /// If the operation does not take the types of its columns.
+    ///
+    /// # Panics
+    /// If the expression names a column of another set, with a number beyond this one's.
+    pub fn add(&mut self, expr: Expr) -> Result<ColumnId, TypeMismatch> {
+        if let Some(number) = self.numbers.get(&expr) {
+            return Ok(*number);
+        }
+        let column_type = self.typed(&expr)?;
+        let number = ColumnId(self.exprs.len() as u32);
+        self.exprs.push((expr.clone(), column_type));
+        self.numbers.insert(expr, number);
+        Ok(number)
+    }
+
+    /// The value of a feature as a column.
+    pub fn input(&mut self, feature: u32, float: Float) -> ColumnId {
+        self.insert(Expr::Input { feature, float }, float.into())
+    }
+
+    /// A column with one value in all rows.
+    pub fn constant(&mut self, value: ColumnValue) -> ColumnId {
+        self.insert(Expr::Const(value), value.column_type())
+    }
+
+    /// Adds an expression of a known type.
+    fn insert(&mut self, expr: Expr, column_type: ColumnType) -> ColumnId {
+        let next = ColumnId(self.exprs.len() as u32);
+        *self.numbers.entry(expr).or_insert_with_key(|expr| {
+            self.exprs.push((expr.clone(), column_type));
+            next
+        })
+    }
+
+    /// The expression of a column.
+    pub fn expr(&self, column: ColumnId) -> &Expr {
+        &self.exprs[column.index()].0
+    }
+
+    /// The type of a column.
+    pub fn column_type(&self, column: ColumnId) -> ColumnType {
+        self.exprs[column.index()].1
+    }
+
+    /// The number of columns.
+    pub fn len(&self) -> usize {
+        self.exprs.len()
+    }
+
+    /// Whether there are no columns.
+    pub fn is_empty(&self) -> bool {
+        self.exprs.is_empty()
+    }
+
+    /// The columns that the given ones depend on, with these, ascending: each comes after what it reads.
+    pub fn needed_for(&self, wanted: &[ColumnId]) -> Vec<ColumnId> {
+        let mut is_needed = vec![false; self.exprs.len()];
+        for column in wanted {
+            is_needed[column.index()] = true;
+        }
+        for index in (0..self.exprs.len()).rev() {
+            if is_needed[index] {
+                self.exprs[index].0.operands().for_each(|operand| is_needed[operand.index()] = true);
+            }
+        }
+        let numbers = (0..).map(ColumnId).zip(is_needed);
+        numbers.filter_map(|(column, is_needed)| is_needed.then_some(column)).collect()
+    }
+
+    /// The type of an expression's values.
+    fn typed(&self, expr: &Expr) -> Result<ColumnType, TypeMismatch> {
+        let of = |column: &ColumnId| self.column_type(*column);
+        match expr {
+            Expr::Input { float, .. } => Ok((*float).into()),
+            Expr::Const(value) => Ok(value.column_type()),
+            Expr::Unary(op, x) => op.typed(of(x)),
+            Expr::Binary(op, x, y) => op.typed(of(x), of(y)),
+            Expr::Select { condition, then, otherwise } => {
+                let (condition, then, otherwise) = (of(condition), of(then), of(otherwise));
+                let fits = condition == ColumnType::Bool && then == otherwise;
+                fits.then_some(then).ok_or_else(|| mismatch("Select", &[condition, then, otherwise]))
+            }
+            Expr::Step { of: x, .. } => {
+                let x = of(x);
+                x.is_float().then_some(ColumnType::I64).ok_or_else(|| mismatch("Step", &[x]))
+            }
+            Expr::Table { of: x, table } => {
+                let x = of(x);
+                let entries = table.column_type().filter(|_| x.is_float());
+                entries.ok_or_else(|| mismatch("Table", &[x]))
+            }
+        }
+    }
+}
+
+impl Expr {
+    /// The columns that the expression reads.
+    pub fn operands(&self) -> impl Iterator<Item = ColumnId> + use<> {
+        let columns = match *self {
+            Expr::Input { .. } | Expr::Const(_) => [None; 3],
+            Expr::Unary(_, x) => [Some(x), None, None],
+            Expr::Step { of, .. } | Expr::Table { of, .. } => [Some(of), None, None],
+            Expr::Binary(_, x, y) => [Some(x), Some(y), None],
+            Expr::Select { condition, then, otherwise } => [Some(condition), Some(then), Some(otherwise)],
+        };
+        columns.into_iter().flatten()
+    }
+}
+
+impl Unary {
+    /// The type of the result for this type of value.
+    fn typed(self, of: ColumnType) -> Result<ColumnType, TypeMismatch> {
+        let (fits, result) = match self {
+            Unary::Cast(to) => (true, to),
+            Unary::Negate | Unary::Abs => (of != ColumnType::Bool, of),
+            Unary::SquareRoot | Unary::Floor | Unary::Ceil | Unary::Round => (of.is_float(), of),
+            Unary::IsNan => (of.is_float(), ColumnType::Bool),
+            Unary::Not => (of == ColumnType::Bool, of),
+        };
+        fits.then_some(result).ok_or_else(|| mismatch(&format!("{self:?}"), &[of]))
+    }
+}
+
+impl Binary {
+    /// The type of the result for values of these types.
+    fn typed(self, x: ColumnType, y: ColumnType) -> Result<ColumnType, TypeMismatch> {
+        let is_number = x != ColumnType::Bool;
+        let (fits, result) = match self {
+            Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Min | Binary::Max => (is_number, x),
+            Binary::Divide => (x.is_float(), x),
+            Binary::Less | Binary::LessOrEqual => (is_number, ColumnType::Bool),
+            Binary::Equal => (true, ColumnType::Bool),
+            Binary::And | Binary::Or => (!is_number, ColumnType::Bool),
+        };
+        (fits && x == y).then_some(result).ok_or_else(|| mismatch(&format!("{self:?}"), &[x, y]))
+    }
+}
+
+impl From<Float> for ColumnType {
+    fn from(float: Float) -> ColumnType {
+        match float {
+            Float::F32 => ColumnType::F32,
+            Float::F64 => ColumnType::F64,
+        }
+    }
+}
+
+fn mismatch(operation: &str, of: &[ColumnType]) -> TypeMismatch {
+    let of: Vec<_> = of.iter().map(|column_type| column_type.word()).collect();
+    TypeMismatch { operation: format!("{operation} of {}", of.join(" and ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_expressions_are_one_column() {
+        let mut columns = Columns::default();
+        let (x, y) = (columns.input(0, Float::F64), columns.input(0, Float::F64));
+        assert_eq!(x, y);
+        let half = columns.constant(ColumnValue::F64(0.5));
+        let sums = [0, 1].map(|_| columns.add(Expr::Binary(Binary::Add, x, half)).expect("two doubles"));
+        assert_eq!((sums[0], columns.len()), (sums[1], 3));
+    }
+
+    #[test]
+    fn operations_have_types() {
+        let mut columns = Columns::default();
+        let (single, double) = (columns.input(0, Float::F32), columns.input(0, Float::F64));
+        let error = columns.add(Expr::Binary(Binary::Add, single, double)).expect_err("two types");
+        assert_eq!(error.to_string(), "there is no Add of f32 and f64");
+        let is_nan = columns.add(Expr::Unary(Unary::IsNan, single)).expect("a number");
+        assert_eq!(columns.column_type(is_nan), ColumnType::Bool);
+        assert!(columns.add(Expr::Unary(Unary::Negate, is_nan)).is_err());
+        let select = Expr::Select { condition: is_nan, then: single, otherwise: double };
+        assert!(columns.add(select).is_err());
+    }
+
+    #[test]
+    fn columns_come_before_their_readers() {
+        let mut columns = Columns::default();
+        let (x, y) = (columns.input(0, Float::F64), columns.input(1, Float::F64));
+        let sum = columns.add(Expr::Binary(Binary::Add, x, x)).expect("two doubles");
+        let root = columns.add(Expr::Unary(Unary::SquareRoot, sum)).expect("a double");
+        assert_eq!(columns.needed_for(&[root]), [x, sum, root]);
+        assert_eq!(columns.needed_for(&[y]), [y]);
+    }
+}

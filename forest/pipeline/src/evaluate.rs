@@ -1,0 +1,207 @@
+//! The evaluation of columns in plain loops, which defines their values.
+
+use crate::columns::Columns;
+use crate::expr::{Binary, ColumnId, Expr, Unary};
+use crate::value::ColumnValue;
+
+/// Applies an operation on floating-point numbers in their own type.
+macro_rules! on_float {
+    ($x:expr, $f:expr) => {
+        match $x {
+            ColumnValue::F32(x) => ColumnValue::F32($f(x.into()) as f32),
+            ColumnValue::F64(x) => ColumnValue::F64($f(x)),
+            other => other,
+        }
+    };
+}
+
+/// Applies an arithmetic operation on two numbers in their own type.
+macro_rules! arithmetic {
+    ($x:expr, $y:expr, $float:tt, $whole:ident) => {
+        match ($x, $y) {
+            (ColumnValue::F32(x), ColumnValue::F32(y)) => ColumnValue::F32(x $float y),
+            (ColumnValue::F64(x), ColumnValue::F64(y)) => ColumnValue::F64(x $float y),
+            (ColumnValue::I64(x), ColumnValue::I64(y)) => ColumnValue::I64(x.$whole(y)),
+            (x, _) => x,
+        }
+    };
+}
+
+impl Columns {
+    /// The values of some columns for a row. A feature that the row lacks is missing.
+    pub fn evaluate(&self, wanted: &[ColumnId], row: &[f64]) -> Vec<ColumnValue> {
+        let mut values = vec![None; self.len()];
+        for column in self.needed_for(wanted) {
+            values[column.index()] = Some(self.value(self.expr(column), row, &values));
+        }
+        wanted.iter().filter_map(|column| values[column.index()]).collect()
+    }
+
+    /// The value of an expression for a row, given those of the columns that it reads.
+    fn value(&self, expr: &Expr, row: &[f64], values: &[Option<ColumnValue>]) -> ColumnValue {
+        let of = |column: &ColumnId| values[column.index()].unwrap_or(ColumnValue::F64(f64::NAN));
+        match expr {
+            Expr::Input { feature, float } => {
+                let value = row.get(*feature as usize).copied().unwrap_or(f64::NAN);
+                ColumnValue::F64(value).cast((*float).into())
+            }
+            Expr::Const(value) => *value,
+            Expr::Unary(op, x) => op.apply(of(x)),
+            Expr::Binary(op, x, y) => op.apply(of(x), of(y)),
+            Expr::Select { condition, then, otherwise } => {
+                if of(condition).is_true() {
+                    of(then)
+                } else {
+                    of(otherwise)
+                }
+            }
+            Expr::Step { of: x, edges } => ColumnValue::I64(edges.reached_by(of(x).to_f64()) as i64),
+            Expr::Table { of: x, table } => table.look_up(of(x).to_f64()),
+        }
+    }
+}
+
+impl Unary {
+    /// The operation's value. Columns have the types that it takes.
+    pub fn apply(self, x: ColumnValue) -> ColumnValue {
+        match self {
+            Unary::Cast(to) => x.cast(to),
+            Unary::Negate => match x {
+                ColumnValue::I64(x) => ColumnValue::I64(x.wrapping_neg()),
+                x => on_float!(x, |x: f64| -x),
+            },
+            Unary::Abs => match x {
+                ColumnValue::I64(x) => ColumnValue::I64(x.wrapping_abs()),
+                x => on_float!(x, f64::abs),
+            },
+            // The square root of a single, rounded from double to single precision, is the nearest one.
+            Unary::SquareRoot => on_float!(x, f64::sqrt),
+            Unary::Floor => on_float!(x, f64::floor),
+            Unary::Ceil => on_float!(x, f64::ceil),
+            Unary::Round => on_float!(x, f64::round_ties_even),
+            Unary::IsNan => ColumnValue::Bool(x.is_nan()),
+            Unary::Not => ColumnValue::Bool(!x.is_true()),
+        }
+    }
+}
+
+impl Binary {
+    /// The operation's value. Columns have the types that it takes.
+    pub fn apply(self, x: ColumnValue, y: ColumnValue) -> ColumnValue {
+        match self {
+            Binary::Add => arithmetic!(x, y, +, wrapping_add),
+            Binary::Subtract => arithmetic!(x, y, -, wrapping_sub),
+            Binary::Multiply => arithmetic!(x, y, *, wrapping_mul),
+            Binary::Divide => match (x, y) {
+                (ColumnValue::F32(x), ColumnValue::F32(y)) => ColumnValue::F32(x / y),
+                (ColumnValue::F64(x), ColumnValue::F64(y)) => ColumnValue::F64(x / y),
+                (x, _) => x,
+            },
+            Binary::Min if x.is_nan() || below(x, y) => x,
+            Binary::Max if x.is_nan() || below(y, x) => x,
+            Binary::Min | Binary::Max => y,
+            Binary::Less => ColumnValue::Bool(below(x, y)),
+            Binary::LessOrEqual => ColumnValue::Bool(below(x, y) || equal(x, y)),
+            Binary::Equal => ColumnValue::Bool(equal(x, y)),
+            Binary::And => ColumnValue::Bool(x.is_true() && y.is_true()),
+            Binary::Or => ColumnValue::Bool(x.is_true() || y.is_true()),
+        }
+    }
+}
+
+fn below(x: ColumnValue, y: ColumnValue) -> bool {
+    match (x, y) {
+        (ColumnValue::I64(x), ColumnValue::I64(y)) => x < y,
+        _ => x.to_f64() < y.to_f64(),
+    }
+}
+
+fn equal(x: ColumnValue, y: ColumnValue) -> bool {
+    match (x, y) {
+        (ColumnValue::I64(x), ColumnValue::I64(y)) => x == y,
+        (ColumnValue::Bool(x), ColumnValue::Bool(y)) => x == y,
+        _ => x.to_f64() == y.to_f64(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::{CategoryTable, Edges, Ties};
+    use crate::value::ColumnType;
+    use sched_forest::{CategoryRule, Float};
+    use std::sync::Arc;
+
+    /// The value of one expression of feature 0, in double precision.
+    fn value(expr: impl FnOnce(ColumnId) -> Expr, x: f64) -> ColumnValue {
+        let mut columns = Columns::default();
+        let input = columns.input(0, Float::F64);
+        let column = columns.add(expr(input)).expect("an expression of a double");
+        columns.evaluate(&[column], &[x]).remove(0)
+    }
+
+    #[test]
+    fn each_operation_rounds_in_its_own_type() {
+        let mut columns = Columns::default();
+        let x = columns.input(0, Float::F32);
+        let third = columns.constant(ColumnValue::F32(1.0 / 3.0));
+        let product = columns.add(Expr::Binary(Binary::Multiply, x, third)).expect("two singles");
+        let wide = columns.add(Expr::Unary(Unary::Cast(ColumnType::F64), product)).expect("a number");
+        let values = columns.evaluate(&[product, wide], &[0.1]);
+        let expected = 0.1_f32 * (1.0 / 3.0);
+        assert_eq!(values, [ColumnValue::F32(expected), ColumnValue::F64(expected.into())]);
+    }
+
+    #[test]
+    fn missing_features_are_nan() {
+        let mut columns = Columns::default();
+        let absent = columns.input(7, Float::F64);
+        let is_nan = columns.add(Expr::Unary(Unary::IsNan, absent)).expect("a number");
+        let filler = columns.constant(ColumnValue::F64(4.0));
+        let select = Expr::Select { condition: is_nan, then: filler, otherwise: absent };
+        let filled = columns.add(select).expect("two doubles");
+        assert_eq!(
+            columns.evaluate(&[filled, is_nan], &[1.0]),
+            [ColumnValue::F64(4.0), ColumnValue::Bool(true)]
+        );
+    }
+
+    #[test]
+    fn nan_is_neither_below_nor_equal() {
+        let nan = |op| value(|x| Expr::Binary(op, x, x), f64::NAN);
+        for op in [Binary::Less, Binary::LessOrEqual, Binary::Equal] {
+            assert_eq!(nan(op), ColumnValue::Bool(false), "{op:?}");
+        }
+        assert!(nan(Binary::Min).is_nan() && nan(Binary::Max).is_nan());
+    }
+
+    #[test]
+    fn steps_count_edges() {
+        let step = |ties, x| {
+            let edges = Arc::new(Edges { at: vec![-1.0, 0.0, 2.5], ties });
+            value(|of| Expr::Step { of, edges }, x)
+        };
+        let cases =
+            [(-2.0, 0, 0), (-1.0, 1, 0), (-0.0, 2, 1), (2.0, 2, 2), (f64::INFINITY, 3, 3), (f64::NAN, 0, 0)];
+        for (x, above, below) in cases {
+            assert_eq!(step(Ties::Above, x), ColumnValue::I64(above), "{x}");
+            assert_eq!(step(Ties::Below, x), ColumnValue::I64(below), "{x}");
+        }
+    }
+
+    #[test]
+    fn tables_have_entries_for_other_and_missing_values() {
+        let table = CategoryTable {
+            rule: CategoryRule::Whole,
+            values: vec![ColumnValue::F32(10.0), ColumnValue::F32(11.0)],
+            other: ColumnValue::F32(-1.0),
+            missing: ColumnValue::F32(f32::NAN),
+        };
+        let table = Arc::new(table);
+        let cases = [(0.0, 10.0), (1.0, 11.0), (2.0, -1.0), (0.5, -1.0), (f64::NAN, f32::NAN)];
+        for (x, expected) in cases {
+            let table = Arc::clone(&table);
+            assert_eq!(value(|of| Expr::Table { of, table }, x), ColumnValue::F32(expected), "{x}");
+        }
+    }
+}
