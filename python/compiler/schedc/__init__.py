@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from schedc_runtime import BatchPredictor, SchedcError
 
     from ._compile import compile, load
+    from .exporter import export
     from .findings import Difference, Finding, Findings, Refused
     from .model import Model
     from .schedule import Nest, Schedule, check, format, nest
@@ -35,6 +36,7 @@ __all__ = [
     "Schedule",
     "check",
     "compile",
+    "export",
     "format",
     "load",
     "nest",
@@ -46,7 +48,8 @@ __version__ = "0.1.0"
 #: neither NumPy nor these.
 _HOMES = {
     "BatchPredictor": "schedc_runtime", "SchedcError": "schedc_runtime", "compile": "schedc._compile",
-    "load": "schedc._compile", "Difference": "schedc.findings", "Finding": "schedc.findings",
+    "load": "schedc._compile", "export": "schedc.exporter",
+    "Difference": "schedc.findings", "Finding": "schedc.findings",
     "Findings": "schedc.findings", "Refused": "schedc.findings", "Model": "schedc.model",
     "Nest": "schedc.schedule", "Schedule": "schedc.schedule", "check": "schedc.schedule",
     "format": "schedc.schedule", "nest": "schedc.schedule",

@@ -1,0 +1,125 @@
+"""Boosted trees of scikit-learn: gradient boosting, and gradient boosting with histograms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .columns import Columns, columns_of
+from .forests import best, single, tree_of
+from .graph import FLOAT64, INT64, Graph, Value
+from .stages import Prediction, refuse, transform
+from .trees import LEQ, MEMBER, Tree, add_trees, constant_tree
+from .versions import leaf_values
+
+
+def _boosted(graph: Graph, estimator: Any, columns: Columns) -> Value:
+    """The margins: the initial value first, then one tree after the other, as scikit-learn adds them."""
+    initial = estimator.init_
+    if not isinstance(initial, str) and type(initial).__name__ not in ("DummyClassifier", "DummyRegressor"):
+        raise refuse(graph, estimator, f"begins with a {type(initial).__name__}; leave init at its default")
+    base = estimator._raw_predict_init(numpy.zeros((1, len(columns)), "float32"))[0]
+    trees = [constant_tree(value, target) for target, value in enumerate(base)]
+    for stage in estimator.estimators_:
+        for target, one in enumerate(stage):
+            values = leaf_values(one.tree_)[:, 0] * estimator.learning_rate
+            trees.append(tree_of(graph, columns, one.tree_, values, target))
+    return add_trees(graph, single(graph, columns), trees, len(base))
+
+
+def boosting_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    return Prediction("regressor", variable=_boosted(graph, estimator, columns))
+
+
+def boosting_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    margins = _boosted(graph, estimator, columns)
+    factor = 2.0 if estimator.loss == "exponential" else 1.0
+    return _classes(graph, estimator, margins, "GreaterOrEqual", factor)
+
+
+def _classes(graph: Graph, estimator: Any, margins: Value, test: str, factor: float = 1.0) -> Prediction:
+    """The class and the probabilities. `test` is how a single margin is compared with 0."""
+    if margins.width == 1:
+        index = threshold_index(graph, margins, test)
+        chances = two_chances(graph, margins if factor == 1.0 else graph.add("Mul", margins, factor))
+    else:
+        index = best(graph, margins)
+        chances = graph.add("Softmax", margins, axis=1)
+    return Prediction("classifier", index=index, classes=estimator.classes_, probabilities=chances,
+                      margins=margins)
+
+
+def threshold_index(graph: Graph, margins: Value, test: str, threshold: float = 0.0) -> Value:
+    """1 for rows whose only margin passes a test, else 0: `[n_rows]`."""
+    passes = graph.cast(graph.add(test, margins, threshold), INT64)
+    return graph.add("Squeeze", passes, numpy.array([1], INT64), width=0)
+
+
+def two_chances(graph: Graph, margins: Value) -> Value:
+    """The probabilities of two classes of the margin of the second."""
+    second = graph.add("Sigmoid", margins)
+    first = graph.add("Sub", 1.0, second)
+    return graph.join([first, second])
+
+
+def histogram_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    margins = _histogram(graph, estimator, columns)
+    if estimator._loss.link.__class__.__name__ == "LogLink":
+        return Prediction("regressor", variable=graph.add("Exp", margins), margins=margins)
+    return Prediction("regressor", variable=margins)
+
+
+def histogram_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    return _classes(graph, estimator, _histogram(graph, estimator, columns), "Greater")
+
+
+def _histogram(graph: Graph, estimator: Any, columns: Columns) -> Value:
+    columns = _encoded(graph, estimator, columns)
+    base = numpy.ravel(estimator._baseline_prediction)
+    trees = [constant_tree(value, target) for target, value in enumerate(base)]
+    for stage in estimator._predictors:
+        for target, one in enumerate(stage):
+            trees.append(_histogram_tree(graph, columns, one, target))
+    return add_trees(graph, columns.value(graph, FLOAT64), trees, len(base))
+
+
+def _histogram_tree(graph: Graph, columns: Columns, predictor: Any, target: int) -> Tree:
+    nodes = predictor.nodes
+    is_leaf = nodes["is_leaf"].astype(bool)
+    is_set = nodes["is_categorical"].astype(bool) & ~is_leaf
+    for node in numpy.flatnonzero(~is_leaf & ~is_set).tolist():
+        source = columns.columns[int(nodes["feature_idx"][node])].source
+        graph.note(source, [nodes["num_threshold"][node]])
+    sets = {}
+    for node in numpy.flatnonzero(is_set).tolist():
+        words = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]]
+        sets[node] = [float(at) for at in range(32 * len(words)) if words[at // 32] >> (at % 32) & 1]
+    return Tree(
+        nodes["feature_idx"].astype(INT64), numpy.where(is_set, 0.0, nodes["num_threshold"]),
+        numpy.where(is_leaf, -1, nodes["left"].astype(INT64)), nodes["right"].astype(INT64),
+        nodes["missing_go_to_left"].astype(bool), nodes["value"].astype(FLOAT64), target,
+        numpy.where(is_set, MEMBER, LEQ), sets,
+    )
+
+
+def _encoded(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """The columns as the trees read them: categories as numbers, and first."""
+    if getattr(estimator, "is_categorical_", None) is None:
+        return columns
+    preprocessor = getattr(estimator, "_preprocessor", None)
+    if preprocessor is None:
+        raise refuse(graph, estimator, "has categories, which this release of scikit-learn encodes in "
+                     "another way; use scikit-learn 1.4 or later")
+    parts: list[Any] = []
+    with graph.step("categories"):
+        for (_, step, _), name in zip(preprocessor.transformers_, ("encoder", "numerical")):
+            positions = [int(at) for at in preprocessor._transformer_to_input_indices[name]]
+            if not positions:
+                continue
+            part = columns.take(positions)
+            if name == "encoder":
+                parts += transform(graph, step, part)
+            else:
+                parts += columns_of(part.value(graph, FLOAT64), [one.name for one in part], part.sources())
+    return Columns(tuple(parts))

@@ -1,0 +1,89 @@
+"""The comparison of an exported file with the object that it was made from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .graph import Promise
+from .inputs import table
+
+#: Difference between two roundings of one result, relative to the largest magnitude in its output. Sums of
+#: some thousand terms stay below.
+_ROUNDING = {4: 1e-4, 8: 1e-9}
+#: Share of the rows that may reach other leaves behind a value that is only within a bound.
+_OUTSIDE_SHARE = 0.02
+
+
+class Mismatch(ValueError):
+    """A file that predicts other values than its object."""
+
+
+def expected(model: Any, rows: Any, outputs: Any) -> dict[str, numpy.ndarray]:
+    """What an object predicts for rows, in the form of a file's outputs."""
+    calls = {"label": "predict", "probabilities": "predict_proba", "margins": "decision_function",
+             "scores": "score_samples", "variable": "predict" if hasattr(model, "predict") else "transform"}
+    found = {}
+    for name in outputs:
+        result = getattr(model, calls[name])(rows)
+        result = result.toarray() if hasattr(result, "toarray") else numpy.asarray(result)
+        if name != "label" and result.ndim == 1:
+            result = result.reshape(-1, 1)
+        found[name] = result
+    return found
+
+
+def run(content: bytes, feeds: dict[str, numpy.ndarray]) -> dict[str, numpy.ndarray]:
+    """What a file predicts, in ONNX Runtime on one thread, or else in the reference evaluator of onnx."""
+    try:
+        import onnxruntime
+    except ImportError:
+        from onnx.reference import ReferenceEvaluator
+
+        evaluator = ReferenceEvaluator(content)
+        return dict(zip(evaluator.output_names, evaluator.run(None, feeds)))
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    return dict(zip([one.name for one in session.get_outputs()], session.run(None, feeds)))
+
+
+def compare(model: Any, made: Any, rows: Any) -> None:
+    """Compares a file with its object on rows.
+
+    Raises Mismatch with the first row and the output that differ by more than the promise.
+    """
+    rows = table(rows)
+    ours = run(made.content, made.feeds(rows))
+    theirs = expected(model, rows, made.outputs)
+    promises = made.promises()
+    for name, value in theirs.items():
+        found = numpy.asarray(ours[name]).reshape(value.shape)
+        apart = differs(found, value, promises[name])
+        if promises[name] is Promise.OUTSIDE and apart.mean() <= _OUTSIDE_SHARE:
+            continue
+        if apart.any():
+            place = tuple(int(at) for at in numpy.argwhere(apart)[0])
+            column = f", column {place[1]}" if len(place) > 1 else ""
+            raise Mismatch(
+                f"the exported file and the {type(model).__name__} differ in {int(apart.sum())} of "
+                f"{apart.size} results: {name} of row {place[0]}{column} is {found[place]!r}, and the object "
+                f"predicts {value[place]!r}; this is a fault of schedc, please report it"
+            )
+
+
+def differs(ours: numpy.ndarray, theirs: numpy.ndarray, promise: Promise) -> numpy.ndarray:
+    """Where results differ by more than a promise allows."""
+    if theirs.dtype.kind != "f":
+        return numpy.asarray(ours.astype(theirs.dtype) != theirs)
+    if promise is Promise.EQUAL:
+        bits = f"u{theirs.dtype.itemsize}"
+        same = numpy.ascontiguousarray(ours.astype(theirs.dtype)).view(bits) == numpy.ascontiguousarray(
+            theirs).view(bits)
+        return numpy.asarray(~(same | (numpy.isnan(ours) & numpy.isnan(theirs))))
+    size = min(ours.dtype.itemsize, theirs.dtype.itemsize)
+    scale = max(1.0, float(numpy.nanmax(numpy.abs(theirs), initial=0.0)))
+    close = numpy.isclose(ours, theirs, rtol=0, atol=_ROUNDING[size] * scale, equal_nan=True)
+    return numpy.asarray(~close)

@@ -1,0 +1,168 @@
+"""The path from a fitted object to a file, and its comparison with the object."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from .check import Mismatch, compare, expected
+from .columns import Columns
+from .graph import FLOAT64, IR_VERSION, OPSET, OPSET_ML, Graph, Promise, Value, element, tensor
+from .inputs import Inputs, inputs_of
+from .rows import rows_for
+from .stages import Prediction, held, is_model, predict, transform
+from .versions import OLDEST, release
+
+__all__ = ["Exported", "Mismatch", "export", "exported"]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A fitted object as a file of ONNX."""
+
+    content: bytes
+    inputs: Inputs
+    graph: Graph
+    outputs: dict[str, Value]
+    """The values that are the outputs, by the names of outputs."""
+
+    def promises(self) -> dict[str, Promise]:
+        """How close each output comes to the object."""
+        return {name: value.promise for name, value in self.outputs.items()}
+
+    def feeds(self, rows: Any) -> dict[str, numpy.ndarray]:
+        """Rows as the inputs of the file."""
+        return self.inputs.feeds(self.graph, rows)
+
+
+def export(model: Any, path: str | os.PathLike[str], *, check: Any = None, types: Any = None) -> None:
+    """Writes a fitted scikit-learn object as a file of ONNX that predicts the same values.
+
+    Before the file is written, its predictions are compared with the object's, on the rows `check`, or, by
+    default, on rows made from the fitted statistics: thresholds and their neighbours, categories, missing and
+    unseen values. `check=False` leaves this out.
+
+    Columns have the types of the rows `check`. Without these, columns are text where the object has
+    categories that are text, and else f64. `types` gives other types: one for all columns with numbers, such
+    as `"float32"`, or types by the names of columns.
+
+    Raises Unsupported for what cannot be exported exactly, Mismatch if the file and the object differ, and
+    ImportError without the package onnx.
+    """
+    made = exported(model, rows=None if check is False else check, types=types)
+    if check is not False:
+        compare(model, made, rows_for(model, made) if check is None else check)
+    Path(path).write_bytes(made.content)
+
+
+def exported(model: Any, *, rows: Any = None, types: Any = None) -> Exported:
+    """A fitted object as a file of ONNX, without a comparison."""
+    _require()
+    estimator = held(model)
+    inputs = inputs_of(estimator, rows, types)
+    graph = Graph()
+    columns = inputs.add(graph)
+    if hasattr(estimator, "steps"):
+        outputs = _outputs(graph, estimator, columns)
+    else:
+        with graph.step(type(estimator).__name__):
+            outputs = _outputs(graph, estimator, columns)
+    content = _file(graph, estimator, inputs, outputs)
+    return Exported(content, inputs, graph, outputs)
+
+
+def _require() -> None:
+    try:
+        import onnx  # noqa: F401
+        import sklearn  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"schedc.export needs {error.name}, which is not installed: pip install 'schedc[export]'"
+        ) from None
+    if release() < OLDEST:
+        raise ImportError(f"schedc.export needs scikit-learn {OLDEST[0]}.{OLDEST[1]} or later")
+
+
+def _outputs(graph: Graph, estimator: Any, columns: Columns) -> dict[str, Value]:
+    """Adds the whole object; its outputs by name."""
+    if not is_model(estimator):
+        return {"variable": transform(graph, estimator, columns).value(graph)}
+    made = predict(graph, estimator, columns)
+    found: dict[str, Value | None] = {}
+    if made.kind == "regressor":
+        found["variable"] = made.variable
+    else:
+        found["label"] = _label(graph, made)
+        found["probabilities"] = made.probabilities
+        found["margins"] = made.margins
+        found["scores"] = made.scores
+        if made.classes is not None:
+            graph.details["classes"] = numpy.asarray(made.classes).tolist()
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _label(graph: Graph, made: Prediction) -> Value:
+    """The predicted classes, `[n_rows]`, of the index of each."""
+    assert made.index is not None
+    classes = numpy.asarray(made.classes)
+    if classes.dtype.kind in "iu" and numpy.array_equal(classes, numpy.arange(len(classes))):
+        return made.index
+    kind = classes.dtype if classes.dtype.kind != "U" else numpy.dtype(object)
+    return graph.add("Gather", classes.astype(kind), made.index, axis=0, dtype=kind, width=0)
+
+
+def _file(graph: Graph, estimator: Any, inputs: Inputs, outputs: dict[str, Value]) -> bytes:
+    from onnx import helper
+    from sklearn import __version__ as sklearn_version
+
+    produced = {node.output[0] for node in graph.nodes}
+    renamed: dict[str, str] = {}
+    for name, value in outputs.items():
+        if value.name not in produced or value.name in renamed:
+            value = graph.add("Identity", value)
+        renamed[value.name] = name
+    for node in graph.nodes:
+        node.input[:] = [renamed.get(one, one) for one in node.input]
+        node.output[:] = [renamed.get(one, one) for one in node.output]
+
+    def info(name: str, value: Value) -> Any:
+        shape = [None, value.width] if value.width else [None]
+        return helper.make_tensor_value_info(name, element(value.dtype), shape)
+
+    made = helper.make_graph(
+        graph.nodes, type(estimator).__name__, [info(value.name, value) for value in graph.inputs],
+        [info(name, value) for name, value in outputs.items()],
+        [tensor(name, array) for name, array in graph.constants.items()],
+    )
+    sets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", OPSET_ML)]
+    model = helper.make_model(made, opset_imports=sets, ir_version=IR_VERSION, producer_name="schedc")
+    about = {
+        "format": 1,
+        "object": type(estimator).__name__,
+        "sklearn": sklearn_version,
+        "features": [feature.name for feature in inputs.features],
+        "named": inputs.named,
+        "steps": _steps(estimator),
+        "promise": {name: value.promise.name.lower() for name, value in outputs.items()},
+        "details": graph.details,
+    }
+    helper.set_model_props(model, {"schedc.pipeline": json.dumps(about)})
+    content: bytes = model.SerializeToString()
+    return content
+
+
+def _steps(estimator: Any) -> list[dict[str, Any]]:
+    """The names and classes of the steps of an object, and of the steps within them."""
+    estimator = held(estimator)
+    parts = (getattr(estimator, "steps", None) or getattr(estimator, "transformers_", None)
+             or getattr(estimator, "transformer_list", None) or [])
+    made = []
+    for name, part, *_ in parts:
+        kind = part if isinstance(part, str) else type(held(part)).__name__
+        made.append({"name": name, "class": kind, **({"steps": inner} if (inner := _steps(part)) else {})})
+    return made

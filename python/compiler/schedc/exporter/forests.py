@@ -1,0 +1,79 @@
+"""Trees and forests of scikit-learn, which round their input to f32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .columns import Columns
+from .graph import FLOAT32, INT64, Graph, Value
+from .stages import Prediction, refuse
+from .trees import Tree, add_trees
+from .versions import leaf_values, missing_left
+
+
+def single(graph: Graph, columns: Columns) -> Value:
+    """All columns, rounded to f32."""
+    return graph.cast(columns.value(graph), FLOAT32)
+
+
+def tree_of(graph: Graph, columns: Columns, fitted: Any, value: numpy.ndarray, target: int = 0,
+            features: Any = None) -> Tree:
+    """A fitted `Tree` of scikit-learn. `features` are the positions of the columns that it was fitted on."""
+    left = numpy.asarray(fitted.children_left)
+    feature = numpy.asarray(fitted.feature)
+    if features is not None:
+        feature = numpy.where(left >= 0, numpy.asarray(features)[numpy.maximum(feature, 0)], 0)
+    threshold = numpy.asarray(fitted.threshold)
+    for node in numpy.flatnonzero(left >= 0).tolist():
+        graph.note(columns.columns[int(feature[node])].source, [threshold[node]])
+    return Tree(feature, threshold, left, numpy.asarray(fitted.children_right), missing_left(fitted), value,
+                target)
+
+
+def _check_outputs(graph: Graph, estimator: Any) -> None:
+    if estimator.n_outputs_ > 1:
+        raise refuse(graph, estimator, "has several outputs; fit one model for each")
+
+
+def best(graph: Graph, scores: Value) -> Value:
+    """The index of the first of the highest scores, `[n_rows]`."""
+    return graph.add("ArgMax", scores, axis=1, keepdims=0, dtype=INT64, width=0)
+
+
+def mean_of_trees(graph: Graph, estimator: Any, columns: Columns, fitted: list[Any], n_targets: int) -> Value:
+    trees = [tree_of(graph, columns, one, leaf_values(one)[:, :n_targets]) for one in fitted]
+    total = add_trees(graph, single(graph, columns), trees, n_targets)
+    return graph.add("Div", total, float(len(fitted)))
+
+
+def tree_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    _check_outputs(graph, estimator)
+    fitted = estimator.tree_
+    count = int(estimator.n_classes_)
+    tree = tree_of(graph, columns, fitted, leaf_values(fitted)[:, :count])
+    scores = add_trees(graph, single(graph, columns), [tree], count)
+    return Prediction("classifier", index=best(graph, scores), classes=estimator.classes_,
+                      probabilities=scores)
+
+
+def tree_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    _check_outputs(graph, estimator)
+    fitted = estimator.tree_
+    tree = tree_of(graph, columns, fitted, leaf_values(fitted))
+    return Prediction("regressor", variable=add_trees(graph, single(graph, columns), [tree], 1))
+
+
+def forest_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    _check_outputs(graph, estimator)
+    fitted = [one.tree_ for one in estimator.estimators_]
+    scores = mean_of_trees(graph, estimator, columns, fitted, int(estimator.n_classes_))
+    return Prediction("classifier", index=best(graph, scores), classes=estimator.classes_,
+                      probabilities=scores)
+
+
+def forest_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    _check_outputs(graph, estimator)
+    fitted = [one.tree_ for one in estimator.estimators_]
+    return Prediction("regressor", variable=mean_of_trees(graph, estimator, columns, fitted, 1))

@@ -1,0 +1,204 @@
+"""A graph of ONNX under construction: values with types and widths, nodes, and shared constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy
+
+#: The operator sets of exported files: the latest that ONNX Runtime 1.20 and later read.
+OPSET, OPSET_ML, IR_VERSION = 21, 5, 10
+
+#: The domain of the operators for trees and categories.
+ML = "ai.onnx.ml"
+
+#: The type of columns with text.
+TEXT = numpy.dtype(object)
+BOOL = numpy.dtype(bool)
+INT64 = numpy.dtype("int64")
+FLOAT32 = numpy.dtype("float32")
+FLOAT64 = numpy.dtype("float64")
+
+
+class Promise(IntEnum):
+    """How close a value comes to scikit-learn's. A node's output keeps the weakest promise of its inputs."""
+
+    EQUAL = 0
+    """The same bits."""
+    BOUND = 1
+    """Within the rounding error of the operations, whose order in scikit-learn is not defined."""
+    OUTSIDE = 2
+    """Equal for rows where no tested value lies within its rounding error of the threshold."""
+
+
+#: Operations that NumPy, SciPy and ONNX Runtime round differently.
+_ROUNDED = {"MatMul", "Gemm", "Sigmoid", "Softmax", "LogSoftmax", "Exp", "Log", "Pow", "Tanh", "ReduceL1",
+            "ReduceL2", "ReduceSum", "ReduceLogSumExp", "Erf"}
+
+#: Operations that decide, so that a rounding error of their input may change the result altogether.
+_DECIDING = {"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal", "ArgMax", "ArgMin", "TreeEnsemble",
+             "LabelEncoder"}
+_COMPARING = {"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal", "IsNaN", "IsInf", "And", "Or",
+              "Not", "Xor"}
+
+
+@dataclass(frozen=True)
+class Value:
+    """A result of a node, or an input: `[n_rows, width]`, or `[n_rows]` if `width` is 0."""
+
+    name: str
+    dtype: numpy.dtype
+    width: int
+    promise: Promise = Promise.EQUAL
+
+
+class Graph:
+    """Nodes, constants and inputs in the order of their creation. Equal nodes and constants are shared."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.inputs: list[Value] = []
+        self.constants: dict[str, numpy.ndarray] = {}
+        self.details: dict[str, Any] = {}
+        """What the file's metadata says of steps, such as categories, by the names of steps."""
+        self.tested: dict[int, list[Any]] = {}
+        """By the position of an input column: the values near which rows are worth a check."""
+        self._names_of_constants: dict[Any, str] = {}
+        self._values_of_nodes: dict[Any, Value] = {}
+        self._path: list[str] = []
+        self._names: dict[str, int] = {}
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """A step of a pipeline, whose name begins the names of the nodes that are added within."""
+        self._path.append(str(name))
+        try:
+            yield
+        finally:
+            self._path.pop()
+
+    @property
+    def path(self) -> str:
+        """The names of the current step and of those around it, with dots between."""
+        return ".".join(self._path)
+
+    def input(self, name: str, dtype: numpy.dtype, width: int) -> Value:
+        """Adds an input."""
+        value = Value(name, dtype, width)
+        self.inputs.append(value)
+        self._names[name] = 0
+        return value
+
+    def constant(self, array: Any) -> str:
+        """The name of a constant."""
+        array = numpy.asarray(array)
+        if array.dtype.kind in "US":
+            array = array.astype(object)
+        content = tuple(array.ravel().tolist()) if array.dtype == TEXT else array.tobytes()
+        key = (array.dtype.str, array.shape, content)
+        if key not in self._names_of_constants:
+            self._names_of_constants[key] = name = f"c{len(self.constants)}"
+            self.constants[name] = array
+        return self._names_of_constants[key]
+
+    def add(self, op: str, *inputs: Any, dtype: Any = None, width: int | None = None, domain: str = "",
+            promise: Promise | None = None, **attributes: Any) -> Value:
+        """Adds a node. Inputs that are no values become constants of the type of the first value.
+
+        The type and the width of the result are by default those of elementwise operations. `promise` states
+        how close the operation itself is, where its name does not say so.
+        """
+        from onnx import helper
+
+        values = [one for one in inputs if isinstance(one, Value)]
+        first = values[0].dtype
+        names = []
+        wide = max(value.width for value in values)
+        for one in inputs:
+            if isinstance(one, Value):
+                names.append(one.name)
+                continue
+            array = numpy.asarray(one)
+            if not isinstance(one, (numpy.ndarray, numpy.generic)):
+                array = array.astype(first)
+            wide = max(wide, array.shape[-1] if array.ndim else 0)
+            names.append(self.constant(array))
+        key = (op, domain, tuple(names), repr(sorted(attributes.items())))
+        if key in self._values_of_nodes:
+            return self._values_of_nodes[key]
+        kind = numpy.dtype(dtype) if dtype is not None else BOOL if op in _COMPARING else first
+        before = max(value.promise for value in values)
+        own = promise if promise is not None else Promise.BOUND if op in _ROUNDED else Promise.EQUAL
+        if op in _DECIDING and before is not Promise.EQUAL:
+            own = Promise.OUTSIDE
+        name = self._unique(f"{self.path}/{op}" if self._path else op)
+        value = Value(name, kind, wide if width is None else width, max(before, own))
+        self.nodes.append(helper.make_node(op, names, [name], name=name, domain=domain, **attributes))
+        self._values_of_nodes[key] = value
+        return value
+
+    def cast(self, value: Value, dtype: Any) -> Value:
+        """A value in another type; itself if the types have one element type in ONNX."""
+        dtype = numpy.dtype(dtype)
+        if element(dtype) == element(value.dtype):
+            return value
+        return self.add("Cast", value, dtype=dtype, to=element(dtype))
+
+    def take(self, value: Value, positions: Any) -> Value:
+        """Some columns of a value; itself if these are all."""
+        positions = [int(at) for at in positions]
+        if positions == list(range(value.width)):
+            return value
+        return self.add("Gather", value, numpy.array(positions, INT64), axis=1, width=len(positions))
+
+    def join(self, values: list[Value]) -> Value:
+        """Values of one type side by side."""
+        if len(values) == 1:
+            return values[0]
+        return self.add("Concat", *values, axis=1, width=sum(value.width for value in values))
+
+    def note(self, source: Any, values: Any) -> None:
+        """Notes that a column derived from the input `source` is compared with these values."""
+        if source is None:
+            return
+        known = self.tested.setdefault(source.feature, [])
+        for value in values:
+            is_number = not isinstance(value, str)
+            known.append(float(value) * source.factor + source.offset if is_number else value)
+
+    def constant_columns(self, like: Value, array: Any) -> Value:
+        """The same numbers for each row of `like`, in f64."""
+        row = numpy.asarray(array, FLOAT64).reshape(-1)
+        test = self.add("IsNaN", self.take(self.cast(like, FLOAT64), [0]))
+        return self.add("Where", test, row, row, dtype=FLOAT64, width=len(row), promise=Promise.EQUAL)
+
+    def _unique(self, name: str) -> str:
+        count = self._names.get(name, 0)
+        self._names[name] = count + 1
+        return name if count == 0 else self._unique(f"{name}_{count}")
+
+
+def element(dtype: Any) -> int:
+    """The element type of ONNX for a type of NumPy. All integers are int64."""
+    from onnx import TensorProto
+
+    dtype = numpy.dtype(dtype)
+    if dtype == FLOAT32:
+        return int(TensorProto.FLOAT)
+    kinds = {"f": TensorProto.DOUBLE, "i": TensorProto.INT64, "u": TensorProto.INT64,
+             "b": TensorProto.BOOL, "O": TensorProto.STRING, "U": TensorProto.STRING}
+    return int(kinds[dtype.kind])
+
+
+def tensor(name: str, array: numpy.ndarray) -> Any:
+    """An array as a tensor of ONNX."""
+    from onnx import helper, numpy_helper
+
+    kind = element(array.dtype)
+    if array.dtype.kind in "OU":
+        return helper.make_tensor(name, kind, array.shape, [str(one).encode() for one in array.ravel()])
+    return numpy_helper.from_array(array.astype(helper.tensor_dtype_to_np_dtype(kind)), name)

@@ -1,0 +1,169 @@
+"""Inputs of exported files: one tensor of numbers, or one input for each column of a table with text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from .columns import Column, Columns, Source
+from .graph import FLOAT32, FLOAT64, TEXT, Graph, element
+from .imputers import is_missing
+from .stages import held
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A column of rows."""
+
+    name: str
+    dtype: numpy.dtype
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The columns of rows, and how a file takes them."""
+
+    features: list[Feature]
+    named: bool
+    """Whether the object was fitted on a table with these names."""
+
+    @property
+    def together(self) -> bool:
+        """Whether all columns are one tensor `X`: numbers that scikit-learn puts into one array at once."""
+        kinds = {feature.dtype for feature in self.features}
+        return TEXT not in kinds and (kinds == {FLOAT32} or FLOAT32 not in kinds)
+
+    def add(self, graph: Graph) -> Columns:
+        """Adds the inputs to a graph."""
+        if self.together:
+            kinds = {feature.dtype for feature in self.features}
+            kind = kinds.pop() if len(kinds) == 1 else FLOAT64
+            value = graph.input("X", kind, len(self.features))
+            return Columns(tuple(
+                Column(value, at, one.name, Source(at)) for at, one in enumerate(self.features)))
+        return Columns(tuple(
+            Column(graph.input(one.name, one.dtype, 1), 0, one.name, Source(at))
+            for at, one in enumerate(self.features)
+        ))
+
+    def feeds(self, graph: Graph, rows: Any) -> dict[str, numpy.ndarray]:
+        """Rows as the inputs of a file."""
+        cells = [self._cells(rows, at) for at in range(len(self.features))]
+        if self.together:
+            kind = _stored(graph.inputs[0].dtype)
+            return {"X": numpy.column_stack([one.astype(kind) for one in cells])}
+        return {
+            feature.name: one.astype(_stored(feature.dtype)).reshape(-1, 1)
+            for feature, one in zip(self.features, cells)
+        }
+
+    def _cells(self, rows: Any, at: int) -> numpy.ndarray:
+        feature = self.features[at]
+        if not hasattr(rows, "columns"):
+            cells = numpy.asarray(rows)[:, at]
+        else:
+            cells = rows[feature.name].to_numpy() if self.named else rows.iloc[:, at].to_numpy()
+        if feature.dtype != TEXT:
+            if cells.dtype.kind == "O":
+                cells = numpy.array([numpy.nan if is_missing(one) else one for one in cells.tolist()])
+            return cells
+        made = numpy.empty(len(cells), TEXT)
+        made[:] = ["" if is_missing(one) else str(one) for one in cells.tolist()]
+        return made
+
+
+def _stored(dtype: numpy.dtype) -> Any:
+    """The type of NumPy for the tensors of an input."""
+    return numpy.dtype("int64") if dtype.kind in "iu" else dtype
+
+
+def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
+    """The inputs that rows have, or else those that the fitted object tells of.
+
+    `types` is a type of NumPy for all columns with numbers, or types by the names of columns.
+    """
+    rows = table(rows)
+    names = getattr(estimator, "feature_names_in_", None)
+    count = getattr(estimator, "n_features_in_", None)
+    if count is None and rows is None:
+        raise ValueError(
+            f"the {type(estimator).__name__} does not tell how many columns it takes: give rows by check=X")
+    count = numpy.shape(rows)[1] if count is None else int(count)
+    known = [f"x{at}" for at in range(count)] if names is None else [str(name) for name in names]
+    texts = text_columns(estimator, count)
+    kinds = []
+    for at, name in enumerate(known):
+        asked = types.get(name) if isinstance(types, Mapping) else types if at not in texts else None
+        if asked is not None:
+            kind = TEXT if asked in (str, object, "str", "object") else numpy.dtype(asked)
+        elif rows is not None:
+            kind = _type_of(rows, name if names is not None else at)
+        else:
+            kind = TEXT if at in texts else FLOAT64
+        element(kind)
+        kinds.append(kind)
+    return Inputs([Feature(name, kind) for name, kind in zip(known, kinds)], names is not None)
+
+
+def table(rows: Any) -> Any:
+    """Rows as an array or a table of pandas."""
+    if rows is None or hasattr(rows, "iloc"):
+        return rows
+    if hasattr(rows, "to_pandas"):
+        return rows.to_pandas()
+    if hasattr(rows, "toarray"):
+        return rows.toarray()
+    return numpy.asarray(rows)
+
+
+def _type_of(rows: Any, column: Any) -> numpy.dtype:
+    """The type of a column as scikit-learn reads it."""
+    if hasattr(rows, "iloc"):
+        cells = rows[column] if isinstance(column, str) else rows.iloc[:, column]
+        kind: Any = cells.dtype
+        kind = getattr(getattr(kind, "categories", None), "dtype", kind)
+        if isinstance(kind, numpy.dtype) and kind.kind in "fiub":
+            return numpy.dtype(kind)
+        values = cells.to_numpy()
+        if getattr(kind, "kind", "") in ("f", "i", "u", "b"):
+            return FLOAT64
+    else:
+        values = rows[:, int(column)]
+        if values.dtype.kind in "fiub":
+            return numpy.dtype(values.dtype)
+    return TEXT if any(isinstance(value, str) for value in values.tolist()) else FLOAT64
+
+
+def text_columns(estimator: Any, count: int) -> set[int]:
+    """The columns in which a fitted object expects text."""
+    estimator = held(estimator)
+    if isinstance(getattr(estimator, "steps", None), list):
+        found: set[int] = set()
+        for _, step in estimator.steps:
+            if step is None or isinstance(step, str):
+                continue
+            found |= text_columns(step, count)
+            if type(step).__name__ != "SimpleImputer" or getattr(step, "n_features_in_", None) != count:
+                break
+        return found
+    parts = getattr(estimator, "transformers_", None)
+    if parts is not None:
+        found = set()
+        for name, step, _ in parts:
+            positions = list(estimator._transformer_to_input_indices[name])
+            if not isinstance(step, str):
+                found |= {positions[at] for at in text_columns(step, len(positions))}
+        return found
+    if hasattr(estimator, "transformer_list"):
+        return set().union(*(text_columns(step, count) for _, step in estimator.transformer_list
+                             if not isinstance(step, str)))
+    if getattr(estimator, "_preprocessor", None) is not None:
+        return text_columns(estimator._preprocessor, count)
+    lists = getattr(estimator, "categories_", None)
+    if lists is None:
+        statistics = numpy.asarray(getattr(estimator, "statistics_", []), TEXT)
+        lists = [[value] for value in statistics.tolist()]
+    return {at for at, known in enumerate(lists) if any(isinstance(value, str) for value in known)}

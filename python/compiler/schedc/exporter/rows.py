@@ -1,0 +1,86 @@
+"""Rows for the comparison of a file with its object, made from fitted statistics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .graph import FLOAT64, TEXT
+from .inputs import Feature
+
+#: Rows that are made: enough to touch most thresholds of small models, in some milliseconds.
+_N_ROWS = 256
+#: Share of the cells that are missing.
+_MISSING_SHARE = 0.1
+
+
+def rows_for(model: Any, made: Any) -> Any:
+    """Rows near everything that an exported object tests, of which the object accepts each.
+
+    Raises ValueError if the object accepts none of them.
+    """
+    from .check import expected
+
+    error: Exception = ValueError("no rows")
+    for missing, unseen in ((True, True), (False, True), (True, False), (False, False)):
+        rows = _rows(made, missing, unseen)
+        try:
+            expected(model, rows, made.outputs)
+            return rows
+        except (ValueError, TypeError) as problem:
+            error = problem
+    raise ValueError(
+        f"the {type(model).__name__} takes none of the rows that were made to check the file: {error}; give "
+        "rows by check=X, or check=False"
+    )
+
+
+def _rows(made: Any, missing: bool, unseen: bool) -> Any:
+    source = numpy.random.default_rng(5)
+    cells = [
+        _cells(source, feature, made.graph.tested.get(at, []), missing, unseen)
+        for at, feature in enumerate(made.inputs.features)
+    ]
+    kinds = {one.dtype for one in cells}
+    if len(kinds) == 1 and not made.inputs.named:
+        return numpy.column_stack(cells)
+    if not made.inputs.named and TEXT in kinds:
+        return numpy.column_stack([one.astype(TEXT) for one in cells])
+    try:
+        import pandas
+    except ImportError:
+        return numpy.column_stack(cells)
+    return pandas.DataFrame({
+        feature.name: one for feature, one in zip(made.inputs.features, cells)
+    })
+
+
+def _cells(source: Any, feature: Feature, tested: list[Any], missing: bool, unseen: bool) -> Any:
+    """One column: values that are tested, their neighbours, and values in between."""
+    texts = [value for value in tested if isinstance(value, str)]
+    if feature.dtype == TEXT:
+        known = [text for text in texts if unseen or not text.endswith("_unseen")] or ["a"]
+        cells = source.choice(numpy.array(known, TEXT), _N_ROWS)
+        if missing:
+            cells[source.random(_N_ROWS) < _MISSING_SHARE] = numpy.nan
+        return cells
+    numbers = numpy.array([value for value in tested if not isinstance(value, str)], FLOAT64)
+    numbers = numbers[numpy.isfinite(numbers)]
+    if not len(numbers):
+        numbers = numpy.array([-1.0, 0.0, 0.5, 1.0, 2.0])
+    if not unseen and len(texts) == 0:
+        # Encoders note an unseen number last.
+        numbers = numbers[numbers != numbers.max()] if len(numbers) > 1 else numbers
+    is_float = feature.dtype.kind == "f"
+    kind = feature.dtype if is_float else FLOAT64
+    chosen = source.choice(numbers, _N_ROWS).astype(kind)
+    above, below = (numpy.nextafter(chosen, kind.type(end)) for end in (numpy.inf, -numpy.inf))
+    near = [chosen, above, below, ((chosen + source.choice(numbers, _N_ROWS)) / 2).astype(kind)]
+    which = source.choice(len(near), _N_ROWS, p=[0.5, 0.15, 0.15, 0.2] if unseen else [1, 0, 0, 0])
+    cells = numpy.choose(which, near)
+    if not is_float:
+        return numpy.round(cells).astype(feature.dtype)
+    if missing:
+        cells[source.random(_N_ROWS) < _MISSING_SHARE] = numpy.nan
+    return cells

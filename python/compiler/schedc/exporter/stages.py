@@ -1,0 +1,178 @@
+"""The table of estimators: one row for each class, with the function that converts it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from .columns import Columns
+from .graph import Graph, Value
+
+
+class Unsupported(TypeError):
+    """An estimator, or an option of one, that cannot be exported exactly."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The results of a model."""
+
+    kind: str
+    """`classifier`, `regressor` or `outliers`."""
+    variable: Value | None = None
+    """What a regressor predicts, `[n_rows, n_outputs]`."""
+    index: Value | None = None
+    """The index of the predicted class, `[n_rows]`."""
+    classes: Any = None
+    probabilities: Value | None = None
+    margins: Value | None = None
+    """What `decision_function` returns: one column for two classes, else one for each class."""
+    scores: Value | None = None
+    """What `score_samples` returns."""
+
+
+#: By the class of an estimator: the module and the function that converts it. Classes built on one of these
+#: are refused, since they may compute something else.
+_TRANSFORMERS: dict[str, str] = {
+    "sklearn.Pipeline": "compose:pipeline",
+    "imblearn.Pipeline": "compose:pipeline",
+    "sklearn.ColumnTransformer": "compose:column_transformer",
+    "sklearn.FeatureUnion": "compose:feature_union",
+    "sklearn.FunctionTransformer": "compose:function_transformer",
+    "sklearn.SimpleImputer": "imputers:simple_imputer",
+    "sklearn.MissingIndicator": "imputers:missing_indicator",
+    "sklearn.StandardScaler": "scalers:standard_scaler",
+    "sklearn.MinMaxScaler": "scalers:min_max_scaler",
+    "sklearn.MaxAbsScaler": "scalers:max_abs_scaler",
+    "sklearn.RobustScaler": "scalers:robust_scaler",
+    "sklearn.Normalizer": "scalers:normalizer",
+    "sklearn.PolynomialFeatures": "scalers:polynomial_features",
+    "sklearn.Binarizer": "bins:binarizer",
+    "sklearn.KBinsDiscretizer": "bins:k_bins",
+    "sklearn.OneHotEncoder": "encoders:one_hot",
+    "sklearn.OrdinalEncoder": "encoders:ordinal",
+    "sklearn.TargetEncoder": "encoders:target",
+}
+
+_MODELS: dict[str, str] = {
+    "sklearn.Pipeline": "compose:pipeline_model",
+    "imblearn.Pipeline": "compose:pipeline_model",
+    "sklearn.DecisionTreeClassifier": "forests:tree_classifier",
+    "sklearn.ExtraTreeClassifier": "forests:tree_classifier",
+    "sklearn.DecisionTreeRegressor": "forests:tree_regressor",
+    "sklearn.ExtraTreeRegressor": "forests:tree_regressor",
+    "sklearn.RandomForestClassifier": "forests:forest_classifier",
+    "sklearn.ExtraTreesClassifier": "forests:forest_classifier",
+    "sklearn.RandomForestRegressor": "forests:forest_regressor",
+    "sklearn.ExtraTreesRegressor": "forests:forest_regressor",
+    "sklearn.GradientBoostingClassifier": "boosting:boosting_classifier",
+    "sklearn.GradientBoostingRegressor": "boosting:boosting_regressor",
+    "sklearn.HistGradientBoostingClassifier": "boosting:histogram_classifier",
+    "sklearn.HistGradientBoostingRegressor": "boosting:histogram_regressor",
+}
+
+#: Estimators that hold one fitted estimator, which answers for them: the attribute.
+_HOLDERS = {
+    "GridSearchCV": "best_estimator_",
+    "RandomizedSearchCV": "best_estimator_",
+    "HalvingGridSearchCV": "best_estimator_",
+    "HalvingRandomSearchCV": "best_estimator_",
+    "FrozenEstimator": "estimator",
+}
+
+#: What to do instead, for estimators that people expect to work.
+_WAYS_OUT = {
+    "CountVectorizer": "text", "TfidfVectorizer": "text", "HashingVectorizer": "text",
+    "TfidfTransformer": "text", "FeatureHasher": "text", "DictVectorizer": "text",
+    "KNNImputer": "rows", "IterativeImputer": "rows", "KNeighborsClassifier": "rows",
+    "KNeighborsRegressor": "rows", "LocalOutlierFactor": "rows",
+}
+_ADVICE = {
+    "text": "run that part outside, and give schedc the numbers that it makes",
+    "rows": "it needs the training rows for each row; run that part outside, and give schedc its numbers",
+}
+
+
+def key_of(estimator: Any) -> str:
+    """The name of an estimator's class in the tables, such as `sklearn.StandardScaler`."""
+    kind = type(estimator)
+    return f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+
+
+def held(estimator: Any) -> Any:
+    """The estimator that answers for another one, such as the best one of a search."""
+    while True:
+        attribute = _HOLDERS.get(type(estimator).__name__)
+        inner = getattr(estimator, attribute, None) if attribute else None
+        if inner is None:
+            return estimator
+        estimator = inner
+
+
+def is_model(estimator: Any) -> bool:
+    """Whether the table has a model of this class."""
+    estimator = held(estimator)
+    steps = getattr(estimator, "steps", None)
+    if isinstance(steps, list) and steps:
+        return is_model(steps[-1][1])
+    return key_of(estimator) in _MODELS
+
+
+def transform(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """Adds a transformer. This and `predict` tie all conversions together.
+
+    Raises Unsupported for transformers without a row in the table, and for options that have no exact form.
+    """
+    from .selection import kept
+
+    estimator = held(estimator)
+    key = key_of(estimator)
+    row = _TRANSFORMERS.get(key)
+    if row is not None:
+        made: Columns = _function(row)(graph, estimator, columns)
+        return made
+    positions = kept(estimator, key)
+    if positions is not None:
+        return columns.take(positions)
+    raise refusal(graph, estimator)
+
+
+def predict(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Adds a model.
+
+    Raises Unsupported, as `transform` does.
+    """
+    estimator = held(estimator)
+    row = _MODELS.get(key_of(estimator))
+    if row is None:
+        raise refusal(graph, estimator)
+    made: Prediction = _function(row)(graph, estimator, columns)
+    return made
+
+
+def refuse(graph: Graph, estimator: Any, reason: str) -> Unsupported:
+    """The error for an option of an estimator."""
+    where = f" (step {graph.path})" if graph.path else ""
+    return Unsupported(f"the {type(estimator).__name__}{where} {reason}")
+
+
+def refusal(graph: Graph, estimator: Any) -> Unsupported:
+    """The error for an estimator without a row in the table."""
+    name = type(estimator).__name__
+    where = f" (step {graph.path})" if graph.path else ""
+    known = {one.partition(".")[2] for one in (*_TRANSFORMERS, *_MODELS)}
+    if name in _WAYS_OUT:
+        reason = _ADVICE[_WAYS_OUT[name]]
+    elif name in known:
+        reason = f"it is not scikit-learn's {name}, so that it may compute something else"
+    else:
+        reason = "docs/pipelines.md lists the estimators that schedc exports"
+    return Unsupported(f"schedc does not export {type(estimator).__module__}.{name}{where}: {reason}")
+
+
+def _function(row: str) -> Callable[..., Any]:
+    module, _, name = row.partition(":")
+    function: Callable[..., Any] = getattr(import_module(f"{__package__}.{module}"), name)
+    return function
