@@ -123,6 +123,18 @@ impl Columns {
                 let entries = table.column_type().filter(|_| x.is_float());
                 entries.ok_or_else(|| mismatch("Table", &[x]))
             }
+            Expr::Pick { of: x, values } => {
+                let x = of(x);
+                let first = values.first().map(|value| value.column_type());
+                let is_one_type = values.iter().all(|value| Some(value.column_type()) == first);
+                let picked = first.filter(|_| is_one_type && x == ColumnType::I64);
+                picked.ok_or_else(|| mismatch("Pick", &[x]))
+            }
+            Expr::Bit { of: x, bit } => {
+                let x = of(x);
+                let fits = x == ColumnType::I64 && *bit < 64;
+                fits.then_some(ColumnType::Bool).ok_or_else(|| mismatch("Bit", &[x]))
+            }
         }
     }
 }
@@ -133,7 +145,9 @@ impl Expr {
         let columns = match *self {
             Expr::Input { .. } | Expr::Const(_) => [None; 3],
             Expr::Unary(_, x) => [Some(x), None, None],
-            Expr::Step { of, .. } | Expr::Table { of, .. } => [Some(of), None, None],
+            Expr::Step { of, .. } | Expr::Table { of, .. } | Expr::Pick { of, .. } | Expr::Bit { of, .. } => {
+                [Some(of), None, None]
+            }
             Expr::Binary(_, x, y) => [Some(x), Some(y), None],
             Expr::Select { condition, then, otherwise } => [Some(condition), Some(then), Some(otherwise)],
         };

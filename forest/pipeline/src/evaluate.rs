@@ -57,6 +57,12 @@ impl Columns {
             }
             Expr::Step { of: x, edges } => ColumnValue::I64(edges.reached_by(of(x).to_f64()) as i64),
             Expr::Table { of: x, table } => table.look_up(of(x).to_f64()),
+            Expr::Pick { of: x, values } => {
+                let last = values.len().saturating_sub(1);
+                let index = usize::try_from(of(x).to_i64().max(0)).unwrap_or(last).min(last);
+                values.get(index).copied().unwrap_or(ColumnValue::F64(f64::NAN))
+            }
+            Expr::Bit { of: x, bit } => ColumnValue::Bool(of(x).to_i64() >> (bit & 63) & 1 == 1),
         }
     }
 }
@@ -186,6 +192,21 @@ mod tests {
         for (x, above, below) in cases {
             assert_eq!(step(Ties::Above, x), ColumnValue::I64(above), "{x}");
             assert_eq!(step(Ties::Below, x), ColumnValue::I64(below), "{x}");
+        }
+    }
+
+    #[test]
+    fn integers_pick_constants_and_have_bits() {
+        let values: Arc<[ColumnValue]> = [4.0, 5.0, 6.0].map(ColumnValue::F32).into();
+        for (x, picked, is_odd) in [(-3.0, 4.0, true), (0.0, 4.0, false), (1.9, 5.0, true), (7.0, 6.0, true)]
+        {
+            let mut columns = Columns::default();
+            let input = columns.input(0, Float::F64);
+            let of = columns.add(Expr::Unary(Unary::Cast(ColumnType::I64), input)).expect("a number");
+            let pick = columns.add(Expr::Pick { of, values: Arc::clone(&values) }).expect("an integer");
+            let bit = columns.add(Expr::Bit { of, bit: 0 }).expect("an integer");
+            let expected = [ColumnValue::F32(picked), ColumnValue::Bool(is_odd)];
+            assert_eq!(columns.evaluate(&[pick, bit], &[x]), expected, "{x}");
         }
     }
 

@@ -56,6 +56,20 @@ pub enum Expr {
         /// The table.
         table: Arc<CategoryTable>,
     },
+    /// The constant at an index. An index before the first constant or behind the last one selects that one.
+    Pick {
+        /// A column of integers.
+        of: ColumnId,
+        /// The constants, at least one, of one type.
+        values: Arc<[ColumnValue]>,
+    },
+    /// Whether a bit of an integer is set.
+    Bit {
+        /// A column of integers.
+        of: ColumnId,
+        /// The number of the bit, below 64; 0 is the lowest one.
+        bit: u8,
+    },
 }
 
 /// Operations on one value.

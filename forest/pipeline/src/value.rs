@@ -102,7 +102,8 @@ impl ColumnValue {
         }
     }
 
-    fn to_i64(self) -> i64 {
+    /// The value as an integer, as [`ColumnValue::cast`] converts it.
+    pub fn to_i64(self) -> i64 {
         match self {
             ColumnValue::F32(x) => x as i64,
             ColumnValue::F64(x) => x as i64,
