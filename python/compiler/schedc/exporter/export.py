@@ -96,6 +96,7 @@ def _outputs(graph: Graph, estimator: Any, columns: Columns) -> dict[str, Value]
     found: dict[str, Value | None] = {}
     if made.kind == "regressor":
         found["variable"] = made.variable
+        found["margins"] = made.margins
     else:
         found["label"] = _label(graph, made)
         found["probabilities"] = made.probabilities

@@ -10,7 +10,7 @@ from .columns import Columns
 from .graph import FLOAT32, INT64, Graph, Value
 from .stages import Prediction, refuse
 from .trees import Tree, add_trees
-from .versions import leaf_values, missing_left
+from .versions import class_shares, leaf_values, missing_left
 
 
 def single(graph: Graph, columns: Columns) -> Value:
@@ -42,8 +42,10 @@ def best(graph: Graph, scores: Value) -> Value:
     return graph.add("ArgMax", scores, axis=1, keepdims=0, dtype=INT64, width=0)
 
 
-def mean_of_trees(graph: Graph, estimator: Any, columns: Columns, fitted: list[Any], n_targets: int) -> Value:
-    trees = [tree_of(graph, columns, one, leaf_values(one)[:, :n_targets]) for one in fitted]
+def mean_of_trees(graph: Graph, columns: Columns, fitted: list[Any], values: list[Any]) -> Value:
+    """The sum of the trees' values, divided by their number."""
+    trees = [tree_of(graph, columns, one, value) for one, value in zip(fitted, values)]
+    n_targets = values[0].shape[1]
     total = add_trees(graph, single(graph, columns), trees, n_targets)
     return graph.add("Div", total, float(len(fitted)))
 
@@ -52,7 +54,7 @@ def tree_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predictio
     _check_outputs(graph, estimator)
     fitted = estimator.tree_
     count = int(estimator.n_classes_)
-    tree = tree_of(graph, columns, fitted, leaf_values(fitted)[:, :count])
+    tree = tree_of(graph, columns, fitted, class_shares(fitted, count))
     scores = add_trees(graph, single(graph, columns), [tree], count)
     return Prediction("classifier", index=best(graph, scores), classes=estimator.classes_,
                       probabilities=scores)
@@ -68,7 +70,8 @@ def tree_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction
 def forest_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     _check_outputs(graph, estimator)
     fitted = [one.tree_ for one in estimator.estimators_]
-    scores = mean_of_trees(graph, estimator, columns, fitted, int(estimator.n_classes_))
+    shares = [class_shares(one, int(estimator.n_classes_)) for one in fitted]
+    scores = mean_of_trees(graph, columns, fitted, shares)
     return Prediction("classifier", index=best(graph, scores), classes=estimator.classes_,
                       probabilities=scores)
 
@@ -76,4 +79,5 @@ def forest_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predict
 def forest_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     _check_outputs(graph, estimator)
     fitted = [one.tree_ for one in estimator.estimators_]
-    return Prediction("regressor", variable=mean_of_trees(graph, estimator, columns, fitted, 1))
+    mean = mean_of_trees(graph, columns, fitted, [leaf_values(one) for one in fitted])
+    return Prediction("regressor", variable=mean)

@@ -132,9 +132,10 @@ class Graph:
             return self._values_of_nodes[key]
         kind = numpy.dtype(dtype) if dtype is not None else BOOL if op in _COMPARING else first
         before = max(value.promise for value in values)
-        own = promise if promise is not None else Promise.BOUND if op in _ROUNDED else Promise.EQUAL
+        own = Promise.BOUND if op in _ROUNDED else Promise.EQUAL
         if op in _DECIDING and before is not Promise.EQUAL:
             own = Promise.OUTSIDE
+        own = own if promise is None else promise
         name = self._unique(f"{self.path}/{op}" if self._path else op)
         value = Value(name, kind, wide if width is None else width, max(before, own))
         self.nodes.append(helper.make_node(op, names, [name], name=name, domain=domain, **attributes))
@@ -162,12 +163,13 @@ class Graph:
         return self.add("Concat", *values, axis=1, width=sum(value.width for value in values))
 
     def note(self, source: Any, values: Any) -> None:
-        """Notes that a column derived from the input `source` is compared with these values."""
+        """Notes that a column derived from the input `source` is compared with these values: numbers, texts,
+        or None."""
         if source is None:
             return
         known = self.tested.setdefault(source.feature, [])
         for value in values:
-            is_number = not isinstance(value, str)
+            is_number = value is not None and not isinstance(value, str)
             known.append(float(value) * source.factor + source.offset if is_number else value)
 
     def constant_columns(self, like: Value, array: Any) -> Value:

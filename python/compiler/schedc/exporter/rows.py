@@ -63,9 +63,11 @@ def _cells(source: Any, feature: Feature, tested: list[Any], missing: bool, unse
         known = [text for text in texts if unseen or not text.endswith("_unseen")] or ["a"]
         cells = source.choice(numpy.array(known, TEXT), _N_ROWS)
         if missing:
-            cells[source.random(_N_ROWS) < _MISSING_SHARE] = numpy.nan
+            # Encoders that know None take NaN for another category.
+            cells[source.random(_N_ROWS) < _MISSING_SHARE] = None if None in tested else numpy.nan
         return cells
-    numbers = numpy.array([value for value in tested if not isinstance(value, str)], FLOAT64)
+    numbers = [value for value in tested if value is not None and not isinstance(value, str)]
+    numbers = numpy.array(numbers, FLOAT64)
     numbers = numbers[numpy.isfinite(numbers)]
     if not len(numbers):
         numbers = numpy.array([-1.0, 0.0, 0.5, 1.0, 2.0])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from .graph import FLOAT64, ML, Graph, Promise, Value
+from .graph import FLOAT64, ML, Graph, Value, element
 
 LEQ, LT, MEMBER = 0, 1, 6
 
@@ -82,8 +82,8 @@ class _Nodes:
 
 
 def add_trees(graph: Graph, value: Value, trees: list[Tree], n_targets: int,
-              promise: Promise | None = None) -> Value:
-    """Adds a TreeEnsemble that sums leaf values in the order of the trees: `[n_rows, n_targets]`, in f64.
+              dtype: numpy.dtype = FLOAT64) -> Value:
+    """Adds a TreeEnsemble that sums leaf values in the order of the trees: `[n_rows, n_targets]`, in f64 or f32.
 
     A leaf of ONNX has one target. A tree with several becomes as many trees with the same tests, one after
     the other.
@@ -99,20 +99,19 @@ def add_trees(graph: Graph, value: Value, trees: list[Tree], n_targets: int,
             made.add(tree, tree.value[:, target], target)
     found = made.lists
 
-    def doubles(name: str, values: list[float]) -> Any:
-        return helper.make_tensor(name, TensorProto.DOUBLE, [len(values)], values)
+    def floats(name: str, values: list[float]) -> Any:
+        return helper.make_tensor(name, element(dtype), [len(values)], values)
 
     more = {}
     if made.members:
-        more["membership_values"] = doubles("membership_values", made.members)
+        more["membership_values"] = floats("membership_values", made.members)
     if any(found["missing"]):
         more["nodes_missing_value_tracks_true"] = found["missing"]
     modes = helper.make_tensor("modes", TensorProto.UINT8, [made.nodes], found["mode"])
     return graph.add(
-        "TreeEnsemble", graph.cast(value, FLOAT64), domain=ML, width=n_targets, dtype=FLOAT64,
-        promise=promise, n_targets=n_targets, aggregate_function=1, post_transform=0, tree_roots=made.roots,
-        nodes_featureids=found["feature"], nodes_splits=doubles("splits", found["split"]), nodes_modes=modes,
+        "TreeEnsemble", graph.cast(value, dtype), domain=ML, width=n_targets, dtype=dtype, n_targets=n_targets, aggregate_function=1, post_transform=0, tree_roots=made.roots,
+        nodes_featureids=found["feature"], nodes_splits=floats("splits", found["split"]), nodes_modes=modes,
         nodes_truenodeids=found["true_id"], nodes_trueleafs=found["true_leaf"],
         nodes_falsenodeids=found["false_id"], nodes_falseleafs=found["false_leaf"],
-        leaf_targetids=found["target"], leaf_weights=doubles("weights", found["weight"]), **more,
+        leaf_targetids=found["target"], leaf_weights=floats("weights", found["weight"]), **more,
     )

@@ -29,6 +29,26 @@ def leaf_values(tree: Any) -> numpy.ndarray:
     return numpy.asarray(tree.value)[:, 0, :]
 
 
+def class_shares(tree: Any, n_classes: int) -> numpy.ndarray:
+    """The probabilities of a fitted `Tree`'s nodes. Releases before 1.4 keep counts there."""
+    values = leaf_values(tree)[:, :n_classes]
+    if at_least(1, 4):
+        return values
+    total = values.sum(axis=1)[:, None]
+    return values / numpy.where(total == 0.0, 1.0, total)
+
+
+def node_depths(tree: Any) -> numpy.ndarray:
+    """The number of nodes from the root to each node, both counted, in f64."""
+    left, right = tree.children_left, tree.children_right
+    depths = numpy.ones(len(left))
+    for node in range(len(left)):
+        # Children stand behind their parents.
+        if left[node] >= 0:
+            depths[left[node]] = depths[right[node]] = depths[node] + 1
+    return depths
+
+
 def missing_left(tree: Any) -> numpy.ndarray:
     """Whether missing values go left, for each node. Releases before 1.3 knew none."""
     nodes = tree.__getstate__()["nodes"]

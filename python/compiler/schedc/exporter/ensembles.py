@@ -1,0 +1,132 @@
+"""Ensembles of trees and of other estimators: bagging, AdaBoost, and isolation forests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .boosting import threshold_index
+from .columns import Columns
+from .forests import best, single, tree_of
+from .graph import FLOAT64, INT64, Graph, Value
+from .stages import Prediction, predict, refuse
+from .trees import Tree, add_trees
+from .versions import class_shares, leaf_values, node_depths
+
+_TREE_CLASSIFIERS = ("DecisionTreeClassifier", "ExtraTreeClassifier")
+_TREE_REGRESSORS = ("DecisionTreeRegressor", "ExtraTreeRegressor")
+
+
+def _are(estimators: list[Any], names: tuple[str, ...]) -> bool:
+    return all(type(one).__name__ in names and one.n_outputs_ == 1 for one in estimators)
+
+
+def bagging_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    parts, count = estimator.estimators_, int(estimator.n_classes_)
+    features = estimator.estimators_features_
+    total: Value | None = None
+    if _are(parts, _TREE_CLASSIFIERS):
+        trees = []
+        for one, chosen in zip(parts, features):
+            shares = class_shares(one.tree_, int(one.n_classes_))
+            value = numpy.zeros((len(shares), count))
+            value[:, numpy.asarray(one.classes_, INT64)] = shares
+            trees.append(tree_of(graph, columns, one.tree_, value, features=chosen))
+        total = add_trees(graph, single(graph, columns), trees, count)
+    else:
+        for at, (one, chosen) in enumerate(zip(parts, features)):
+            with graph.step(f"estimator{at}"):
+                made = predict(graph, one, columns.take(chosen))
+            if made.probabilities is None or made.probabilities.width != count:
+                raise refuse(graph, estimator, "has parts without the probability of each class")
+            total = made.probabilities if total is None else graph.add("Add", total, made.probabilities)
+    assert total is not None
+    chances = graph.add("Div", total, float(len(parts)))
+    return Prediction("classifier", index=best(graph, chances), classes=estimator.classes_,
+                      probabilities=chances)
+
+
+def bagging_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    parts, features = estimator.estimators_, estimator.estimators_features_
+    total: Value | None = None
+    if _are(parts, _TREE_REGRESSORS):
+        trees = [tree_of(graph, columns, one.tree_, leaf_values(one.tree_)[:, 0], features=chosen)
+                 for one, chosen in zip(parts, features)]
+        total = add_trees(graph, single(graph, columns), trees, 1)
+    else:
+        for at, (one, chosen) in enumerate(zip(parts, features)):
+            with graph.step(f"estimator{at}"):
+                variable = predict(graph, one, columns.take(chosen)).variable
+            assert variable is not None
+            total = variable if total is None else graph.add("Add", total, variable)
+    assert total is not None
+    return Prediction("regressor", variable=graph.add("Div", total, float(len(parts))))
+
+
+def ada_boost_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Votes of trees, each with a weight for its class and the opposite for the others."""
+    parts, count = estimator.estimators_, int(estimator.n_classes_)
+    if getattr(estimator, "algorithm", "SAMME") == "SAMME.R":
+        raise refuse(graph, estimator, "adds logarithms of probabilities; fit it with algorithm='SAMME'")
+    if not _are(parts, _TREE_CLASSIFIERS) or count < 2:
+        raise refuse(graph, estimator, "is exported for trees and two classes or more only")
+    trees = []
+    for one, weight in zip(parts, estimator.estimator_weights_):
+        voted = numpy.asarray(one.classes_).take(leaf_values(one.tree_)[:, : one.n_classes_].argmax(axis=1))
+        votes = voted[:, None] == numpy.asarray(estimator.classes_)[None]
+        value = numpy.where(votes, weight, -1 / (count - 1) * weight)
+        trees.append(tree_of(graph, columns, one.tree_, value))
+    total = add_trees(graph, single(graph, columns), trees, count)
+    margins = graph.add("Div", total, float(numpy.sum(estimator.estimator_weights_)))
+    if count > 2:
+        chances = graph.add("Softmax", graph.add("Div", margins, float(count - 1)), axis=1)
+        return Prediction("classifier", index=best(graph, margins), classes=estimator.classes_,
+                          probabilities=chances, margins=margins)
+    margins = graph.add("Sub", graph.take(margins, [1]), graph.take(margins, [0]))
+    both = graph.add("Div", graph.join([graph.add("Neg", margins), margins]), 2.0)
+    return Prediction("classifier", index=threshold_index(graph, margins, "Greater"),
+                      classes=estimator.classes_, probabilities=graph.add("Softmax", both, axis=1),
+                      margins=margins)
+
+
+def isolation_forest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """The average depth of a row's leaves; rows with a small one are outliers."""
+    from sklearn.ensemble._iforest import _average_path_length
+
+    trees: list[Tree] = []
+    every = estimator._max_features == len(columns)
+    for one, chosen in zip(estimator.estimators_, estimator.estimators_features_):
+        fitted = one.tree_
+        depth = node_depths(fitted) + _average_path_length(fitted.n_node_samples) - 1.0
+        trees.append(tree_of(graph, columns, fitted, depth, features=None if every else chosen))
+    depths = add_trees(graph, single(graph, columns), trees, 1)
+    divisor = len(trees) * float(_average_path_length([estimator._max_samples])[0])
+    if divisor == 0:
+        raise refuse(graph, estimator, "was fitted on one row")
+    shares = graph.add("Neg", graph.add("Div", depths, divisor))
+    scores = graph.add("Neg", graph.add("Pow", numpy.float64(2.0), shares))
+    margins = graph.add("Sub", scores, float(estimator.offset_))
+    last = _last_outlier(divisor, float(estimator.offset_))
+    index = threshold_index(graph, depths, "Greater", last)
+    return Prediction("outliers", index=index, classes=numpy.array([-1, 1]), margins=margins, scores=scores)
+
+
+def _last_outlier(divisor: float, offset: float) -> float:
+    """The largest sum of depths that scikit-learn calls an outlier, by bisection over floats.
+
+    The decision is one of the sum of depths, so that it is exact in spite of the power.
+    """
+    def is_outlier(depth: float) -> bool:
+        return bool(-(2 ** -(numpy.float64(depth) / divisor)) - offset < 0)
+
+    low, high = 0, int(numpy.float64(1e300).view(INT64))
+    if not is_outlier(0.0):
+        return -1.0
+    while high - low > 1:
+        middle = (low + high) // 2
+        if is_outlier(float(numpy.int64(middle).view(FLOAT64))):
+            low = middle
+        else:
+            high = middle
+    return float(numpy.int64(low).view(FLOAT64))

@@ -1,0 +1,108 @@
+"""Linear models: a product with the coefficients, and a link."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .boosting import threshold_index, two_chances
+from .columns import Columns
+from .forests import best
+from .graph import FLOAT64, INT64, Graph, Promise, Value
+from .stages import Prediction
+
+
+def margins_of(graph: Graph, columns: Columns, coefficients: Any, intercept: Any) -> Value:
+    """`X @ coefficients.T + intercept`, one column for each row of the coefficients, in NumPy's type."""
+    coefficients = numpy.atleast_2d(numpy.asarray(coefficients))
+    kind = numpy.result_type(columns.floating, coefficients.dtype, numpy.asarray(intercept).dtype)
+    kind = kind if kind.kind == "f" else FLOAT64
+    weights = numpy.ascontiguousarray(coefficients.T.astype(kind))
+    product = graph.add("MatMul", columns.value(graph, kind), weights, width=len(coefficients))
+    return graph.add("Add", product, numpy.broadcast_to(intercept, len(coefficients)).astype(kind))
+
+
+def regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    variable = margins_of(graph, columns, estimator.coef_, estimator.intercept_)
+    return Prediction("regressor", variable=variable)
+
+
+def generalized(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Regressors with a link: Poisson, gamma and Tweedie."""
+    margins = margins_of(graph, columns, estimator.coef_, estimator.intercept_)
+    if type(estimator._base_loss.link).__name__ == "LogLink":
+        margins = graph.add("Exp", margins)
+    return Prediction("regressor", variable=margins)
+
+
+def classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Classifiers without probabilities."""
+    margins = margins_of(graph, columns, estimator.coef_, estimator.intercept_)
+    return _prediction(graph, estimator, margins, None)
+
+
+def logistic(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Logistic regression: one class against the rest, or all at once."""
+    margins = margins_of(graph, columns, estimator.coef_, estimator.intercept_)
+    # The parameter is gone since scikit-learn 1.8, and with it the softmax of two classes.
+    kind = getattr(estimator, "multi_class", "auto")
+    two = len(estimator.classes_) <= 2
+    against_rest = kind == "ovr" or (kind != "multinomial" and (two or estimator.solver == "liblinear"))
+    if against_rest:
+        chances = _against_rest(graph, margins)
+    elif margins.width == 1:
+        both = graph.join([graph.add("Neg", margins), margins])
+        chances = graph.add("Softmax", both, axis=1)
+    else:
+        chances = graph.add("Softmax", margins, axis=1)
+    return _prediction(graph, estimator, margins, chances)
+
+
+def discriminant(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Linear discriminant analysis."""
+    margins = margins_of(graph, columns, estimator.coef_, estimator.intercept_)
+    softmax = margins.width > 1
+    chances = graph.add("Softmax", margins, axis=1) if softmax else two_chances(graph, margins)
+    return _prediction(graph, estimator, margins, chances)
+
+
+def descent(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Classifiers by stochastic gradient descent."""
+    margins = margins_of(graph, columns, estimator.coef_, estimator.intercept_)
+    chances = None
+    if hasattr(estimator, "predict_proba") and estimator.loss == "modified_huber":
+        one = margins.dtype.type(1)
+        share = graph.add("Add", graph.add("Clip", margins, -one, one), one)
+        share = graph.add("Div", share, margins.dtype.type(2))
+        if margins.width == 1:
+            chances = graph.join([graph.add("Sub", one, share), share])
+        else:
+            chances = _normalized(graph, share)
+    elif hasattr(estimator, "predict_proba"):
+        chances = _against_rest(graph, margins)
+    return _prediction(graph, estimator, margins, chances)
+
+
+def _prediction(graph: Graph, estimator: Any, margins: Value, chances: Value | None) -> Prediction:
+    two = margins.width == 1
+    index = threshold_index(graph, margins, "Greater") if two else best(graph, margins)
+    return Prediction("classifier", index=index, classes=estimator.classes_, probabilities=chances,
+                      margins=margins)
+
+
+def _against_rest(graph: Graph, margins: Value) -> Value:
+    """The logistic function of each class, normalized."""
+    if margins.width == 1:
+        return two_chances(graph, margins)
+    return _normalized(graph, graph.add("Sigmoid", margins))
+
+
+def _normalized(graph: Graph, shares: Value) -> Value:
+    """Shares divided by their sum; if all are zero, all are alike."""
+    kind = shares.dtype.type
+    total = graph.add("ReduceSum", shares, numpy.array([1], INT64), keepdims=1, width=1)
+    none = graph.add("Equal", total, kind(0), promise=Promise.EQUAL)
+    total = graph.add("Where", none, kind(shares.width), total, dtype=shares.dtype)
+    shares = graph.add("Where", none, kind(1), shares, dtype=shares.dtype, width=shares.width)
+    return graph.add("Div", shares, total)
