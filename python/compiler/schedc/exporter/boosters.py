@@ -160,7 +160,8 @@ def lightgbm_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predi
     classes = numpy.asarray(estimator.classes_)
     if margins.width > 1:
         scaled = margins if link == "Softmax" else _times(graph, margins, _sigmoid(objective))
-        chances = graph.add(link, scaled, **({"axis": 1} if link == "Softmax" else {}))
+        softmax = link == "Softmax"
+        chances = graph.add("Softmax", scaled, axis=1) if softmax else graph.add("Sigmoid", scaled)
         return Prediction("classifier", index=best(graph, chances), classes=classes, probabilities=chances,
                           margins=margins)
     factor = _sigmoid(objective)

@@ -133,7 +133,8 @@ def _type_of(rows: Any, column: Any) -> numpy.dtype:
     else:
         values = rows[:, int(column)]
         if values.dtype.kind in "fiub":
-            return numpy.dtype(values.dtype)
+            found: numpy.dtype[Any] = values.dtype
+            return found
     return TEXT if any(isinstance(value, str) for value in values.tolist()) else FLOAT64
 
 

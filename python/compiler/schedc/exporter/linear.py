@@ -8,8 +8,9 @@ import numpy
 
 from .boosting import threshold_index, two_chances
 from .columns import Columns
+from .compound import normalized
 from .forests import best
-from .graph import FLOAT64, INT64, Graph, Promise, Value
+from .graph import FLOAT64, Graph, Value
 from .stages import Prediction
 
 
@@ -78,7 +79,7 @@ def descent(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
         if margins.width == 1:
             chances = graph.join([graph.add("Sub", one, share), share])
         else:
-            chances = _normalized(graph, share)
+            chances = _shares(graph, share)
     elif hasattr(estimator, "predict_proba"):
         chances = _against_rest(graph, margins)
     return _prediction(graph, estimator, margins, chances)
@@ -95,14 +96,9 @@ def _against_rest(graph: Graph, margins: Value) -> Value:
     """The logistic function of each class, normalized."""
     if margins.width == 1:
         return two_chances(graph, margins)
-    return _normalized(graph, graph.add("Sigmoid", margins))
+    return _shares(graph, graph.add("Sigmoid", margins))
 
 
-def _normalized(graph: Graph, shares: Value) -> Value:
+def _shares(graph: Graph, shares: Value) -> Value:
     """Shares divided by their sum; if all are zero, all are alike."""
-    kind = shares.dtype.type
-    total = graph.add("ReduceSum", shares, numpy.array([1], INT64), keepdims=1, width=1)
-    none = graph.add("Equal", total, kind(0), promise=Promise.EQUAL)
-    total = graph.add("Where", none, kind(shares.width), total, dtype=shares.dtype)
-    shares = graph.add("Where", none, kind(1), shares, dtype=shares.dtype, width=shares.width)
-    return graph.add("Div", shares, total)
+    return normalized(graph, shares, 1.0 / shares.width)

@@ -66,8 +66,7 @@ def _cells(source: Any, feature: Feature, tested: list[Any], missing: bool, unse
             # Encoders that know None take NaN for another category.
             cells[source.random(_N_ROWS) < _MISSING_SHARE] = None if None in tested else numpy.nan
         return cells
-    numbers = [value for value in tested if value is not None and not isinstance(value, str)]
-    numbers = numpy.array(numbers, FLOAT64)
+    numbers = numpy.array([one for one in tested if one is not None and not isinstance(one, str)], FLOAT64)
     numbers = numbers[numpy.isfinite(numbers)]
     if not len(numbers):
         numbers = numpy.array([-1.0, 0.0, 0.5, 1.0, 2.0])

@@ -118,6 +118,15 @@ _MODELS: dict[str, str] = {
     "sklearn.BaggingRegressor": "ensembles:bagging_regressor",
     "sklearn.AdaBoostClassifier": "ensembles:ada_boost_classifier",
     "sklearn.IsolationForest": "ensembles:isolation_forest",
+    "sklearn.VotingClassifier": "compound:voting_classifier",
+    "sklearn.VotingRegressor": "compound:voting_regressor",
+    "sklearn.StackingClassifier": "compound:stacking_classifier",
+    "sklearn.StackingRegressor": "compound:stacking_regressor",
+    "sklearn.CalibratedClassifierCV": "compound:calibrated",
+    "sklearn.OneVsRestClassifier": "compound:one_vs_rest",
+    "sklearn.MultiOutputRegressor": "compound:multi_output_regressor",
+    "sklearn.RegressorChain": "compound:regressor_chain",
+    "sklearn.TransformedTargetRegressor": "compound:transformed_target",
     "xgboost.XGBClassifier": "boosters:xgboost_classifier",
     "xgboost.XGBRFClassifier": "boosters:xgboost_classifier",
     "xgboost.XGBRegressor": "boosters:xgboost_regressor",
@@ -135,6 +144,7 @@ _HOLDERS = {
     "HalvingGridSearchCV": "best_estimator_",
     "HalvingRandomSearchCV": "best_estimator_",
     "FrozenEstimator": "estimator",
+    "RANSACRegressor": "estimator_",
 }
 
 #: What to do instead, for estimators that people expect to work.

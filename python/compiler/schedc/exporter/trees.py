@@ -83,7 +83,9 @@ class _Nodes:
 
 def add_trees(graph: Graph, value: Value, trees: list[Tree], n_targets: int,
               dtype: numpy.dtype = FLOAT64) -> Value:
-    """Adds a TreeEnsemble that sums leaf values in the order of the trees: `[n_rows, n_targets]`, in f64 or f32.
+    """Adds a TreeEnsemble that sums leaf values in the order of the trees, in f64 or f32.
+
+    Returns the sums, `[n_rows, n_targets]`.
 
     A leaf of ONNX has one target. A tree with several becomes as many trees with the same tests, one after
     the other.
@@ -109,7 +111,8 @@ def add_trees(graph: Graph, value: Value, trees: list[Tree], n_targets: int,
         more["nodes_missing_value_tracks_true"] = found["missing"]
     modes = helper.make_tensor("modes", TensorProto.UINT8, [made.nodes], found["mode"])
     return graph.add(
-        "TreeEnsemble", graph.cast(value, dtype), domain=ML, width=n_targets, dtype=dtype, n_targets=n_targets, aggregate_function=1, post_transform=0, tree_roots=made.roots,
+        "TreeEnsemble", graph.cast(value, dtype), domain=ML, width=n_targets, dtype=dtype,
+        n_targets=n_targets, aggregate_function=1, post_transform=0, tree_roots=made.roots,
         nodes_featureids=found["feature"], nodes_splits=floats("splits", found["split"]), nodes_modes=modes,
         nodes_truenodeids=found["true_id"], nodes_trueleafs=found["true_leaf"],
         nodes_falsenodeids=found["false_id"], nodes_falseleafs=found["false_leaf"],

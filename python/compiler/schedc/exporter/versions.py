@@ -57,6 +57,16 @@ def missing_left(tree: Any) -> numpy.ndarray:
     return numpy.asarray(nodes["missing_go_to_left"], bool)
 
 
+def last_of_ties() -> bool:
+    """Whether one class against the rest takes the last of the highest scores. The first, since a release
+    that goes through the classes from the last on."""
+    from inspect import getsource
+
+    from sklearn.multiclass import OneVsRestClassifier
+
+    return "reversed(" not in getsource(OneVsRestClassifier.predict)
+
+
 def column_positions(estimator: Any, name: str) -> list[int]:
     """The positions of the columns that a part of a ColumnTransformer takes."""
     return [int(at) for at in estimator._transformer_to_input_indices[name]]

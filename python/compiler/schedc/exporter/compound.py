@@ -1,0 +1,268 @@
+"""Estimators that combine the predictions of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .boosting import threshold_index
+from .columns import Columns, columns_of
+from .forests import best
+from .graph import FLOAT64, INT64, Graph, Promise, Value
+from .stages import Prediction, predict, refuse
+from .versions import last_of_ties
+
+
+def _parts(graph: Graph, estimator: Any, columns: Columns) -> list[tuple[Any, Prediction]]:
+    """The predictions of the parts."""
+    names = [name for name, part in estimator.estimators if not isinstance(part, str)]
+    made = []
+    for name, part in zip(names, estimator.estimators_):
+        with graph.step(name):
+            made.append((part, predict(graph, part, columns)))
+    return made
+
+
+def _average(graph: Graph, values: list[Value], weights: Any) -> Value:
+    """The average, with weights if there are some: added up in order, as NumPy does."""
+    kind = numpy.result_type(*(value.dtype for value in values), FLOAT64)
+    total: Value | None = None
+    for at, value in enumerate(values):
+        value = graph.cast(value, kind)
+        value = value if weights is None else graph.add("Mul", value, float(weights[at]))
+        total = value if total is None else graph.add("Add", total, value)
+    assert total is not None
+    count = float(len(values)) if weights is None else float(numpy.sum(weights, dtype=kind))
+    return graph.add("Div", total, count)
+
+
+def voting_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    made = _parts(graph, estimator, columns)
+    weights = estimator._weights_not_none
+    count = len(estimator.classes_)
+    if estimator.voting == "soft":
+        values = [one.probabilities for _, one in made if one.probabilities is not None]
+        if len(values) < len(made):
+            raise refuse(graph, estimator, "has parts without probabilities")
+        chances = _average(graph, values, weights)
+        return Prediction("classifier", index=best(graph, chances), classes=estimator.classes_,
+                          probabilities=chances)
+    total: Value | None = None
+    for at, (_, one) in enumerate(made):
+        votes = graph.add("Equal", _column(graph, _index(graph, one)), numpy.arange(count, dtype=INT64))
+        share = graph.cast(votes, FLOAT64)
+        share = share if weights is None else graph.add("Mul", share, float(weights[at]))
+        total = share if total is None else graph.add("Add", total, share)
+    assert total is not None
+    return Prediction("classifier", index=best(graph, total), classes=estimator.classes_)
+
+
+def voting_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    values = [_variable(one) for _, one in _parts(graph, estimator, columns)]
+    return Prediction("regressor", variable=_average(graph, values, estimator._weights_not_none))
+
+
+def _variable(made: Prediction) -> Value:
+    assert made.variable is not None
+    return made.variable
+
+
+def _index(graph: Graph, made: Prediction) -> Value:
+    """The predicted class of a part whose classes are numbers from 0 on."""
+    assert made.index is not None
+    classes = numpy.asarray(made.classes)
+    if numpy.array_equal(classes, numpy.arange(len(classes))):
+        return made.index
+    return graph.add("Gather", classes.astype(INT64), made.index, axis=0, dtype=INT64, width=0)
+
+
+def _column(graph: Graph, value: Value) -> Value:
+    """A vector as one column."""
+    return graph.add("Unsqueeze", value, numpy.array([1], INT64), width=1)
+
+
+def _response(graph: Graph, estimator: Any, part: Any, made: Prediction, method: str) -> Value:
+    """What a part's method returns, as columns."""
+    if method == "predict_proba" and made.probabilities is not None:
+        return made.probabilities
+    if method == "decision_function" and made.margins is not None:
+        return made.margins
+    if method == "predict" and made.variable is not None:
+        return made.variable
+    if method == "predict" and made.index is not None:
+        return _column(graph, graph.cast(_index(graph, made), FLOAT64))
+    raise refuse(graph, estimator, f"asks its {type(part).__name__} for {method}, which is not exported")
+
+
+def _stacked(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    table: list[Any] = []
+    for (part, made), method in zip(_parts(graph, estimator, columns), estimator.stack_method_):
+        value = _response(graph, estimator, part, made, method)
+        if method == "predict_proba" and len(estimator.classes_) == 2:
+            value = graph.take(value, [1])
+        table += columns_of(value, [f"{type(part).__name__}{at}" for at in range(value.width)])
+    sparse = False
+    if estimator.passthrough:
+        table += columns
+        sparse = columns.sparse
+    with graph.step("final_estimator"):
+        return predict(graph, estimator.final_estimator_, Columns(tuple(table), sparse))
+
+
+def stacking_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    made = _stacked(graph, estimator, columns)
+    if made.kind != "classifier":
+        raise refuse(graph, estimator, "ends in a regressor")
+    return Prediction("classifier", index=_index(graph, made), classes=estimator.classes_,
+                      probabilities=made.probabilities, margins=made.margins)
+
+
+def stacking_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    return Prediction("regressor", variable=_variable(_stacked(graph, estimator, columns)))
+
+
+def calibrated(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    parts = []
+    for at, one in enumerate(estimator.calibrated_classifiers_):
+        with graph.step(f"calibrated{at}"):
+            parts.append(_calibrated(graph, estimator, one, columns))
+    chances = _average(graph, parts, None)
+    return Prediction("classifier", index=best(graph, chances), classes=estimator.classes_,
+                      probabilities=chances)
+
+
+def _calibrated(graph: Graph, estimator: Any, one: Any, columns: Columns) -> Value:
+    """The probabilities of one calibrated classifier."""
+    made = predict(graph, one.estimator, columns)
+    classes = len(one.classes)
+    if one.method not in ("sigmoid", "isotonic"):
+        raise refuse(graph, estimator, f"calibrates by {one.method}; use sigmoid or isotonic")
+    if len(one.estimator.classes_) != classes:
+        raise refuse(graph, estimator, "has parts that have not seen each class")
+    from_margins = hasattr(one.estimator, "decision_function")
+    method = "decision_function" if from_margins else "predict_proba"
+    raw = _response(graph, estimator, one.estimator, made, method)
+    raw = graph.take(raw, [1]) if classes == 2 and raw.width == 2 else raw
+    raw = graph.cast(raw, FLOAT64)
+    shares = []
+    for at, calibrator in enumerate(one.calibrators):
+        column = graph.take(raw, [at])
+        if one.method == "sigmoid":
+            steep, offset = float(calibrator.a_), float(calibrator.b_)
+            inner = graph.add("Neg", graph.add("Add", graph.add("Mul", column, steep), offset))
+            shares.append(graph.add("Sigmoid", inner))
+        else:
+            shares.append(_isotonic(graph, calibrator, column))
+    if classes == 2:
+        return graph.join([graph.add("Sub", 1.0, shares[0]), shares[0]])
+    return normalized(graph, graph.join(shares), 1.0 / classes)
+
+
+def _isotonic(graph: Graph, calibrator: Any, column: Value) -> Value:
+    """A function that is linear between points."""
+    x = numpy.asarray(calibrator.X_thresholds_, FLOAT64)
+    y = numpy.asarray(calibrator.y_thresholds_, FLOAT64)
+    if len(x) == 1:
+        return graph.constant_columns(column, y)
+    column = graph.add("Clip", column, FLOAT64.type(calibrator.X_min_), FLOAT64.type(calibrator.X_max_))
+    passed = graph.cast(graph.add("GreaterOrEqual", column, x[None, 1:-1], promise=column.promise), INT64)
+    if len(x) > 2:
+        segment = graph.add("ReduceSum", passed, numpy.array([1], INT64), keepdims=0, width=0,
+                            promise=column.promise)
+    else:
+        segment = graph.cast(graph.constant_columns(column, [0.0]), INT64)
+        segment = graph.add("Squeeze", segment, numpy.array([1], INT64), width=0)
+
+    def of_segment(table: numpy.ndarray) -> Value:
+        found = graph.add("Gather", table, segment, axis=0, dtype=FLOAT64, width=0)
+        return _column(graph, found)
+
+    # The function is continuous, so that a rounding error of the input leaves one of the output.
+    slope = of_segment(numpy.diff(y) / numpy.diff(x))
+    rise = graph.add("Mul", graph.add("Sub", column, of_segment(x[:-1])), slope)
+    return graph.add("Add", rise, of_segment(y[:-1]), promise=Promise.BOUND)
+
+
+def normalized(graph: Graph, shares: Value, otherwise: float) -> Value:
+    """Shares divided by their sum; `otherwise` in rows where all are zero."""
+    total = graph.add("ReduceSum", shares, numpy.array([1], INT64), keepdims=1, width=1)
+    none = graph.add("Equal", total, 0.0, promise=Promise.EQUAL)
+    kind = shares.dtype.type
+    total = graph.add("Where", none, kind(1), total, dtype=shares.dtype)
+    shares = graph.add("Where", none, kind(otherwise), shares, dtype=shares.dtype, width=shares.width)
+    return graph.add("Div", shares, total)
+
+
+def one_vs_rest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    if estimator.multilabel_:
+        raise refuse(graph, estimator, "predicts several labels; fit one model for each")
+    chances, scores = [], []
+    parts = estimator.estimators_
+    has_margins = all(hasattr(part, "decision_function") for part in parts)
+    for at, part in enumerate(parts):
+        with graph.step(f"class{at}"):
+            made = predict(graph, part, columns)
+        if made.kind != "classifier":
+            raise refuse(graph, estimator, "has regressors as parts")
+        if made.probabilities is not None:
+            chances.append(graph.take(made.probabilities, [1]))
+        method = "decision_function" if hasattr(part, "decision_function") else "predict_proba"
+        score = _response(graph, estimator, part, made, method)
+        scores.append(graph.take(score, [score.width - 1]))
+    score = graph.join(scores)
+    if len(parts) == 1:
+        index = threshold_index(graph, score, "Greater", 0.0 if has_margins else 0.5)
+    else:
+        index = graph.add("ArgMax", score, axis=1, keepdims=0, select_last_index=int(last_of_ties()),
+                          dtype=INT64, width=0)
+    found = None
+    if len(chances) == len(parts) and hasattr(estimator, "predict_proba"):
+        found = graph.join(chances)
+        if len(parts) == 1:
+            found = graph.join([graph.add("Sub", 1.0, found), found])
+        found = normalized(graph, found, 0.0) if len(parts) > 1 else found
+    return Prediction("classifier", index=index, classes=estimator.classes_, probabilities=found,
+                      margins=score if has_margins else None)
+
+
+def multi_output_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    made = []
+    for at, part in enumerate(estimator.estimators_):
+        with graph.step(f"output{at}"):
+            made.append(_variable(predict(graph, part, columns)))
+    kind = numpy.result_type(*(value.dtype for value in made))
+    return Prediction("regressor", variable=graph.join([graph.cast(value, kind) for value in made]))
+
+
+def regressor_chain(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    made: list[Value] = []
+    table = columns
+    for at, part in enumerate(estimator.estimators_):
+        with graph.step(f"output{at}"):
+            made.append(graph.cast(_variable(predict(graph, part, table)), FLOAT64))
+        table = Columns((*table, *columns_of(made[-1], [f"output{at}"])), columns.sparse)
+    whole = graph.join(made)
+    return Prediction("regressor", variable=graph.take(whole, numpy.argsort(estimator.order_)))
+
+
+def transformed_target(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A regressor whose target was transformed: the inverse follows it."""
+    variable = _variable(predict(graph, estimator.regressor_, columns))
+    inverse = estimator.transformer_
+    name = type(inverse).__name__
+    if name == "FunctionTransformer":
+        function = inverse.inverse_func
+        if function is not None and function not in (numpy.exp, numpy.expm1):
+            raise refuse(graph, estimator, "has an inverse_func that is code; numpy.exp and numpy.expm1 are "
+                         "exported")
+        variable = variable if function is None else graph.add("Exp", variable)
+        variable = graph.add("Sub", variable, 1.0) if function is numpy.expm1 else variable
+    elif name == "StandardScaler":
+        variable = graph.cast(variable, FLOAT64)
+        variable = graph.add("Mul", variable, inverse.scale_) if inverse.with_std else variable
+        variable = graph.add("Add", variable, inverse.mean_) if inverse.with_mean else variable
+    else:
+        raise refuse(graph, estimator, f"transforms its target by a {name}; StandardScaler and functions are "
+                     "exported")
+    return Prediction("regressor", variable=variable)
