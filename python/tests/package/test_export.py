@@ -53,7 +53,7 @@ def data():
     table = table.mask(source.random(table.shape) < 0.08)
     cities = ["Rome", "Oslo", "Lima", "Bonn", "Cork"]
     table["city"] = source.choice(cities, n, p=[0.5, 0.3, 0.14, 0.04, 0.02])
-    table.loc[source.random(n) < 0.08, "city"] = None
+    table.loc[source.random(n) < 0.08, "city"] = numpy.nan
     table["floor"] = source.integers(0, 6, n)
     classes = numpy.digitize(score, numpy.quantile(score, [0.4, 0.7]))
     goals = {"number": numpy.round(score, 3), "three": classes, "two": (classes > 0).astype(int),

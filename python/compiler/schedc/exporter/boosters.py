@@ -116,13 +116,17 @@ def _xgboost_columns(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     sparse matrices."""
     marker = getattr(estimator, "missing", None)
     own = None if marker is None or is_missing(marker) else marker
-    marks = ([] if own is None else [own]) + ([0.0] if columns.sparse else [])
-    if not marks:
+    if own is None and not columns.sparse:
         return columns
     value = single(graph, columns)
+    marks = []
+    if columns.sparse:
+        # Cells are absent where they are zero before they are rounded.
+        marks.append(graph.add("Equal", columns.value(graph, columns.floating), 0.0))
+    if own is not None:
+        marks.append(graph.add("Equal", value, FLOAT32.type(own)))
     for mark in marks:
-        value = graph.add("Where", graph.add("Equal", value, FLOAT32.type(mark)), FLOAT32.type(numpy.nan),
-                          value, dtype=FLOAT32, width=value.width)
+        value = graph.add("Where", mark, FLOAT32.type(numpy.nan), value, dtype=FLOAT32, width=value.width)
     return same_names(columns, value)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from .graph import Promise
+from .graph import FLOAT32, Promise, Value
 from .inputs import table
 from .stages import held, key_of
 
@@ -106,27 +106,29 @@ def compare(model: Any, made: Any, rows: Any) -> None:
     """
     rows = table(rows)
     theirs = expected(model, rows, made.outputs)
-    promises = made.promises()
+    scale = _scale(made, rows)
     for engine in ENGINES:
         ours = engine(made.content, made.feeds(rows))
         for name, value in theirs.items():
             found = numpy.asarray(ours[name]).reshape(value.shape)
-            apart = differs(found, value, promises[name])
-            if promises[name] is Promise.OUTSIDE:
-                apart = _beyond(apart, name, theirs)
+            output = made.outputs[name]
+            apart = differs(found, value, output, scale)
+            if output.promise is Promise.OUTSIDE:
+                apart = _beyond(apart, name, theirs, made.outputs, scale)
             if apart.any():
                 raise Mismatch(_difference(type(model).__name__, name, found, value, apart))
 
 
-def _beyond(apart: numpy.ndarray, name: str, theirs: dict[str, numpy.ndarray]) -> numpy.ndarray:
+def _beyond(apart: numpy.ndarray, name: str, theirs: dict[str, numpy.ndarray],
+            outputs: dict[str, Value], scale: float) -> numpy.ndarray:
     """The differences that no rounding error explains."""
-    scores = theirs.get("margins", theirs.get("probabilities"))
-    if name == "label" and scores is not None and apart.ndim == 1:
+    by = "margins" if "margins" in theirs else "probabilities"
+    scores = theirs.get(by)
+    if name == "label" and scores is not None and outputs[by].promise is not Promise.OUTSIDE:
         # Labels may differ where the two best classes are as good as equal.
         ordered = numpy.sort(scores, axis=1)
         gap = numpy.abs(scores[:, 0]) if scores.shape[1] == 1 else ordered[:, -1] - ordered[:, -2]
-        rounding = _ROUNDING[scores.dtype.itemsize] * max(1.0, float(numpy.abs(scores).max()))
-        return numpy.asarray(apart & (gap > rounding))
+        return numpy.asarray(apart & (gap > _rounding(scores, outputs[by], scale)))
     return apart if apart.mean() > _OUTSIDE_SHARE else numpy.zeros_like(apart)
 
 
@@ -140,16 +142,38 @@ def _difference(kind: str, name: str, found: Any, value: Any, apart: numpy.ndarr
     )
 
 
-def differs(ours: numpy.ndarray, theirs: numpy.ndarray, promise: Promise) -> numpy.ndarray:
-    """Where results differ by more than a promise allows."""
+def _scale(made: Any, rows: Any) -> float:
+    """The largest sum of magnitudes of the products of any linear model, which bounds its rounding error."""
+    if not made.graph.sums:
+        return 1.0
+    import onnx
+
+    proto = onnx.load_from_string(made.content)
+    known = {one.name for one in [*proto.graph.input, *proto.graph.output]}
+    for value, _, _ in made.graph.sums:
+        if value.name not in known:
+            known.add(value.name)
+            proto.graph.output.append(onnx.ValueInfoProto(name=value.name))
+    feeds = made.feeds(rows)
+    found = {**feeds, **run(proto.SerializeToString(), feeds)}
+    sizes = [numpy.abs(found[value.name]) @ weights + offset for value, weights, offset in made.graph.sums]
+    return max(1.0, *(float(numpy.nanmax(size, initial=0.0)) for size in sizes))
+
+
+def _rounding(values: numpy.ndarray, output: Value, scale: float) -> float:
+    """The difference between two roundings of an output's values."""
+    single = output.single or output.dtype == FLOAT32 or values.dtype == FLOAT32
+    return _ROUNDING[4 if single else 8] * max(scale, float(numpy.nanmax(numpy.abs(values), initial=0.0)))
+
+
+def differs(ours: numpy.ndarray, theirs: numpy.ndarray, output: Value, scale: float) -> numpy.ndarray:
+    """Where results differ by more than the output's promise allows."""
     if theirs.dtype.kind != "f":
         return numpy.asarray(ours.astype(theirs.dtype) != theirs)
-    if promise is Promise.EQUAL:
+    if output.promise is Promise.EQUAL:
         bits = f"u{theirs.dtype.itemsize}"
         same = numpy.ascontiguousarray(ours.astype(theirs.dtype)).view(bits) == numpy.ascontiguousarray(
             theirs).view(bits)
         return numpy.asarray(~(same | (numpy.isnan(ours) & numpy.isnan(theirs))))
-    size = min(ours.dtype.itemsize, theirs.dtype.itemsize)
-    scale = max(1.0, float(numpy.nanmax(numpy.abs(theirs), initial=0.0)))
-    close = numpy.isclose(ours, theirs, rtol=0, atol=_ROUNDING[size] * scale, equal_nan=True)
+    close = numpy.isclose(ours, theirs, rtol=0, atol=_rounding(theirs, output, scale), equal_nan=True)
     return numpy.asarray(~close)

@@ -95,6 +95,8 @@ def _codes(graph: Graph, estimator: Any, column: Column, at: int, first: int, wi
             raise refuse(graph, estimator, f"tells None from NaN in column {column.name!r}, which a file of "
                          "ONNX cannot")
         missing = gap_rows[0]
+    for gap in gaps:
+        graph.mark(column.source, gap)
     graph.note(column.source, [*(None for gap in gaps if gap is None), *keys, unseen])
     graph.details.setdefault(graph.path, {}).setdefault("categories", {})[column.name] = [
         None if is_missing(key) else key if isinstance(key, str) else float(key) for key in known]

@@ -54,6 +54,8 @@ class Value:
     dtype: numpy.dtype
     width: int
     promise: Promise = Promise.EQUAL
+    single: bool = False
+    """Whether a sum or a function was rounded in f32 on the way."""
 
 
 class Graph:
@@ -67,6 +69,10 @@ class Graph:
         """What the file's metadata says of steps, such as categories, by the names of steps."""
         self.tested: dict[int, list[Any]] = {}
         """By the position of an input column: the values near which rows are worth a check."""
+        self.markers: dict[int, set[str]] = {}
+        """By the position of an input with text: what marks missing values, `None` or `NaN`."""
+        self.sums: list[tuple[Value, numpy.ndarray, numpy.ndarray]] = []
+        """Products with coefficients: the rows, and the magnitudes of coefficients and intercepts."""
         self._names_of_constants: dict[Any, str] = {}
         self._values_of_nodes: dict[Any, Value] = {}
         self._path: list[str] = []
@@ -127,7 +133,8 @@ class Graph:
                 array = array.astype(first)
             wide = max(wide, array.shape[-1] if array.ndim else 0)
             names.append(self.constant(array))
-        key = (op, domain, tuple(names), repr(sorted(attributes.items())))
+        # Trees are never alike, and their attributes are long.
+        key = op == "TreeEnsemble" or (op, domain, tuple(names), repr(sorted(attributes.items())))
         if key in self._values_of_nodes:
             return self._values_of_nodes[key]
         kind = numpy.dtype(dtype) if dtype is not None else BOOL if op in _COMPARING else first
@@ -137,9 +144,11 @@ class Graph:
             own = Promise.OUTSIDE
         own = own if promise is None else promise
         name = self._unique(f"{self.path}/{op}" if self._path else op)
-        value = Value(name, kind, wide if width is None else width, max(before, own))
+        single = own is Promise.BOUND and kind == FLOAT32 or any(value.single for value in values)
+        value = Value(name, kind, wide if width is None else width, max(before, own), single)
         self.nodes.append(helper.make_node(op, names, [name], name=name, domain=domain, **attributes))
-        self._values_of_nodes[key] = value
+        if key is not True:
+            self._values_of_nodes[key] = value
         return value
 
     def cast(self, value: Value, dtype: Any) -> Value:
@@ -171,6 +180,11 @@ class Graph:
         for value in values:
             is_number = value is not None and not isinstance(value, str)
             known.append(float(value) * source.factor + source.offset if is_number else value)
+
+    def mark(self, source: Any, marker: Any) -> None:
+        """Notes that a step takes this marker for a missing text, and the other one for another value."""
+        if source is not None:
+            self.markers.setdefault(source.feature, set()).add("None" if marker is None else "NaN")
 
     def constant_columns(self, like: Value, array: Any) -> Value:
         """The same numbers for each row of `like`, in f64."""

@@ -64,6 +64,8 @@ def simple_imputer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
             filling = filling.astype(fitted)
         filling = _texts(filling.tolist()) if kind == TEXT else filling.astype(kind)
         mask = missing_mask(graph, value, estimator.missing_values)
+        if kind == TEXT and is_missing(estimator.missing_values):
+            graph.mark(part.columns[0].source, estimator.missing_values)
         if kind.kind in "iu":
             filling = filling.astype("int64")
         filled = graph.add("Where", mask, filling, value, dtype=kind, width=value.width)

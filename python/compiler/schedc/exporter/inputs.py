@@ -55,17 +55,34 @@ class Inputs:
         if self.together:
             kind = _stored(graph.inputs[0].dtype)
             return {"X": numpy.column_stack([one.astype(kind) for one in cells])}
+        for at, markers in graph.markers.items():
+            self._check_markers(rows, at, markers)
         return {
             feature.name: one.astype(_stored(feature.dtype)).reshape(-1, 1)
             for feature, one in zip(self.features, cells)
         }
 
+    def _check_markers(self, rows: Any, at: int, markers: set[str]) -> None:
+        """Raises ValueError for missing text that the object does not take for missing."""
+        gaps = {"None" if one is None else "NaN" for one in self._raw(rows, at).tolist() if is_missing(one)}
+        if gaps - markers:
+            raise ValueError(
+                f"column {self.features[at].name!r} has {gaps.pop()} for missing text, which a step of the "
+                f"pipeline tells from {' and '.join(markers)}; a file of ONNX has one kind of missing text: "
+                f"replace the missing cells by {markers.pop()}"
+            )
+
+    def _raw(self, rows: Any, at: int) -> numpy.ndarray:
+        """A column of rows as it is."""
+        if not hasattr(rows, "columns"):
+            return numpy.asarray(rows)[:, at]
+        name = self.features[at].name
+        cells: numpy.ndarray = (rows[name] if self.named else rows.iloc[:, at]).to_numpy()
+        return cells
+
     def _cells(self, rows: Any, at: int) -> numpy.ndarray:
         feature = self.features[at]
-        if not hasattr(rows, "columns"):
-            cells = numpy.asarray(rows)[:, at]
-        else:
-            cells = rows[feature.name].to_numpy() if self.named else rows.iloc[:, at].to_numpy()
+        cells = self._raw(rows, at)
         if feature.dtype != TEXT:
             if cells.dtype.kind == "O":
                 cells = numpy.array([numpy.nan if is_missing(one) else one for one in cells.tolist()])

@@ -20,8 +20,10 @@ def margins_of(graph: Graph, columns: Columns, coefficients: Any, intercept: Any
     kind = numpy.result_type(columns.floating, coefficients.dtype, numpy.asarray(intercept).dtype)
     kind = kind if kind.kind == "f" else FLOAT64
     weights = numpy.ascontiguousarray(coefficients.T.astype(kind))
-    product = graph.add("MatMul", columns.value(graph, kind), weights, width=len(coefficients))
-    return graph.add("Add", product, numpy.broadcast_to(intercept, len(coefficients)).astype(kind))
+    intercepts = numpy.broadcast_to(intercept, len(coefficients)).astype(kind)
+    value = columns.value(graph, kind)
+    graph.sums.append((value, numpy.abs(weights), numpy.abs(intercepts)))
+    return graph.add("Add", graph.add("MatMul", value, weights, width=len(coefficients)), intercepts)
 
 
 def regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
