@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
 
 from .boosting import threshold_index
 from .columns import Columns, columns_of
+from .curves import interpolated
 from .forests import best
 from .graph import FLOAT64, INT64, Graph, Promise, Value
 from .stages import Prediction, predict, refuse
@@ -166,22 +168,9 @@ def _isotonic(graph: Graph, calibrator: Any, column: Value) -> Value:
     if len(x) == 1:
         return graph.constant_columns(column, y)
     column = graph.add("Clip", column, FLOAT64.type(calibrator.X_min_), FLOAT64.type(calibrator.X_max_))
-    passed = graph.cast(graph.add("GreaterOrEqual", column, x[None, 1:-1], promise=column.promise), INT64)
-    if len(x) > 2:
-        segment = graph.add("ReduceSum", passed, numpy.array([1], INT64), keepdims=0, width=0,
-                            promise=column.promise)
-    else:
-        segment = graph.cast(graph.constant_columns(column, [0.0]), INT64)
-        segment = graph.add("Squeeze", segment, numpy.array([1], INT64), width=0)
-
-    def of_segment(table: numpy.ndarray) -> Value:
-        found = graph.add("Gather", table, segment, axis=0, dtype=FLOAT64, width=0)
-        return _column(graph, found)
-
     # The function is continuous, so that a rounding error of the input leaves one of the output.
-    slope = of_segment(numpy.diff(y) / numpy.diff(x))
-    rise = graph.add("Mul", graph.add("Sub", column, of_segment(x[:-1])), slope)
-    return graph.add("Add", rise, of_segment(y[:-1]), promise=Promise.BOUND)
+    made = interpolated(graph, column, x, y)
+    return replace(made, promise=Promise.BOUND)
 
 
 def normalized(graph: Graph, shares: Value, otherwise: float) -> Value:

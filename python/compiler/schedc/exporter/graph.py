@@ -144,7 +144,8 @@ class Graph:
             own = Promise.OUTSIDE
         own = own if promise is None else promise
         name = self._unique(f"{self.path}/{op}" if self._path else op)
-        single = own is Promise.BOUND and kind == FLOAT32 or any(value.single for value in values)
+        is_sum = own is Promise.BOUND or (op == "Cast" and before is not Promise.EQUAL)
+        single = (is_sum and kind == FLOAT32) or any(value.single for value in values)
         value = Value(name, kind, wide if width is None else width, max(before, own), single)
         self.nodes.append(helper.make_node(op, names, [name], name=name, domain=domain, **attributes))
         if key is not True:

@@ -1,0 +1,137 @@
+"""Transformers of single columns by curves: powers, quantiles and splines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .columns import Columns, columns_of, names_out, same_names
+from .graph import FLOAT64, INT64, Graph, Promise, Value
+from .scalers import standard_scaler
+from .stages import refuse
+
+
+def power_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    kind = columns.floating
+    value = graph.cast(columns.value(graph, kind), FLOAT64)
+    powers = numpy.asarray(estimator.lambdas_, FLOAT64)
+    if estimator.method == "box-cox":
+        made = _power(graph, value, powers)
+    else:
+        above = _power(graph, graph.add("Add", graph.add("Max", value, 0.0), 1.0), powers)
+        below = graph.add("Sub", 1.0, graph.add("Min", value, 0.0))
+        below = graph.add("Neg", _power(graph, below, 2.0 - powers))
+        passes = graph.add("GreaterOrEqual", value, 0.0, promise=value.promise)
+        made = graph.add("Where", passes, above, below, dtype=FLOAT64)
+    tested = [0.5, 1.0, 3.0] if estimator.method == "box-cox" else [-2.0, -0.5, 0.0, 0.5, 1.0, 3.0]
+    for column in columns:
+        graph.note(column.source, tested)
+    columns = same_names(columns, graph.cast(made, kind), [None] * len(columns))
+    return standard_scaler(graph, estimator._scaler, columns) if estimator.standardize else columns
+
+
+def _power(graph: Graph, value: Value, powers: numpy.ndarray) -> Value:
+    """`(value ** power - 1) / power`, or the logarithm where a power is zero."""
+    is_log = numpy.abs(powers) < numpy.finfo(FLOAT64).eps
+    divisors = numpy.where(is_log, 1.0, powers)
+    made = graph.add("Div", graph.add("Sub", graph.add("Pow", value, powers), 1.0), divisors)
+    if not is_log.any():
+        return made
+    return graph.add("Where", numpy.asarray(is_log), graph.add("Log", value), made, dtype=FLOAT64)
+
+
+def segments(graph: Graph, column: Value, edges: numpy.ndarray) -> Value:
+    """The number of edges that are at most a value of the only column: `[n_rows]`."""
+    passed = graph.add("GreaterOrEqual", column, numpy.asarray(edges, FLOAT64)[None], promise=column.promise)
+    return graph.add("ReduceSum", graph.cast(passed, INT64), numpy.array([1], INT64), keepdims=0, width=0,
+                     promise=column.promise)
+
+
+def of_segment(graph: Graph, segment: Value, table: numpy.ndarray) -> Value:
+    """The entry of a table for each row's segment, as one column."""
+    found = graph.add("Gather", table, segment, axis=0, dtype=FLOAT64, width=0, promise=segment.promise)
+    return graph.add("Unsqueeze", found, numpy.array([1], INT64), width=1)
+
+
+def interpolated(graph: Graph, column: Value, x: numpy.ndarray, y: numpy.ndarray) -> Value:
+    """The function that is linear between points, as `numpy.interp` computes it, in its order.
+
+    Segment 0 lies before all points, and the last one behind them.
+    """
+    with numpy.errstate(divide="ignore", invalid="ignore"):
+        slopes = (y[1:] - y[:-1]) / (x[1:] - x[:-1])
+    # Between points that are alike lies no value.
+    slopes = numpy.where(numpy.isfinite(slopes), slopes, 0.0)
+    segment = segments(graph, column, x)
+    start = of_segment(graph, segment, numpy.concatenate([[x[0]], x]))
+    rise = of_segment(graph, segment, numpy.concatenate([[0.0], slopes, [0.0]]))
+    first = of_segment(graph, segment, numpy.concatenate([[y[0]], y]))
+    return graph.add("Add", graph.add("Mul", rise, graph.add("Sub", column, start)), first)
+
+
+def quantile_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    if estimator.output_distribution != "uniform":
+        raise refuse(graph, estimator, "has normal output, which has no exact form; use "
+                     "output_distribution='uniform'")
+    if columns.sparse:
+        raise refuse(graph, estimator, "transforms a sparse matrix; make the encoder before it dense")
+    kind = columns.floating
+    value = columns.value(graph, kind)
+    references = numpy.asarray(estimator.references_, FLOAT64)
+    made = []
+    for at, quantiles in enumerate(numpy.asarray(estimator.quantiles_).T):
+        graph.note(columns.columns[at].source, [*quantiles[:: max(1, len(quantiles) // 50)], quantiles[-1]])
+        wide = numpy.result_type(numpy.empty(0, kind), quantiles[0])
+        narrow = graph.take(value, [at])
+        column, points = graph.cast(narrow, FLOAT64), quantiles.astype(FLOAT64)
+        # Ascending and descending, so that repeated quantiles have the mean.
+        up = interpolated(graph, column, points, references)
+        down = interpolated(graph, graph.add("Neg", column), -points[::-1], -references[::-1])
+        mean = graph.cast(graph.add("Mul", graph.add("Sub", up, down), 0.5), kind)
+        for bound, level in ((quantiles[-1], 1.0), (quantiles[0], 0.0)):
+            here = graph.add("Equal", graph.cast(narrow, wide), wide.type(bound), promise=narrow.promise)
+            mean = graph.add("Where", here, kind.type(level), mean, dtype=kind, width=1)
+        gap = graph.add("IsNaN", narrow)
+        made.append(graph.add("Where", gap, narrow, mean, dtype=kind, width=1))
+    return same_names(columns, graph.join(made), [None] * len(columns))
+
+
+def spline_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """Polynomials between knots, by their coefficients in each interval."""
+    from scipy.interpolate import BSpline, PPoly
+
+    if estimator.extrapolation not in ("constant", "continue", "error") or columns.sparse:
+        raise refuse(graph, estimator, f"continues splines by extrapolation={estimator.extrapolation!r}; "
+                     "'constant', 'continue' and 'error' are exported, for dense rows")
+    if getattr(estimator, "handle_missing", "error") != "error":
+        raise refuse(graph, estimator, "gives zeros to missing values; put a SimpleImputer before it")
+    kind = columns.floating
+    value = graph.cast(columns.value(graph, kind), FLOAT64)
+    made = []
+    for at, spline in enumerate(estimator.bsplines_):
+        knots, degree = numpy.asarray(spline.t), int(spline.k)
+        count = len(knots) - degree - 1
+        low, high = knots[degree], knots[count]
+        graph.note(columns.columns[at].source, knots[degree:count + 1])
+        column = graph.take(value, [at])
+        if estimator.extrapolation == "constant":
+            column = graph.add("Clip", column, FLOAT64.type(low), FLOAT64.type(high))
+        pieces = [PPoly.from_spline(BSpline(knots, one, degree)).c for one in numpy.asarray(spline.c).T]
+        # Coefficients of the intervals between the first and the last knot, highest power first.
+        inner = numpy.arange(degree, count)
+        inner = inner[knots[inner + 1] > knots[inner]]
+        segment = segments(graph, column, knots[inner[1:]])
+        offset = graph.add("Sub", column, of_segment(graph, segment, knots[inner]))
+        terms = numpy.ascontiguousarray(numpy.stack(pieces, axis=2)[:, inner])
+        width = terms[0].shape[1]
+        total: Value | None = None
+        for table in terms:
+            found = graph.add("Gather", table, segment, axis=0, dtype=FLOAT64, width=width,
+                              promise=Promise.BOUND)
+            total = found if total is None else graph.add("Add", graph.add("Mul", total, offset), found)
+        assert total is not None
+        keeps = width if estimator.include_bias else width - 1
+        made.append(graph.cast(graph.take(total, range(keeps)), kind))
+    whole = graph.join(made)
+    return columns_of(whole, names_out(estimator, columns, whole.width))
