@@ -37,8 +37,8 @@ def standard_scaler(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     if columns.sparse:
         value = value if scale is None else _sparse_scale(graph, value, scale)
     else:
-        # Since scikit-learn 1.9, parameters are rounded to the type of the rows.
-        first = at_least(1, 9)
+        # Since scikit-learn 1.8, parameters are rounded to the type of the rows.
+        first = at_least(1, 8)
         value = value if mean is None else _step(graph, "Sub", value, mean, first)
         value = value if scale is None else _step(graph, "Div", value, scale, first)
     return same_names(columns, value, _inverse(columns, scale, mean))
