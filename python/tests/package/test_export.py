@@ -126,6 +126,11 @@ def cases():
     empty = [("none", None), ("also", "passthrough")]
     yield pipeline.Pipeline([*empty, ("f", forest())]), "array", "two", "equal"
     yield make(pre.FunctionTransformer(), forest()), "array", "two", "equal"
+    for curve in (pre.QuantileTransformer(n_quantiles=20), pre.PowerTransformer(), pre.SplineTransformer(),
+                  pre.SplineTransformer(degree=2, knots="quantile", include_bias=False, n_knots=4)):
+        promise = "equal" if isinstance(curve, pre.QuantileTransformer) else "outside"
+        yield imputed(curve, forest()), "array", "two", promise
+        yield imputed(curve, lin.LogisticRegression()), "array", "two", "bound"
     # Categories.
     for encoder in (one_hot(), one_hot(min_frequency=30), one_hot(max_categories=3), one_hot(drop="first"),
                     one_hot(handle_unknown="infrequent_if_exist", min_frequency=30),
@@ -292,7 +297,7 @@ def test_same_values(case, tmp_path):
                     assert numpy.mean(found != value) < 0.02
                 else:
                     scale = max(1.0, numpy.abs(value).max())
-                    tolerance = 1e-10 if value.dtype == "float64" else 1e-5
+                    tolerance = 1e-10 if kind == "float64" else 1e-5
                     numpy.testing.assert_allclose(found, value, rtol=0, atol=tolerance * scale)
         weakest = max(promises.values(), key=["equal", "bound", "outside"].index)
         strongest = min(promises.values(), key=["equal", "bound", "outside"].index)
@@ -437,3 +442,26 @@ def test_other_trainers(library, goal, tmp_path):
         numpy.testing.assert_array_equal(found[name].reshape(value.shape), value)
         if goal != "number":
             numpy.testing.assert_array_equal(found["label"], whole.predict(rows))
+
+
+ENCODERS = {
+    "category_encoders": ["BinaryEncoder", "CatBoostEncoder", "CountEncoder", "OneHotEncoder",
+                          "OrdinalEncoder", "TargetEncoder", "WOEEncoder"],
+    "feature_engine.encoding": ["CountFrequencyEncoder", "MeanEncoder", "OneHotEncoder"],
+}
+
+
+@pytest.mark.parametrize(("library", "name"), [(one, name) for one in ENCODERS for name in ENCODERS[one]])
+@pytest.mark.filterwarnings("ignore")
+def test_other_encoders(library, name, tmp_path):
+    """Encoders of other libraries are tables."""
+    kind = getattr(pytest.importorskip(library), name)
+    rows = TABLE.fillna({"city": "none"}) if library.startswith("feature") else TABLE
+    model = make(kind(), impute.SimpleImputer(), preprocessing.StandardScaler(), forest())
+    model.fit(rows, GOALS["two"])
+    path = str(tmp_path / "p.onnx")
+    schedc.export(model, path)
+    schedc.export(model, path, check=rows)
+    found = results(path, rows)
+    numpy.testing.assert_array_equal(found["probabilities"], model.predict_proba(rows))
+    numpy.testing.assert_array_equal(found["label"], model.predict(rows))

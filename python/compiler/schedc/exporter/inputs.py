@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from .columns import Column, Columns, Source
+from .frames import categories_of, encoded_columns
 from .graph import FLOAT32, FLOAT64, TEXT, Graph, element
 from .imputers import is_missing
 from .stages import held
@@ -180,6 +181,10 @@ def text_columns(estimator: Any, count: int) -> set[int]:
                              if not isinstance(step, str)))
     if getattr(estimator, "_preprocessor", None) is not None:
         return text_columns(estimator._preprocessor, count)
+    if hasattr(estimator, "encoder_dict_") or hasattr(estimator, "cols"):
+        names = list(getattr(estimator, "feature_names_in_", []))
+        return {names.index(name) for name in encoded_columns(estimator)
+                if any(isinstance(key, str) for key in categories_of(estimator, name))}
     lists = getattr(estimator, "categories_", None)
     if lists is None:
         statistics = numpy.asarray(getattr(estimator, "statistics_", []), TEXT)

@@ -59,6 +59,23 @@ _TRANSFORMERS: dict[str, str] = {
     "sklearn.TargetEncoder": "encoders:target",
 }
 
+#: Encoders of category_encoders and feature-engine: tables from categories to numbers or texts.
+_TABLES = {
+    "category_encoders": (
+        "BackwardDifferenceEncoder", "BaseNEncoder", "BinaryEncoder", "CatBoostEncoder", "CountEncoder",
+        "GLMMEncoder", "GrayEncoder", "HelmertEncoder", "JamesSteinEncoder", "LeaveOneOutEncoder",
+        "MEstimateEncoder", "OneHotEncoder", "OrdinalEncoder", "PolynomialEncoder", "QuantileEncoder",
+        "RankHotEncoder", "SumEncoder", "TargetEncoder", "WOEEncoder",
+    ),
+    "feature_engine": (
+        "CountFrequencyEncoder", "MeanEncoder", "OneHotEncoder", "OrdinalEncoder", "RareLabelEncoder",
+        "WoEEncoder",
+    ),
+}
+_TRANSFORMERS.update(
+    (f"{library}.{name}", "frames:frame_encoder") for library, names in _TABLES.items() for name in names
+)
+
 _MODELS: dict[str, str] = {
     "sklearn.Pipeline": "compose:pipeline_model",
     "imblearn.Pipeline": "compose:pipeline_model",

@@ -1,0 +1,124 @@
+"""Encoders of category_encoders and feature-engine, which take tables of pandas and encode some columns.
+
+The fitted encoder itself fills a table for each column: it encodes rows that differ in one cell.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy
+
+from .columns import Column, Columns, columns_of
+from .encoders import Codes, _key_column, _look_up
+from .graph import FLOAT64, ML, TEXT, Graph, tensor
+from .imputers import is_missing
+from .stages import refuse
+
+
+def encoded_columns(estimator: Any) -> list[Any]:
+    """The names of the columns that an encoder encodes."""
+    return list(getattr(estimator, "variables_", None) or getattr(estimator, "cols", None) or [])
+
+
+def categories_of(estimator: Any, name: Any) -> list[Any]:
+    """The categories of a column that a fitted encoder knows, but missing ones."""
+    known = getattr(estimator, "encoder_dict_", None)
+    if known is not None:
+        found = list(known[name])
+    else:
+        inner = getattr(estimator, "ordinal_encoder", None) or estimator
+        mapping = inner.mapping
+        if isinstance(mapping, list):
+            mapping = {one["col"]: one["mapping"] for one in mapping}
+        found = list(mapping[name].index)
+    return [key for key in found if not is_missing(key)]
+
+
+def frame_encoder(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    import pandas
+
+    names = list(getattr(estimator, "feature_names_in_", None) or [])
+    if len(names) != len(columns):
+        raise refuse(graph, estimator, "was not fitted on a table with the names of its columns")
+    known = {name: categories_of(estimator, name) for name in encoded_columns(estimator)}
+    base = {name: _cell(known.get(name), column) for name, column in zip(names, columns)}
+
+    def ask(name: Any, cells: list[Any]) -> Any:
+        rows = pandas.DataFrame({one: [value] * len(cells) for one, value in base.items()})
+        if name is not None:
+            rows[name] = pandas.Series(cells, dtype=object if isinstance(base[name], str) else None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return estimator.transform(rows)
+
+    first = ask(None, [0])
+    made_names, kinds = list(first.columns), list(first.dtypes)
+    owners: dict[int, Any] = {}
+    tables: dict[Any, Codes] = {}
+    for name, keys in known.items():
+        codes = _table(ask, name, keys, len(made_names))
+        tables[name] = codes
+        every = [*codes.rows, codes.unseen, *([] if codes.missing is None else [codes.missing])]
+        for at in range(len(made_names)):
+            cell = first.iloc[0, at]
+            if any(not _same(row[at], cell) for row in every):
+                owners[at] = name
+    made: list[Column] = []
+    for at, out in enumerate(made_names):
+        if at not in owners and out in names and out not in known:
+            made.append(columns.columns[names.index(out)])
+            continue
+        name = owners.get(at, next((one for one in known if str(out).startswith(str(one))), None))
+        if name is None:
+            raise refuse(graph, estimator, f"makes the column {out!r}, which no column decides")
+        column = columns.columns[names.index(name)]
+        graph.note(column.source, known[name])
+        made += columns_of(_encoded(graph, column, tables[name], at, kinds[at]), [out])
+    return Columns(tuple(made))
+
+
+def _cell(keys: list[Any] | None, column: Column) -> Any:
+    """A cell for rows in which another column varies."""
+    return keys[0] if keys else "" if column.dtype == TEXT else 0.0
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(one == other) or (is_missing(one) and is_missing(other))
+
+
+def _table(ask: Any, name: Any, keys: list[Any], width: int) -> Codes:
+    """The results for each category of a column, for an unseen one, and for a missing value."""
+    texts = [key for key in keys if isinstance(key, str)]
+    unseen = f"{max(texts)}_unseen" if texts else float(max(map(float, keys), default=0.0)) + 1.5
+
+    def row(cell: Any) -> numpy.ndarray | None:
+        try:
+            return numpy.asarray(numpy.asarray(ask(name, [cell]).astype(object))[0])
+        except ValueError:
+            return None
+
+    others, missing = row(unseen), row(numpy.nan)
+    others = numpy.full(width, numpy.nan, object) if others is None else others
+    return Codes(keys, numpy.asarray(ask(name, keys).astype(object)), others, missing)
+
+
+def _encoded(graph: Graph, column: Column, codes: Codes, at: int, kind: Any) -> Any:
+    """One column of an encoder, in the type that the encoder gives it."""
+    cells = [*codes.rows[:, at], codes.unseen[at]]
+    if not any(isinstance(cell, str) for cell in cells):
+        numbers = Codes(codes.keys, codes.rows[:, [at]].astype(FLOAT64), codes.unseen[[at]].astype(FLOAT64),
+                        None if codes.missing is None else codes.missing[[at]].astype(FLOAT64))
+        whole = isinstance(kind, numpy.dtype) and kind.kind in "iu" and not numpy.isnan(
+            numpy.append(numbers.rows[:, 0], numbers.unseen)).any()
+        return graph.cast(_look_up(graph, column, numbers, 0), kind if whole else FLOAT64)
+    value, keys = _key_column(graph, column, codes.keys)
+    texts = ["" if is_missing(cell) else str(cell) for cell in cells]
+    if codes.missing is not None and value.dtype == TEXT:
+        keys = numpy.append(keys, "").astype(TEXT)
+        gap = codes.missing[at]
+        texts.insert(len(texts) - 1, "" if is_missing(gap) else str(gap))
+    table = numpy.array(texts, TEXT)
+    return graph.add("LabelEncoder", value, domain=ML, dtype=TEXT, width=1, keys_tensor=tensor("keys", keys),
+                     values_tensor=tensor("values", table[:-1]), default_tensor=tensor("default", table[-1:]))
