@@ -51,8 +51,8 @@ def export(model: Any, path: str | os.PathLike[str], *, check: Any = None, types
     categories that are text, and else f64. `types` gives other types: one for all columns with numbers, such
     as `"float32"`, or types by the names of columns.
 
-    Raises Unsupported for what cannot be exported exactly, Mismatch if the file and the object differ, and
-    ImportError without the package onnx.
+    Raises Unsupported for estimators and options that cannot be exported exactly, Mismatch if the file and
+    the object differ, ValueError for an object that is not fitted, and ImportError without the package onnx.
     """
     made = exported(model, rows=None if check is False else check, types=types)
     if check is not False:
@@ -64,6 +64,7 @@ def exported(model: Any, *, rows: Any = None, types: Any = None) -> Exported:
     """A fitted object as a file of ONNX, without a comparison."""
     _require()
     estimator = held(model)
+    _check_fitted(estimator)
     inputs = inputs_of(estimator, rows, types)
     graph = Graph()
     columns = inputs.add(graph)
@@ -86,6 +87,20 @@ def _require() -> None:
         ) from None
     if release() < OLDEST:
         raise ImportError(f"schedc.export needs scikit-learn {OLDEST[0]}.{OLDEST[1]} or later")
+
+
+def _check_fitted(estimator: Any) -> None:
+    """Raises ValueError for an object that was not fitted, and TypeError for one without a method `fit`."""
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise TypeError(f"{estimator!r} is no fitted object of scikit-learn")
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        name = type(estimator).__name__
+        raise ValueError(f"the {name} is not fitted yet: call its fit first") from None
 
 
 def _outputs(graph: Graph, estimator: Any, columns: Columns) -> dict[str, Value]:

@@ -10,7 +10,7 @@ import numpy
 
 from .columns import Column, Columns, Source
 from .frames import categories_of, encoded_columns
-from .graph import FLOAT32, FLOAT64, TEXT, Graph, element
+from .graph import FLOAT32, FLOAT64, TEXT, Graph
 from .imputers import is_missing
 from .stages import held
 
@@ -66,11 +66,11 @@ class Inputs:
     def _check_markers(self, rows: Any, at: int, markers: set[str]) -> None:
         """Raises ValueError for missing text that the object does not take for missing."""
         gaps = {"None" if one is None else "NaN" for one in self._raw(rows, at).tolist() if is_missing(one)}
-        if gaps - markers:
+        for other in gaps - markers:
+            known = " and ".join(sorted(markers))
             raise ValueError(
-                f"column {self.features[at].name!r} has {gaps.pop()} for missing text, which a step of the "
-                f"pipeline tells from {' and '.join(markers)}; a file of ONNX has one kind of missing text: "
-                f"replace the missing cells by {markers.pop()}"
+                f"column {self.features[at].name!r} has {other} for missing text, which a step of the "
+                f"pipeline tells from {known}; a file of ONNX has one kind of missing text: replace {other} by {known}"
             )
 
     def _raw(self, rows: Any, at: int) -> numpy.ndarray:
@@ -121,7 +121,11 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
             kind = _type_of(rows, name if names is not None else at)
         else:
             kind = TEXT if at in texts else FLOAT64
-        element(kind)
+        if kind.kind not in "fiubO" or kind in (numpy.float16, numpy.longdouble):
+            raise ValueError(
+                f"column {name!r} has the type {kind}, which schedc does not export; give its rows as "
+                "numbers in float32 or float64, or as text"
+            )
         kinds.append(kind)
     return Inputs([Feature(name, kind) for name, kind in zip(known, kinds)], names is not None)
 
@@ -148,6 +152,8 @@ def _type_of(rows: Any, column: Any) -> numpy.dtype:
         values = cells.to_numpy()
         if getattr(kind, "kind", "") in ("f", "i", "u", "b"):
             return FLOAT64
+        if getattr(kind, "kind", "") in ("m", "M"):
+            return numpy.dtype(f"{kind.kind}8")
     else:
         values = rows[:, int(column)]
         if values.dtype.kind in "fiub":
