@@ -83,16 +83,25 @@ def run(content: bytes, feeds: dict[str, numpy.ndarray]) -> dict[str, numpy.ndar
     """What a file predicts, in ONNX Runtime on one thread, or else in the reference evaluator of onnx."""
     try:
         import onnxruntime
+        from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as Missing
     except ImportError:
-        from onnx.reference import ReferenceEvaluator
-
-        evaluator = ReferenceEvaluator(content)
-        return dict(zip(evaluator.output_names, evaluator.run(None, feeds)))
+        return _by_reference(content, feeds)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    try:
+        session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    except Missing:
+        # Releases before 1.21 have no trees in double precision.
+        return _by_reference(content, feeds)
     return dict(zip([one.name for one in session.get_outputs()], session.run(None, feeds)))
+
+
+def _by_reference(content: bytes, feeds: dict[str, numpy.ndarray]) -> dict[str, numpy.ndarray]:
+    from onnx.reference import ReferenceEvaluator
+
+    evaluator = ReferenceEvaluator(content)
+    return dict(zip(evaluator.output_names, evaluator.run(None, feeds)))
 
 
 #: Programs that predict rows by a file, each compared with the object.

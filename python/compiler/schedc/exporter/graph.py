@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-#: The operator sets of exported files: the latest that ONNX Runtime 1.20 and later read.
+#: The operator sets of exported files, which ONNX Runtime 1.21 and later read.
 OPSET, OPSET_ML, IR_VERSION = 21, 5, 10
 
 #: The domain of the operators for trees and categories.

@@ -70,7 +70,8 @@ class Inputs:
             known = " and ".join(sorted(markers))
             raise ValueError(
                 f"column {self.features[at].name!r} has {other} for missing text, which a step of the "
-                f"pipeline tells from {known}; a file of ONNX has one kind of missing text: replace {other} by {known}"
+                f"pipeline tells from {known}; a file of ONNX has one kind of missing text: replace {other} "
+                f"by {known}"
             )
 
     def _raw(self, rows: Any, at: int) -> numpy.ndarray:

@@ -67,8 +67,14 @@ class _Nodes:
         leaves = numpy.flatnonzero(is_leaf)
         place = numpy.empty(len(tree.left), numpy.int64)
         place[inner] = numpy.arange(len(inner)) + self.nodes
-        place[leaves] = numpy.arange(len(leaves)) + self.leaves
         left, right = tree.left[inner], tree.right[inner]
+        # ONNX Runtime 1.23 takes a node whose children have one number for a leaf, even if one child
+        # is the node and the other the leaf of this number. Another order of the leaves avoids that.
+        for _ in range(len(leaves)):
+            place[leaves] = numpy.arange(len(leaves)) + self.leaves
+            if not (place[left] == place[right]).any():
+                break
+            leaves = numpy.roll(leaves, 1)
         modes = numpy.zeros(len(inner), int) if tree.modes is None else tree.modes[inner]
         self.extend(feature=tree.feature[inner], split=numpy.asarray(tree.threshold[inner], FLOAT64),
                     mode=modes, missing=tree.missing_left[inner].astype(int), true_id=place[left],
