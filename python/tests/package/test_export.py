@@ -234,16 +234,22 @@ def test_metadata(tmp_path):
     assert any(name.startswith("columntransformer.num.simpleimputer/") for name in names)
 
 
-@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+TRAINERS = {
+    "xgboost": ("XGB", {"n_estimators": 5, "n_jobs": 1}, {"output_margin": True}),
+    "lightgbm": ("LGBM", {"n_estimators": 5, "n_jobs": 1, "verbose": -1}, {"raw_score": True}),
+    "catboost": ("CatBoost", {"iterations": 5, "thread_count": 1, "verbose": 0, "allow_writing_files": False},
+                 {"prediction_type": "RawFormulaVal"}),
+}
+
+
+@pytest.mark.parametrize("library", TRAINERS)
 @pytest.mark.parametrize("goal", ["two", "three", "number"])
 @pytest.mark.filterwarnings("ignore")
 def test_other_trainers(library, goal, tmp_path):
-    """Boosted trees of XGBoost and LightGBM behind scalers and encoders: margins are equal."""
-    trainer = pytest.importorskip(library)
-    classifier, regressor = {"xgboost": ("XGBClassifier", "XGBRegressor"),
-                             "lightgbm": ("LGBMClassifier", "LGBMRegressor")}[library]
-    options = {"n_jobs": 1, **({"verbose": -1} if library == "lightgbm" else {})}
-    model = getattr(trainer, regressor if goal == "number" else classifier)(n_estimators=5, **options)
+    """Boosted trees of other trainers behind scalers and encoders: margins are equal."""
+    prefix, options, raw = TRAINERS[library]
+    kind = prefix + ("Regressor" if goal == "number" else "Classifier")
+    model = getattr(pytest.importorskip(library), kind)(**options)
     sparse = columns(one_hot(), preprocessing.StandardScaler(), sparse_threshold=1.0)
     for first, rows in ((preprocessing.RobustScaler(), TABLE[NUMBERS].to_numpy("float32")),
                         (sparse, TABLE), (columns(one_hot(), preprocessing.MinMaxScaler()), TABLE)):
@@ -253,11 +259,10 @@ def test_other_trainers(library, goal, tmp_path):
         schedc.export(whole, path, check=rows)
         found = results(path, rows)
         name = "variable" if goal == "number" else "margins"
-        raw = {"output_margin": True} if library == "xgboost" else {"raw_score": True}
         value = whole.predict(rows, **raw)
         numpy.testing.assert_array_equal(found[name].reshape(value.shape), value)
         if goal != "number":
-            numpy.testing.assert_array_equal(found["label"], whole.predict(rows))
+            numpy.testing.assert_array_equal(found["label"], whole.predict(rows).ravel())
 
 
 ENCODERS = {

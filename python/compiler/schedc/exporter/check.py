@@ -35,6 +35,7 @@ def expected(model: Any, rows: Any, outputs: Any) -> dict[str, numpy.ndarray]:
             else:
                 result = getattr(model, calls[name])(rows)
         result = result.toarray() if hasattr(result, "toarray") else numpy.asarray(result)
+        result = result.reshape(-1) if name == "label" else result
         if name != "label" and result.ndim == 1:
             result = result.reshape(-1, 1)
         found[name] = result
@@ -42,13 +43,16 @@ def expected(model: Any, rows: Any, outputs: Any) -> dict[str, numpy.ndarray]:
 
 
 def _margins(model: Any, rows: Any) -> Any:
-    """The margins of XGBoost, LightGBM, or histogram gradient boosting, which have no method for these."""
+    """The margins of other trainers, or of histogram gradient boosting, which have no method for these."""
     steps = getattr(model, "steps", None)
     last = held(steps[-1][1] if steps else model)
     library = key_of(last).partition(".")[0]
-    if library in ("xgboost", "lightgbm"):
-        option = {"xgboost": "output_margin", "lightgbm": "raw_score"}[library]
-        return model.predict(rows, **{option: True})
+    options: dict[str, dict[str, Any]] = {
+        "xgboost": {"output_margin": True}, "lightgbm": {"raw_score": True},
+        "catboost": {"prediction_type": "RawFormulaVal"},
+    }
+    if library in options:
+        return model.predict(rows, **options[library])
     rows = model[:-1].transform(rows) if steps and len(steps) > 1 else rows
     return last._raw_predict(rows)
 

@@ -152,6 +152,8 @@ _MODELS: dict[str, str] = {
     "xgboost.XGBRegressor": "boosters:xgboost_regressor",
     "xgboost.XGBRFRegressor": "boosters:xgboost_regressor",
     "xgboost.XGBRanker": "boosters:xgboost_regressor",
+    "catboost.CatBoostClassifier": "oblivious:classifier",
+    "catboost.CatBoostRegressor": "oblivious:regressor",
     "lightgbm.LGBMClassifier": "boosters:lightgbm_classifier",
     "lightgbm.LGBMRegressor": "boosters:lightgbm_regressor",
     "lightgbm.LGBMRanker": "boosters:lightgbm_regressor",
