@@ -52,7 +52,8 @@ def _margins(graph: Graph, estimator: Any, columns: Columns) -> tuple[Value, str
     loss = model["model_info"]["params"]["loss_function"]["type"]
     features = model["features_info"]
     if loss not in _LINKS:
-        raise refuse(graph, estimator, f"has the loss {loss}; docs/pipelines.md lists those that are exported")
+        raise refuse(graph, estimator, f"has the loss {loss}; docs/pipelines.md lists those that are "
+                     "exported")
     if "oblivious_trees" not in model or any(features.get(f"{kind}_features") for kind in (
             "categorical", "text", "embedding")):
         raise refuse(graph, estimator, "has categories, texts or trees that are not symmetric; encode "
@@ -70,7 +71,7 @@ def _margins(graph: Graph, estimator: Any, columns: Columns) -> tuple[Value, str
 
 
 def _tree(graph: Graph, columns: Columns, one: dict[str, Any], places: dict[int, Any], width: int) -> Tree:
-    """A complete tree whose level `l` makes test `l`. The tests' outcomes are the bits of the leaf's number."""
+    """A complete tree whose level `l` makes test `l`. Outcomes of tests are the bits of the leaf's number."""
     tests = one.get("splits") or []
     depth = len(tests)
     inner = 2**depth - 1
