@@ -155,7 +155,7 @@ pub struct ModelOptions {
 }
 
 impl ModelOptions {
-    /// The options as the readers of models take them.
+    /// Converts the options to the type that the readers of models take.
     pub fn options(&self) -> ReadOptions {
         ReadOptions { iterations: self.iterations.clone().unwrap_or_default(), as_release: self.as_release }
     }

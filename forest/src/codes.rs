@@ -25,7 +25,7 @@ sched_diagnostics::codes! { Model in "explain/";
     OTHER_PROFILE 22 "M0022" Error "profile of another model"
     UNREADABLE 23 "M0023" Error "model file that cannot be read"
     OTHER_MODEL 24 "M0024" Error "model with another fingerprint"
-    OTHER_RELEASE 25 "M0025" Error "meaning of another release for a model that has one"
+    OTHER_RELEASE 25 "M0025" Error "`--as-release` for a file that XGBoost did not save"
     UNKNOWN_SPLIT 30 "M0030" Error "split of a kind that is not known"
     UNSUPPORTED_OPERATOR 40 "M0040" Error "operator of an ONNX graph that is not understood"
     UNSUPPORTED_ENSEMBLE 41 "M0041" Error "tree ensemble of ONNX without an exact meaning"

@@ -13,7 +13,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// The place of the root.
+    /// The slot of the root.
     pub const ROOT: Slot = Slot { parent: None, depth: 0 };
 }
 
@@ -29,7 +29,7 @@ impl Growing {
         Growing(Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves: Vec::new(), target, source })
     }
 
-    /// Puts a leaf into a place.
+    /// Puts a leaf into a slot.
     pub fn leaf(&mut self, slot: Slot, leaf: Leaf) {
         let node = NodeRef::Leaf(self.0.leaves.len() as u32);
         self.0.leaves.push(leaf);
@@ -59,7 +59,7 @@ impl Growing {
         Ok((child(true), child(false)))
     }
 
-    /// The tree, all of whose places are taken.
+    /// Returns the tree. Every slot must hold a node or a leaf.
     pub fn done(mut self) -> Tree {
         self.0.inner.shrink_to_fit();
         self.0.leaves.shrink_to_fit();

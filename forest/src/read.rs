@@ -41,11 +41,10 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
 fn refuse_release(format: &Format, options: &ReadOptions) -> Result<(), ModelError> {
     let Some(release) = options.as_release.filter(|_| !format.has(Quirk::Releases)) else { return Ok(()) };
     let whose = if format.trainer.is_empty() {
-        "the file is no file of XGBoost".into()
+        "XGBoost did not save this file".into()
     } else {
         format!("this is a model of {}", format.trainer)
     };
-    let message = format!("the meaning that XGBoost {release} gives the model was asked for, and {whose}");
-    Err(ModelError::new(codes::OTHER_RELEASE, message)
-        .help("leave out `--as-release`: it applies only to files that XGBoost saved"))
+    let message = format!("`--as-release {release}` applies only to files that XGBoost saved; {whose}");
+    Err(ModelError::new(codes::OTHER_RELEASE, message).help("leave out `--as-release`"))
 }

@@ -50,7 +50,7 @@ pub enum WalkError {
         /// Features per row.
         features: usize,
     },
-    /// The place for the results has the wrong size.
+    /// The slice for the results has the wrong length.
     OutputSize {
         /// Values that fit.
         given: usize,

@@ -142,7 +142,7 @@ problems! {
         REORDER_FORK => ReorderFork {
             /// The loop.
             outer: String,
-            /// Some of the loops inside.
+            /// The first of these loops.
             inside: Vec<String>,
         },
         /// Loops without a name in the reorder are between two that have one.

@@ -36,7 +36,7 @@ pub struct Abilities {
 }
 
 impl Abilities {
-    /// Reads what a client says of itself.
+    /// Reads the abilities from the client's capabilities.
     pub fn of(client: &ClientCapabilities) -> Abilities {
         let document = client.text_document.as_ref();
         let workspace = client.workspace.as_ref();

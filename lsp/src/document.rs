@@ -18,7 +18,7 @@ use crate::text::{Encoding, Text};
 /// A document that the client has open.
 #[derive(Debug)]
 pub struct Document {
-    /// Its name.
+    /// URI of the document.
     pub uri: Uri,
     /// The client's version number of the text.
     pub version: i32,

@@ -2,7 +2,7 @@
 
 use sched_machines::Level;
 
-/// Bits of its vector registers. None if its processor has none of the known levels.
+/// Bits of this machine's vector registers. `None` if its processor has none of the known levels.
 pub fn vector_bits() -> Option<u32> {
     Level::of(Level::host()).map(Level::register_bits)
 }

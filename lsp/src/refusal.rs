@@ -8,7 +8,7 @@ pub struct Refusal<'a> {
     pub code: Option<&'a str>,
     /// The message.
     pub message: &'a str,
-    /// The way out.
+    /// Help: how the user can correct it.
     pub help: Option<&'a str>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Refusal<'a> {
         Refusal { code, message: message.trim(), help }
     }
 
-    /// The message and the way out, each on a line of its own.
+    /// The message and the help, each on a line of its own.
     pub fn text(&self) -> String {
         match self.help {
             Some(help) => format!("{}\n{}", self.message, sentence(help)),

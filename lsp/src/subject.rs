@@ -84,7 +84,7 @@ impl Subject {
         told.map_err(|why| self.refused(&why, None))
     }
 
-    /// Refuses what no program need be started for.
+    /// Refuses a request for a missing or unreadable model, without starting a program.
     async fn ready(&self) -> Result<()> {
         match self.shared.model(&self.model).await {
             Status::Missing => {

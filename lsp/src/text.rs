@@ -193,12 +193,12 @@ impl Moves {
         Span::new(start, end.max(start))
     }
 
-    /// An offset in what both texts begin with.
+    /// Maps an offset inside the common beginning of both texts: it stays the same.
     fn kept(&self, offset: usize) -> Option<usize> {
         (offset <= self.before).then_some(offset)
     }
 
-    /// An offset in what both texts end with.
+    /// Maps an offset inside the common end of both texts: it moves by the difference of their lengths.
     fn shifted(&self, offset: usize) -> Option<usize> {
         (offset >= self.old - self.after).then(|| (offset + self.new).saturating_sub(self.old))
     }

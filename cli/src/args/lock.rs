@@ -22,7 +22,7 @@ pub struct LockOptions {
 }
 
 impl LockOptions {
-    /// The driver's form of these options.
+    /// Converts the options to the type that the driver takes.
     pub fn as_used(&self) -> LockUse {
         LockUse { file: self.lock.clone(), locked: self.locked, frozen: self.frozen }
     }

@@ -36,7 +36,7 @@ pub struct CategoryOptions {
 }
 
 impl CategoryOptions {
-    /// The choices as the lookup of categories takes them.
+    /// Converts the options to the type that the look-up of categories takes.
     pub fn choices(self) -> categories::Choices {
         categories::Choices {
             unseen: self.unseen.map(|unseen| match unseen {

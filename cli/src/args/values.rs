@@ -31,7 +31,7 @@ struct Arguments {
 pub struct ScheduleValues(schedc_driver::ScheduleValues);
 
 impl ScheduleValues {
-    /// The driver's form of these values.
+    /// Converts the values to the type that the driver takes.
     pub fn into_inner(self) -> schedc_driver::ScheduleValues {
         self.0
     }

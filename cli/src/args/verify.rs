@@ -44,7 +44,7 @@ pub struct Verify {
     #[arg(long, requires = "input")]
     pub by_position: bool,
     #[command(flatten)]
-    /// The categories of these rows.
+    /// Options for the categories of the rows.
     pub categories: CategoryOptions,
     /// Predictions of these rows by another program, to compare with: a .npy, CSV or Parquet file
     #[arg(long, value_name = "FILE", requires = "input", conflicts_with = "trainer")]

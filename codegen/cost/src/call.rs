@@ -8,7 +8,7 @@ use crate::work::Work;
 pub struct Call<'a> {
     /// Number of rows.
     pub rows: usize,
-    /// Number of threads that it may use.
+    /// Largest number of threads that the call may use.
     pub threads: usize,
     /// Whether its input is column-major.
     pub columns: bool,
@@ -19,7 +19,7 @@ pub struct Call<'a> {
 /// The cost of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Cycles from its beginning to its end.
+    /// Cycles from the beginning of the call to its end.
     pub cycles: f64,
     /// Cycles for which it occupies the units of the core.
     pub work: Work,

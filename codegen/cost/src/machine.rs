@@ -17,7 +17,7 @@ pub struct Charge {
 /// A level of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cache {
-    /// Bytes that it holds for one core.
+    /// Bytes of the cache that one core can use.
     pub bytes: f64,
     /// Cycles from an address to the value.
     pub latency: f64,
@@ -40,7 +40,7 @@ pub struct Machine {
     pub ghz: f64,
     /// Bits of the vector registers that code for it uses.
     pub register_bits: u32,
-    /// Instructions that it issues in a cycle.
+    /// Instructions that the core issues in a cycle.
     pub issue: f64,
     /// Instructions that may wait for operands while later ones run, as the [`crate::window`] probe measures
     /// it: fewer than are in flight.
@@ -159,7 +159,8 @@ impl Machine {
         (latency, line)
     }
 
-    /// Bytes of a working set that mostly exceeds the core's own caches, and that its TLB covers.
+    /// Bytes of a working set for probes of shared caches: mostly larger than the core's own caches, and
+    /// small enough for its TLB.
     pub fn beyond_core(&self) -> f64 {
         self.caches.get(1).map_or(0.0, |cache| PAGES * cache.bytes)
     }

@@ -17,7 +17,7 @@ impl Varies {
     pub const NOTHING: Varies = Varies(0);
     /// The contents of rows or nodes.
     pub const DATA: Varies = Varies(1 << (2 * DEPTHS));
-    /// All loops, by their counters.
+    /// The counters of all loops.
     const COUNTERS: u32 = (1 << DEPTHS) - 1;
 
     /// The counter of the loop at a depth.

@@ -80,7 +80,7 @@ impl Work {
         self.instructions += instructions;
     }
 
-    /// Adds instructions that occupy issue slots alone.
+    /// Adds instructions that occupy an issue slot and no execution unit.
     pub fn add_instructions(&mut self, instructions: f64) {
         self.instructions += instructions;
     }

@@ -19,7 +19,7 @@ use std::fmt;
 /// A GPU of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Its name, by its maker.
+    /// Name that the maker gives the GPU.
     pub name: String,
     /// Ten times the major number of its compute capability, plus the minor one.
     pub capability: u32,

@@ -204,7 +204,7 @@ impl Machine {
     /// Fails if this machine lacks instructions that the code needs.
     pub(crate) fn check_host(&self, cpu: Cpu) -> Result<(), LlvmError> {
         if cfg!(not(all(target_arch = "x86_64", target_os = "linux"))) {
-            let message = "predictions can be run here only on x86-64 Linux";
+            let message = "schedc runs predictions only on x86-64 Linux";
             return Err(LlvmError::new(codes::CANNOT_RUN, message));
         }
         if self.needs & !Level::host() != 0 {

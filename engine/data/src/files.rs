@@ -136,7 +136,7 @@ pub fn replace_atomically<T, E: From<DataError>>(
     }
 }
 
-/// The method for writing a path.
+/// A path to write, by the way in which it is written.
 enum Target {
     /// A regular file, or nothing yet: replaced by a new file.
     Replace(PathBuf),

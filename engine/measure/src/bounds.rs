@@ -13,12 +13,12 @@ use schedc_driver::Model;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The calls that are asked about.
+/// The calls for which bounds are computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Calls {
     /// Rows of a call.
     pub rows: u64,
-    /// Threads that it may have.
+    /// Largest number of threads of a call.
     pub threads: u64,
 }
 

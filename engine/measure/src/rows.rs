@@ -18,7 +18,7 @@ pub enum Numbers {
 pub enum Order {
     /// One row after the other.
     Rows,
-    /// One feature after the other.
+    /// Feature by feature.
     Columns,
 }
 
@@ -82,9 +82,9 @@ impl Ordered {
 
 /// The rows of a call.
 pub enum Piece<'a> {
-    /// One after the other.
+    /// Row by row.
     Rows(Rows<'a>),
-    /// One feature after the other.
+    /// Feature by feature.
     Columns(Vec<Column<'a>>),
 }
 

@@ -52,7 +52,7 @@ pub struct Verified {
     pub unreachable: Vec<(u32, u32)>,
     /// The first difference.
     pub found: Option<ExplainedDifference>,
-    /// The rows with differences in the first block that has any.
+    /// Rows that are predicted differently, from the first block of rows that has some.
     pub failing: Option<Values>,
 }
 

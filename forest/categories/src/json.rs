@@ -58,7 +58,7 @@ pub fn json_of_label(label: &Label) -> Value {
     }
 }
 
-/// The label that [`json_of_label`] made such a value of.
+/// Reads a label from the JSON that [`json_of_label`] writes; `None` for other JSON.
 pub fn label_of_json(value: &Value) -> Option<Label> {
     match value {
         Value::String(text) => Some(Label::Text(text.clone())),

@@ -17,7 +17,7 @@ const MOST_ANSWERS: usize = 1 << 27;
 pub(super) struct TestedFeature {
     /// The feature.
     pub feature: u32,
-    /// All its values.
+    /// All values that the feature can have.
     pub all: Domain,
     /// Values that are nearly zero, if some test takes these for missing.
     pub zeros: Option<Keys>,

@@ -49,9 +49,10 @@ pub struct Coverage {
     pub nodes: usize,
     /// Inner nodes that some row can reach.
     pub reachable_nodes: usize,
-    /// Values that these nodes can meet.
+    /// Number of pairs of such a node and a value that rows should bring to it, such as its threshold and
+    /// both neighbours.
     pub values: u64,
-    /// Values that these nodes have met.
+    /// Number of these pairs that the rows so far have brought to their nodes.
     pub met_values: u64,
     /// Leaves of all trees.
     pub leaves: usize,

@@ -18,7 +18,7 @@ pub(super) struct Header<'a> {
     pub averages: bool,
     /// Whether the text is of version 2, which releases from 2.0 to 2.3 wrote.
     pub is_version_2: bool,
-    /// Names, unless they are those that LightGBM makes up.
+    /// Names of the features; empty if they are LightGBM's defaults (`Column_0`, `Column_1`, ...).
     pub feature_names: Vec<String>,
     /// For each feature its range or its categories.
     pub feature_infos: Option<&'a str>,

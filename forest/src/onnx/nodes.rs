@@ -80,8 +80,8 @@ fn is_average(name: &str) -> Result<bool, ModelError> {
 /// The error for another way to aggregate trees than adding their leaves.
 pub(super) fn aggregate(name: &str) -> ModelError {
     unsupported(
-        format!("`aggregate_function` is `{name}`; leaves are added here"),
-        "SUM and AVERAGE are read: train a model that adds its trees",
+        format!("`aggregate_function` is `{name}`, which schedc does not support"),
+        "schedc reads SUM and AVERAGE: train a model whose trees are added",
     )
     .at("aggregate_function")
 }

@@ -11,7 +11,7 @@ use sched_diagnostics::Place;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Message<'a> {
     bytes: &'a [u8],
-    /// The position of its first byte in the file.
+    /// Position in the file of the first byte that remains to be read.
     start: usize,
 }
 

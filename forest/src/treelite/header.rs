@@ -9,7 +9,7 @@ use crate::{MAX_FEATURES, MAX_MARGINS};
 /// The release whose layout is read.
 const MAJOR: i32 = 4;
 
-/// The least that a tree takes: its arrays' lengths.
+/// Fewest bytes of a tree: the lengths of its arrays.
 const LEAST_TREE: usize = 4 + 1 + 21 * 8 + 8;
 
 /// Tasks, in the order of their numbers.

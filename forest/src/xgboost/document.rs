@@ -316,7 +316,7 @@ impl Numbers {
     }
 }
 
-/// One of them.
+/// A JSON number, which is whole or real.
 enum Number {
     Whole(i64),
     Real(f64),

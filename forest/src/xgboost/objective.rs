@@ -25,9 +25,9 @@ pub(super) struct Objective {
 /// The rule that turns base scores into margins.
 #[derive(Clone, Copy)]
 pub(super) enum BaseMargins {
-    /// Each by itself.
+    /// Each margin from its own base score, by this function.
     Each(fn(f32) -> f32),
-    /// The margins of probabilities, in one of two ways.
+    /// The margins of probabilities: `logit`, as the release that saved the file computed it.
     Logit,
     /// The inverse of [`Transform::Ascending`].
     Differences,

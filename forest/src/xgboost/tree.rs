@@ -33,7 +33,7 @@ pub(super) struct Context<'a> {
 
 const DAMAGED: &str = "the file was changed or damaged; save the model again with XGBoost";
 
-/// The way out of leaves that are NaN.
+/// Help for leaves that are NaN.
 const OVERFLOWN: &str = "XGBoost predicts NaN for rows that reach it: labels or weights were near the \
                          largest number of single \
                          precision, about 3.4e38, or gradients of an objective of your own were NaN; scale \

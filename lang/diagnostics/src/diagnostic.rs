@@ -61,7 +61,7 @@ impl Diagnostic {
         }
     }
 
-    /// Part of the checked text; empty and at the start for other places.
+    /// Span of the place in the checked text. A place elsewhere gives the empty span at the start.
     pub fn span(&self) -> Span {
         match self.place {
             Place::Text(span) => span,
@@ -83,7 +83,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds another relevant place.
+    /// Adds a note at another place of the text.
     #[must_use]
     pub fn and(mut self, span: Span, message: impl Into<String>) -> Self {
         self.labels.push(Label { span, message: message.into() });

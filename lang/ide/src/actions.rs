@@ -28,7 +28,7 @@ fn quick_fixes(a: &Analysis, span: Span) -> Vec<Action> {
     };
     let near = a.checked().diagnostics.iter().enumerate().filter(|(_, diagnostic)| touches(diagnostic));
     near.flat_map(|(at, diagnostic)| {
-        let given = a.helpful(at).iter().map(move |fix| quick_fix(a, at, fix));
+        let given = a.verified_fixes(at).iter().map(move |fix| quick_fix(a, at, fix));
         given.chain(inline::remove(a, at, diagnostic))
     })
     .collect()

@@ -25,7 +25,7 @@ pub struct Analysis {
     outcome: Outcome,
     names: OnceLock<Names>,
     /// For each diagnostic, the fixes that help; computed on demand.
-    helpful: Vec<OnceLock<Vec<Fix>>>,
+    verified_fixes: Vec<OnceLock<Vec<Fix>>>,
     fixed: OnceLock<Option<String>>,
     /// Parts computed on demand: of the schedule outside of blocks, and of each block.
     rest: OnDemand,
@@ -81,14 +81,14 @@ impl Analysis {
     fn of(source: Arc<str>, parsed: Parsed, options: Options) -> Self {
         let outcome = Outcome::of(&source, &parsed, &options);
         let blocks = outcome.variants().skip(1).map(|_| OnDemand::default()).collect();
-        let helpful = outcome.verdict.diagnostics.iter().map(|_| OnceLock::new()).collect();
+        let verified_fixes = outcome.verdict.diagnostics.iter().map(|_| OnceLock::new()).collect();
         Analysis {
             source,
             options,
             parsed,
             outcome,
             names: OnceLock::new(),
-            helpful,
+            verified_fixes,
             fixed: OnceLock::new(),
             rest: OnDemand::default(),
             blocks,
@@ -105,16 +105,16 @@ impl Analysis {
         &self.options
     }
 
-    /// The checker's verdict. [`Analysis::helpful`] selects the fixes that help.
+    /// The checker's verdict. [`Analysis::verified_fixes`] selects the fixes that correct something.
     pub fn checked(&self) -> &Verdict {
         &self.outcome.verdict
     }
 
     /// The fixes of a diagnostic that help. The first call tries all of its fixes.
-    pub fn helpful(&self, diagnostic: usize) -> &[Fix] {
+    pub fn verified_fixes(&self, diagnostic: usize) -> &[Fix] {
         let finding = self.checked().diagnostics.get(diagnostic);
-        let Some((known, finding)) = self.helpful.get(diagnostic).zip(finding) else { return &[] };
-        known.get_or_init(|| self.outcome.helpful(&self.source, &self.parsed, &self.options, finding))
+        let Some((known, finding)) = self.verified_fixes.get(diagnostic).zip(finding) else { return &[] };
+        known.get_or_init(|| self.outcome.verified_fixes(&self.source, &self.parsed, &self.options, finding))
     }
 
     /// The loop nest for calls that no block covers, if there are no errors.
@@ -181,7 +181,7 @@ impl Analysis {
     pub(crate) fn fixed(&self) -> Option<&str> {
         let is_safe = |fix: &Fix| fix.applicability == Applicability::Safe;
         let with_helpful = |(at, finding): (usize, &Diagnostic)| {
-            let fixes = if finding.fixes.iter().any(is_safe) { self.helpful(at) } else { &[] };
+            let fixes = if finding.fixes.iter().any(is_safe) { self.verified_fixes(at) } else { &[] };
             Diagnostic { fixes: fixes.to_vec(), ..finding.clone() }
         };
         let fixed = || {

@@ -22,7 +22,7 @@ pub(crate) enum Cursor<'a> {
         /// The word being written.
         typed: Typed<'a>,
     },
-    /// A position at which no word can stand.
+    /// A position at which nothing can be completed.
     Nowhere,
 }
 

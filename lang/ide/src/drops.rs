@@ -141,8 +141,8 @@ struct InsertedLine {
 }
 
 impl InsertedLine {
-    /// The insertion point after the last modifier up to `offset`, so that annotations of loops stay below
-    /// it. Without a modifier, the place of the first directive.
+    /// Finds the line of a new modifier: after the last modifier up to `offset`, so that annotations stay
+    /// below it. Without a modifier, the line of the first directive.
     fn find(analysis: &Analysis, offset: Option<usize>) -> InsertedLine {
         let source = analysis.source();
         let file = &analysis.parsed().file;

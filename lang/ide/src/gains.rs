@@ -13,7 +13,7 @@ const ALIKE: f64 = 0.03;
 /// The gain of a proposal: its speed-up over the schedule without it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gain {
-    /// Speed-up of the proposal alone.
+    /// Speed-up by the proposal without further directives.
     pub now: f64,
     /// Speed-up together with the directives that fast schedules have next.
     pub then: f64,
@@ -48,7 +48,7 @@ impl Gain {
     }
 }
 
-/// A factor with its sign.
+/// Formats a factor as text, such as `1.5x`.
 fn times(gain: f64) -> String {
     format!("{gain:.*}\u{d7}", if gain < 10.0 { 2 } else { 1 })
 }

@@ -4,7 +4,7 @@ use sched_grammar::ast::Span;
 
 use super::Analysis;
 
-/// A place that names the same.
+/// An occurrence of the name under the cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Highlight {
     /// The highlighted text.

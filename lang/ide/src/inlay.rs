@@ -43,7 +43,7 @@ pub struct InlayHint {
     pub text: String,
     /// The kind of hint.
     pub kind: InlayKind,
-    /// More about it, in Markdown.
+    /// Tooltip, in Markdown.
     pub tooltip: String,
     /// Whether a blank belongs before it.
     pub padding_left: bool,

@@ -7,7 +7,7 @@ use super::Analysis;
 /// A command to show above a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lens {
-    /// The statement that it stands above.
+    /// Span of the statement below the lens.
     pub span: Span,
     /// The kind of command.
     pub kind: LensKind,

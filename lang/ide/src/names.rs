@@ -37,7 +37,7 @@ pub(crate) enum NameKind {
     Undeclared,
 }
 
-/// A name with its meaning.
+/// A name and the object that it stands for.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub name: String,
@@ -50,7 +50,7 @@ pub(crate) struct Named {
     pub copied: Option<Span>,
 }
 
-/// A place where a name stands.
+/// An occurrence of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Occurrence {
     pub span: Span,

@@ -56,14 +56,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Checks a text. Fixes are not tried, see [`Outcome::helpful`].
+    /// Checks a text. Fixes are not tried, see [`Outcome::verified_fixes`].
     pub fn of(source: &str, parsed: &Parsed, options: &Options) -> Self {
         Outcome::first(source, parsed, options, false)
     }
 
-    /// Fixes of a diagnostic that help. Each is tried by a check, if that is fast. This is too slow to do at
-    /// each keystroke.
-    pub fn helpful(
+    /// Returns the fixes of a diagnostic that correct it. A check tries each fix, if checks of this text are
+    /// fast. That is too slow for each keystroke.
+    pub fn verified_fixes(
         &self,
         source: &str,
         parsed: &Parsed,
@@ -76,7 +76,7 @@ impl Outcome {
         }
         let check = |text: &str| Outcome::brief(text, (source, parsed), options);
         let found = &self.verdict.diagnostics;
-        FixTrial { text: source, found, check: &check }.helpful(finding)
+        FixTrial { text: source, found, check: &check }.verified_fixes(finding)
     }
 
     /// Diagnostics of a text, without alternatives and with untried fixes. Statements of unchanged lines come
@@ -189,13 +189,13 @@ impl Outcome {
         prepare_part(source, file, &options, Some((&self.verdict.target, variant.calls.clone())))
     }
 
-    /// Result for the checked text with its nests, and only with fixes that [help](Outcome::helpful).
+    /// Result for the checked text with its nests, and only with [verified fixes](Outcome::verified_fixes).
     pub fn into_checked(self, source: &str, parsed: &Parsed, options: &Options) -> Checked {
         let nests = self.nests();
         let mut tried = 0;
         let mut with_helpful = |finding: &Diagnostic| {
             let fixes = if tried < MOST_FIXES {
-                self.helpful(source, parsed, options, finding)
+                self.verified_fixes(source, parsed, options, finding)
             } else {
                 finding.fixes.clone()
             };

@@ -10,7 +10,7 @@ pub use super::edits::{apply, whole_line};
 
 /// Largest number of rounds of fixing. A fix may enable another one.
 const MOST_ROUNDS: usize = 32;
-/// Largest number of checks in a round that search for helpful fixes if all together do not help.
+/// Largest number of checks in a round that search for the fixes that make progress, if all together make none.
 const MOST_TRIALS: usize = 64;
 
 /// A text after fixing.
@@ -60,7 +60,7 @@ struct Round<'a> {
     text: &'a str,
     found: &'a [Diagnostic],
     options: &'a Options,
-    /// Number of further texts that may be checked.
+    /// Number of further checks that this round may run.
     trials: usize,
 }
 
@@ -83,13 +83,14 @@ impl Round<'_> {
             return Some(fixed);
         }
         let (few, rest) = all.split_at(all.len() / 2);
-        let helpful: Vec<ChosenFix> = [few, rest].into_iter().flat_map(|part| self.helpful(part)).collect();
-        let fixed = if helpful.is_empty() { None } else { self.attempt(&helpful) };
-        fixed.or_else(|| helpful.first().and_then(|one| self.attempt(&[*one])))
+        let some: Vec<ChosenFix> =
+            [few, rest].into_iter().flat_map(|part| self.progressing_fixes(part)).collect();
+        let fixed = if some.is_empty() { None } else { self.attempt(&some) };
+        fixed.or_else(|| some.first().and_then(|one| self.attempt(&[*one])))
     }
 
-    /// Fixes that help, found by halving.
-    fn helpful<'d>(&mut self, some: &[ChosenFix<'d>]) -> Vec<ChosenFix<'d>> {
+    /// Finds the fixes that make progress, by halving the list.
+    fn progressing_fixes<'d>(&mut self, some: &[ChosenFix<'d>]) -> Vec<ChosenFix<'d>> {
         if some.is_empty() || self.attempt(some).is_some() {
             return some.to_vec();
         }
@@ -97,14 +98,14 @@ impl Round<'_> {
             1 => Vec::new(),
             length => {
                 let (few, rest) = some.split_at(length / 2);
-                let mut all = self.helpful(few);
-                all.extend(self.helpful(rest));
+                let mut all = self.progressing_fixes(few);
+                all.extend(self.progressing_fixes(rest));
                 all
             }
         }
     }
 
-    /// The text with these fixes, if that is progress.
+    /// Applies these fixes and checks the new text. `None` unless the fixes are progress.
     fn attempt(&mut self, some: &[ChosenFix]) -> Option<FixResult> {
         self.trials = self.trials.checked_sub(1)?;
         let applied = FixedText::new(self.text, some.iter().map(|(_, fix)| *fix))?;

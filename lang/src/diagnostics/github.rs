@@ -33,7 +33,7 @@ pub fn render(path: &str, source: &str, diagnostics: &[Diagnostic]) -> String {
     out
 }
 
-/// Properties of a place, and the rest in words.
+/// Properties of an annotation for a place, and text for the part that has no property.
 fn place(source: &str, lines: &Lines, place: &Place) -> (String, String) {
     match place {
         Place::Text(span) => {

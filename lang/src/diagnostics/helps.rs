@@ -19,13 +19,15 @@ pub(crate) struct FixTrial<'a> {
 }
 
 impl FixTrial<'_> {
-    /// Fixes of a finding that help. In a long text they are not tried.
-    pub fn helpful(&self, finding: &Diagnostic) -> Vec<Fix> {
+    /// Returns the fixes of a finding that correct it. In a text longer than [`LONGEST`] no fix is tried, and
+    /// all are returned.
+    pub fn verified_fixes(&self, finding: &Diagnostic) -> Vec<Fix> {
         let is_tried = self.text.len() <= LONGEST;
         finding.fixes.iter().filter(|fix| !is_tried || self.helps_alone(finding, fix)).cloned().collect()
     }
 
-    /// Whether a single fix helps. Correcting a syntax error may reveal more errors.
+    /// Whether a fix without the others corrects its finding. Correcting a syntax error may reveal more
+    /// errors.
     fn helps_alone(&self, finding: &Diagnostic, fix: &Fix) -> bool {
         FixedText::new(self.text, [fix]).is_some_and(|applied| {
             let after = (self.check)(&applied.text);

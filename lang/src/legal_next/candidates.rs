@@ -23,11 +23,11 @@ pub type Forms = Vec<Operation>;
 
 /// All candidates of one directive.
 pub fn of(op: Op, builder: &NestBuilder, is_taken: &dyn Fn(&str) -> bool) -> Vec<Forms> {
-    about_these(op, builder, &names(builder), is_taken)
+    candidates_among(op, builder, &names(builder), is_taken)
 }
 
-/// All candidates of one directive for some loops.
-pub fn about_these(
+/// All candidates of one directive whose loops are among `names`.
+pub fn candidates_among(
     op: Op,
     builder: &NestBuilder,
     names: &[NamedLoop],

@@ -13,7 +13,7 @@ pub(crate) struct UnrollLoop<'a> {
 }
 
 impl<'a> UnrollLoop<'a> {
-    /// An `unroll` with this argument.
+    /// An `unroll` of the loop `v`.
     pub fn new(v: &'a Select) -> Self {
         UnrollLoop { v }
     }

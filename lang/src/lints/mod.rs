@@ -20,7 +20,7 @@ use sched_nest::TreeOrder;
 
 /// Reports lints of the names of a legal nest.
 pub(crate) fn of_names(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
-    unsorted(scope, builder, report);
+    check_depth_positions(scope, builder, report);
     unused(scope, report);
 }
 
@@ -51,8 +51,9 @@ fn unused(scope: &Scope, report: &mut Report) {
     }
 }
 
-/// Reports `trees_to_depth` as a position unless shallow trees come first.
-fn unsorted(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
+/// Reports a tree position made of `trees_to_depth`, unless trees are sorted by depth or the shallow ones
+/// come first anyway.
+fn check_depth_positions(scope: &Scope, builder: &NestBuilder, report: &mut Report) {
     let (Some((span, depth)), Some(model)) = (scope.trees_to_depth.get(), builder.model()) else { return };
     let count = usize::try_from(model.trees_to_depth(depth)).unwrap_or(0);
     let is_prefix = model.depths.iter().take(count).all(|d| i64::from(*d) <= depth);

@@ -27,7 +27,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
     }
 }
 
-/// Reports annotations of steps if there are none.
+/// Reports annotations about steps on walks of a layout that takes no steps.
 fn no_steps(
     builder: &NestBuilder,
     id: LoopId,

@@ -55,7 +55,7 @@ struct Arguments {
     baseline: bool,
     /// The position of the number to replace.
     position: Option<Position>,
-    /// The values to try in its place.
+    /// Values to measure in place of the number.
     #[serde(default)]
     values: Vec<i64>,
 }

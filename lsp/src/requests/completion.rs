@@ -18,7 +18,7 @@ use crate::document::Snapshot;
 use crate::models::Status;
 use crate::state::Shared;
 
-/// The completions at a place.
+/// Completions at a position of the document.
 pub async fn completion(
     shared: &Arc<Shared>,
     params: &CompletionParams,

@@ -6,7 +6,7 @@ use tower_lsp_server::ls_types::{Hover, HoverContents, HoverParams, MarkupConten
 
 use crate::state::Shared;
 
-/// The facts about the word at a place.
+/// Hover of the word at a position of the document.
 pub fn hover(shared: &Shared, params: &HoverParams) -> Result<Option<Hover>> {
     let Some((snapshot, offset)) = shared.place(&params.text_document_position_params)? else {
         return Ok(None);

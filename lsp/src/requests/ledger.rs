@@ -54,7 +54,7 @@ pub struct LedgerOffer {
     pub title: String,
     /// The command that takes it.
     pub command: &'static str,
-    /// Its speed in times of the text's.
+    /// Speed-up of the offered schedule over the text's.
     pub gain: f64,
 }
 

@@ -9,7 +9,7 @@ use tower_lsp_server::ls_types::{
 
 use crate::state::Shared;
 
-/// The arguments of the directive around a place.
+/// Signature of the directive at a position of the document.
 pub fn help(shared: &Shared, params: &SignatureHelpParams) -> Result<Option<SignatureHelp>> {
     let Some((snapshot, offset)) = shared.place(&params.text_document_position_params)? else {
         return Ok(None);

@@ -261,7 +261,7 @@ fn rows_of(text: &str) -> PyResult<RowTypes> {
         "f32" => Ok(RowTypes::F32),
         "f64" => Ok(RowTypes::F64),
         "both" => Ok(RowTypes::Both),
-        _ => Err(PyValueError::new_err(format!("rows is one of f32, f64 and both, not {text:?}"))),
+        _ => Err(PyValueError::new_err(format!("rows must be \"f32\", \"f64\" or \"both\", not {text:?}"))),
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// The driver's form of these values.
+    /// Checks the values, and converts them to the type that the driver takes.
     pub fn checked(self) -> Result<ScheduleValues, Failure> {
         let parse = |text: String| {
             text.parse::<Target>().map_err(|()| {

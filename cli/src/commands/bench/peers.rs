@@ -175,7 +175,7 @@ fn those_that_agree(lines: &[Line]) -> String {
     }
 }
 
-/// The points of the fastest way of each contender.
+/// Points of each contender, called in its fastest way.
 fn points(lines: &[Line], trees: usize) -> Vec<Point> {
     let mut found: Vec<Point> = Vec::new();
     for line in lines {

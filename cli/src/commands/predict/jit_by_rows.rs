@@ -19,7 +19,7 @@ impl<'a> JitByRows<'a> {
         JitByRows { first, wide: OnceCell::new(), make_wide }
     }
 
-    /// The code for some rows.
+    /// Returns the code for these rows: the wide code if the first would round some value.
     fn code_for(&self, rows: Rows) -> Result<&Jit, String> {
         let model = self.first.model();
         let would_round = rows.need_doubles() && i64::from(model.row_type) != model.own_row_type;

@@ -201,7 +201,7 @@ const WAYS_OUT: [(&str, &str); 6] = [
     ("no output of this kind", "choose another --output"),
 ];
 
-/// The way out of a failed call.
+/// Returns the help for the message of a failed call.
 fn help_of(message: &str) -> &'static str {
     let found = WAYS_OUT.iter().find(|(words, _)| message.contains(words));
     found.map_or("build for the machine that runs the code", |(_, help)| help)

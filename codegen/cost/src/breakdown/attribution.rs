@@ -43,7 +43,7 @@ impl OriginCost {
     }
 }
 
-/// The costs of all origins, by their numbers.
+/// Costs of all origins, indexed by the origin's number.
 #[derive(Clone, Debug, Default)]
 pub struct Attribution(Vec<OriginCost>);
 
@@ -85,8 +85,8 @@ impl Attribution {
         of.cycles.add(Limit::Latency, longer.max(0.0) - far);
     }
 
-    /// Adds the cycles of an access's cache lines to its origin. Call it before [`Attribution::note`] for the
-    /// same piece of code. Stores do not wait for cache lines.
+    /// Adds the cycles of the cache lines that an access touches to the access's origin. Call it before
+    /// [`Attribution::note`] for the same piece of code. Stores do not wait for cache lines.
     pub fn note_access(
         &mut self,
         origin: Option<usize>,

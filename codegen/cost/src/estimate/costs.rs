@@ -8,7 +8,7 @@ use sched_ir::lir::{Function, Op, Stmt, Ty, Value};
 /// The cost of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OperationCost {
-    /// The kind of its instructions.
+    /// Kind of the operation's instructions.
     pub kind: Kind,
     /// Cycles for which it occupies the unit of the core for this kind.
     pub busy: f64,

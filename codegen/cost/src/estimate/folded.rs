@@ -33,7 +33,7 @@ impl Folded {
 /// The definition and the uses of a value.
 #[derive(Clone, Copy, Default)]
 struct ValueUses<'f> {
-    /// The operation that defines it.
+    /// Operation that defines the value.
     op: Option<&'f Op>,
     /// First value of the innermost loop around it; smaller values are defined outside.
     loop_begin: u32,
@@ -41,7 +41,7 @@ struct ValueUses<'f> {
     count: u32,
     /// Uses as the index of a load or a store.
     as_index: u32,
-    /// Uses for its low byte alone.
+    /// Number of uses that read only the low byte of the value.
     as_byte: u32,
 }
 

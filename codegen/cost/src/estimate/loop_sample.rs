@@ -19,9 +19,9 @@ const SHARPNESS: i32 = 3;
 /// A simulated iteration of a loop.
 #[derive(Debug)]
 pub struct Iteration {
-    /// Its work.
+    /// Work of the iteration.
     pub work: Work,
-    /// Latency of the iteration alone, in cycles.
+    /// Latency of the iteration, in cycles, as if no other iteration ran beside it.
     pub span: f64,
     /// Its costs by origin, if a breakdown is requested.
     pub attribution: Option<Attribution>,
@@ -38,9 +38,9 @@ impl Iteration {
 #[derive(Debug, Default)]
 pub struct LoopSample {
     work: Work,
-    /// Latency of the iterations, each alone, in cycles.
+    /// Sum of the iterations' latencies, in cycles, each as if no other iteration ran beside it.
     span: f64,
-    /// Iterations for which the sums stand.
+    /// Number of iterations that the sums represent.
     weight: f64,
     /// Costs by origin, if a breakdown is requested.
     attribution: Attribution,
@@ -72,7 +72,7 @@ impl LoopSample {
         })
     }
 
-    /// Adds an iteration that stands for `weight` iterations.
+    /// Adds an iteration that represents `weight` iterations.
     pub fn add(&mut self, one: &Iteration, weight: f64) {
         self.work.merge(&one.work.scaled(weight));
         self.span += one.span * weight;

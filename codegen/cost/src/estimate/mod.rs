@@ -257,7 +257,7 @@ impl<'a> Estimator<'a> {
         sample.completed(trips, has_inner_loops)
     }
 
-    /// Estimates the iteration of a number alone, as if the loop began with it in cycle `begin`.
+    /// Estimates iteration `at` as if it were the first of the loop and began in cycle `begin`.
     fn iteration(&mut self, begin: f64, at: f64, visit: &mut dyn FnMut(&mut Self, f64) -> Work) -> Iteration {
         self.timeline.restart(begin, begin);
         let loads = self.values.reusable_loads();

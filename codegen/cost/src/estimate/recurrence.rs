@@ -18,7 +18,7 @@ pub struct Recurrence<'l> {
 }
 
 impl<'l> Recurrence<'l> {
-    /// The carried values of a loop inside `depth` others.
+    /// The carried values of a loop that is inside `depth` other loops.
     pub fn new(carried: &'l [Carried], depth: usize) -> Recurrence<'l> {
         Recurrence { carried, depth, growth: Vec::new(), chain: 0.0 }
     }

@@ -49,7 +49,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Adds to what a value depends on.
+    /// Adds `varies` to the set that a value depends on.
     pub fn add_dependence(&mut self, value: Value, varies: Varies) {
         if let Some(state) = self.states.get_mut(value.0 as usize) {
             state.content.varies = state.content.varies | varies;

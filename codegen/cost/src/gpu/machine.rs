@@ -20,7 +20,7 @@ impl GpuMachine {
         Some(GpuMachine { kind, sheet: kind.sheet.as_ref()? })
     }
 
-    /// The GPU whose figures stand for GPUs without any.
+    /// The GPU whose figures are used for GPUs that the table lacks.
     pub fn usual() -> Option<GpuMachine> {
         GpuMachine::named(Maker::Nvidia.usual())
     }
@@ -43,7 +43,7 @@ impl GpuMachine {
             .max(1)
     }
 
-    /// Microseconds of some cycles.
+    /// Converts cycles to microseconds.
     pub(super) fn us(&self, cycles: f64) -> f64 {
         cycles / (figures::CLOCK * self.sheet.ghz) / 1000.0
     }

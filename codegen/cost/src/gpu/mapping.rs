@@ -6,7 +6,7 @@ use sched_nest::{Axis, Body, GpuAxis, GpuLevel, Layout, Loop, LoopId, ModelInfo,
 /// A launch, or the part of it that one path of loops describes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mapping {
-    /// The layout of its trees.
+    /// Layout of the trees.
     pub layout: Layout,
     /// Rows of a block.
     pub rows_per_block: u64,

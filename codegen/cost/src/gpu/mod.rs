@@ -24,7 +24,7 @@ pub use machine::GpuMachine;
 /// The cost of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GpuCost {
-    /// Microseconds of its kernels.
+    /// Microseconds of the call's kernels.
     pub us: f64,
 }
 

@@ -168,7 +168,7 @@ impl Warps {
         }
     }
 
-    /// Adds up the accesses since all threads last met.
+    /// Adds up the accesses since the threads last met at a barrier.
     pub fn meet(&mut self, function: &Function) {
         self.times.clear();
         for ((key, ..), lanes) in std::mem::take(&mut self.open) {

@@ -146,7 +146,7 @@ pub enum Space {
 pub struct Buffer {
     /// A name for printing, unique in the function.
     pub name: String,
-    /// Origin of its memory.
+    /// Memory that holds the buffer, and who provides it.
     pub space: Space,
     /// Element of the buffer, mostly for printing; accesses have their own types.
     pub element: Scalar,
@@ -256,7 +256,7 @@ pub enum Math {
     Sqrt,
 }
 
-/// Permission to reuse a loaded value in a register instead of loading it again.
+/// How long a later load may reuse this load's value from a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Keep {
     /// Reuse as long as memory does not change. The load may also move ahead.

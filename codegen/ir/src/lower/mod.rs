@@ -84,7 +84,8 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
     }
 }
 
-/// A function that walks trees under the variant for its number of rows. Its rows are values, or bins.
+/// Builds the function of a kernel: it selects the variant for its number of rows and walks the trees. Rows
+/// are values, or bins if `bins` is given.
 fn walks(
     name: &str,
     (bounded, rest): (&[Bounded<Lowering>], &Lowering),

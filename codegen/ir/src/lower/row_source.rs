@@ -50,7 +50,7 @@ pub struct RowSource {
 pub struct RowsWanted {
     /// First row of the group.
     pub first: Value,
-    /// Distance of this vector's first row from `first`.
+    /// Number of rows between `first` and the first row of this vector.
     pub ahead: i64,
     /// Lanes.
     pub width: u16,

@@ -35,7 +35,7 @@ impl InScope {
 /// First row and number of rows of a MIR `Window`, as LIR values.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowRows {
-    /// First row.
+    /// First row of the window.
     pub first: Value,
     /// Number of rows, at least 0.
     pub count: Value,

@@ -66,8 +66,8 @@ pub struct KeptSums {
 }
 
 impl SumTarget {
-    /// Index of a row's first margin. `place` is the row's index among those that the thread keeps, if
-    /// it is known.
+    /// Index of a row's first margin. `place` is the row's index among the rows that the thread keeps, if it
+    /// is known.
     pub fn row(&self, b: &mut Builder, row: Value, place: Option<i64>) -> Value {
         if let Some(place) = place {
             return b.int(place * self.margins);

@@ -138,7 +138,7 @@ impl SumOpener<'_> {
         private
     }
 
-    /// Wraps the statements of one thread in its sums.
+    /// Puts the statements of one thread inside a statement that keeps their sums in the thread's registers.
     fn of_thread(&mut self, body: Vec<Stmt>, way: &OpenScope) -> Vec<Stmt> {
         let Some(ThreadWalks { target, loops }) = self.thread_walks(&body) else { return body };
         let opening = way.opening(target);

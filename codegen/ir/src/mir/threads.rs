@@ -6,8 +6,9 @@ use super::{Affine, CacheTrees, Guard, Mapping, Mode, ShareTrees, Stmt, Var, Var
 use crate::error::CompileError;
 use sched_nest::{GpuDimension, GpuLevel};
 
-/// Turns the copies of rows and trees in a launch into cooperative ones. Row copies must be outside the
-/// loops over threads, where all threads of the block arrive.
+/// Turns the copies of rows and trees in a launch into cooperative ones, which all threads of a block make
+/// together. Copies of rows must be outside the loops over threads, so that every thread of the block reaches
+/// them.
 pub(super) struct Share<'a> {
     pub(super) vars: &'a [VarInfo],
     pub(super) block: [u32; 3],

@@ -21,7 +21,7 @@ pub struct LeafUse {
     pub var: Var,
     /// The variable's first value.
     pub start: i64,
-    /// The distance between its values.
+    /// Distance between consecutive values of the variable.
     pub step: i64,
     /// Iterations in one vector; 1 for none.
     pub lanes: u32,

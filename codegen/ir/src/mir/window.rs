@@ -43,8 +43,8 @@ impl ScratchBytes {
         ScratchBytes { budget: budget.scratch, per_row: 0 }
     }
 
-    /// Adds a buffer of `per_row` bytes for each row of the window. If the whole window is too large,
-    /// the buffer limits the rows of a run instead.
+    /// Adds a buffer of `per_row` bytes for each row of the window. If the buffer of a whole window exceeds
+    /// the budget, a run of the nest takes fewer rows.
     pub fn add(&mut self, window: &Window, per_row: u64) -> Result<(), CompileError> {
         let rows = window.high.map_or(u64::MAX, |high| u64::try_from(high - window.low).unwrap_or(0));
         if rows.saturating_mul(per_row) > self.budget {

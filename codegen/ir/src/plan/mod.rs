@@ -75,7 +75,7 @@ pub struct Stored {
     pub trees: Vec<bool>,
     /// The format that their leaf loops asked for, if it does not hold the trees.
     pub instead_of: Option<Format>,
-    /// Their tables and code.
+    /// Tables of the trees, and the code that reads them.
     pub layout: Layout,
     /// Bytes of the tables.
     pub bytes: u64,
@@ -88,7 +88,7 @@ pub struct Stored {
 pub struct WalkPlan {
     /// Name of the loop in the schedule.
     pub name: String,
-    /// The storage of its trees.
+    /// Storage of the trees that the loop walks.
     pub storage: Storage,
     /// The traversal of the storage.
     pub traversal: Traversal,

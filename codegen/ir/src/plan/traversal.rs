@@ -16,7 +16,7 @@ const ROW_TABLE: i64 = 256;
 const BINS_TABLE: i64 = 64;
 /// Levels that packed rows walk together. Deeper levels have more nodes than a word has rows.
 const PACKED_LEVELS: u32 = 3;
-/// Fewest lanes of vectors whose node numbers are bytes: they fill the shortest registers.
+/// Fewest lanes of a vector whose node numbers are bytes: 16 bytes fill the shortest vector register.
 pub const BYTE_LANES: u32 = 16;
 /// Deepest trees, in steps, whose tests are all made at once. Tests double with each step.
 const MASK_STEPS: u32 = 8;
@@ -39,7 +39,7 @@ pub struct WalkInfo<'a> {
     pub walks: &'a Walks,
     /// The rows.
     pub rows: RowsRead,
-    /// The format of its trees.
+    /// Format of the trees that the loop walks.
     pub format: Format,
     /// Whether a thread of a GPU walks, which cannot look up in registers.
     pub in_launch: bool,

@@ -10,7 +10,7 @@ pub struct Cursor {
     pub node: Value,
     /// For each straight-line step so far whether it led right; empty if steps are not counted.
     pub decisions: Vec<Value>,
-    /// Nodes at which those steps began.
+    /// Node before each of these steps.
     pub path: Vec<Value>,
 }
 

@@ -127,7 +127,7 @@ formats! {
     /// Existing nodes depth first, with threshold bins.
     Preorder "existing nodes depth first, threshold bins in records"
         [Preorder: Single(Row) | Vectors(_)] Preorder::nodes;
-    /// As [`Format::Preorder`], with tables of bytes for all tests of a tree at once.
+    /// As [`Format::Preorder`], with tables of bytes from which one row makes all tests of a tree at once.
     PreorderTests "existing nodes depth first, threshold bins in records; all tests in tables of bytes"
         [Preorder: Single(Tree)] Preorder::with_tests, if Preorder::fits_test_mask, else Preorder;
 }

@@ -118,8 +118,8 @@ impl Record {
         self.load(b, buffers, state, node, self.child.unwrap_or(self.feature))
     }
 
-    /// 1 if the row goes right at the node, else 0, as a node number. If `leaf` holds, the result is
-    /// arbitrary, but the read of the row stays in range.
+    /// 1 if the row goes right at the node, else 0, in the type of node numbers. `leaf` says that the node is
+    /// a leaf: the result is then arbitrary, but the row is read within its bounds.
     pub fn decision(
         &self,
         b: &mut Builder,

@@ -5,7 +5,8 @@ use super::starts::{StartField, TreeStarts};
 use super::tree::Buffers;
 use crate::lir::{Builder, Scalar, Value};
 
-/// Records of the trees of a layout: each tree has one range of records, the same in several tables.
+/// The range of records of each tree of a layout. The range is the same in all tables that store one record
+/// for each node.
 #[derive(Clone, Copy)]
 pub struct Spans<'s> {
     /// All tables.

@@ -91,7 +91,7 @@ impl StartField {
         buffers.first.map_or(start, |first| b.sub(start, first))
     }
 
-    /// Loads the end of a tree's records.
+    /// Loads the index after the last record of a tree.
     pub fn end(self, b: &mut Builder, buffers: &Buffers, tree: Value) -> Value {
         let next = b.add_int(tree, 1);
         self.load(b, buffers, next)

@@ -33,7 +33,7 @@ pub enum Operand {
 pub struct Encoded {
     /// Operand of the comparison.
     pub operand: Operand,
-    /// Code of the feature, or column of its bins.
+    /// The node's feature field: the number of a feature, or the column of its bins.
     pub feature: u64,
 }
 

@@ -91,7 +91,7 @@ fn choose(archive: &ZipArchive<Input>, name: &str, array: Option<&str>) -> Resul
     }
 }
 
-/// The message and the way out of an archive without arrays.
+/// The message and the help for an archive without arrays.
 fn without_arrays(archive: &ZipArchive<Input>) -> (String, &'static str) {
     let files: Vec<_> = archive.file_names().flatten().take(MOST_NAMED).collect();
     if files.iter().any(|file| file.starts_with("xl/")) {

@@ -62,7 +62,7 @@ impl Format {
     }
 }
 
-/// Opens what is no folder.
+/// Opens a source that is not a folder.
 pub(super) fn input(source: &Source) -> Result<Input, DataError> {
     let name = source.name();
     let failed = |error: io::Error| unreadable(&name, &error);
@@ -161,7 +161,7 @@ const UNPACK: &str =
 const FROM_UTF32: &str = "convert it to UTF-8: iconv -f UTF-32 -t UTF-8 FILE > NEW";
 const TO_UTF8: &str = "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW";
 
-/// Other formats: the bytes that a file begins with, its name, and the way out.
+/// Formats that schedc does not read: the first bytes of a file, the format's name, and help.
 const FOREIGN: [(&[u8], &str, &str); 17] = [
     (b"\x1f\x8b", "gzip-compressed", UNPACK),
     (b"\x28\xb5\x2f\xfd", "zstd-compressed", UNPACK),
@@ -190,7 +190,7 @@ const FOREIGN: [(&[u8], &str, &str); 17] = [
     (b"\x80\x05", "a pickle of Python", CONVERT),
 ];
 
-/// The name of a format that is not read, and the way out.
+/// The name of a format that schedc does not read, and help.
 fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
     let known = FOREIGN.iter().find(|(magic, ..)| head.starts_with(magic));
     known.map(|&(_, kind, way_out)| (kind, way_out)).or_else(|| zeros(head))

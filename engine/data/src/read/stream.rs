@@ -127,7 +127,7 @@ impl<'a> RowStream<'a> {
         open::reader(open::input(file)?, &file.name(), self.expect, &self.reading)
     }
 
-    /// Opens the next file; whether there is one.
+    /// Opens the next file. Returns whether there is one.
     fn step(&mut self) -> Result<bool, DataError> {
         let Some((file, parts)) = self.files.pop_front() else { return Ok(false) };
         let mut reader = self.reader(&file)?;

@@ -14,7 +14,7 @@ use std::path::Path;
 /// The job for which a schedule is looked up.
 #[derive(Clone, Copy)]
 pub struct LockQuery<'a> {
-    /// The model, whose path is that of its file.
+    /// The model, with the path of its file.
     pub model: &'a Model,
     /// The target, if the user or the schedule names one.
     pub target: Option<&'a Target>,

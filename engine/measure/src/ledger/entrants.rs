@@ -39,7 +39,7 @@ impl Entrants {
         self.cycles.get(number).copied().flatten()
     }
 
-    /// Makes the code of all but some.
+    /// Compiles all entrants except those in `but`.
     pub fn compile(&mut self, model: &Model, cpu: Cpu, but: &BTreeSet<usize>) {
         let wanted: Vec<usize> = (0..self.drafts.len()).filter(|number| !but.contains(number)).collect();
         let drafts: Vec<Draft> =
@@ -51,7 +51,7 @@ impl Entrants {
             .collect();
     }
 
-    /// The code of some, of those that have any.
+    /// Numbers and code of the `wanted` entrants; entrants that did not compile are left out.
     pub fn contenders(&self, wanted: &[usize]) -> (Vec<usize>, Vec<Contender>) {
         let code = |number: &usize| Some((*number, self.code.get(number)?.as_ref().ok()?.clone()));
         wanted.iter().filter_map(code).unzip()

@@ -20,7 +20,7 @@ pub struct Action {
 /// Kinds of changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ActionKind {
-    /// A way out of a diagnostic.
+    /// A correction of a diagnostic.
     QuickFix,
     /// A number becomes a param.
     RefactorExtract,

@@ -62,7 +62,7 @@ impl<'a> ArgumentPlace<'a> {
         ArgumentPlace { analysis, call, op: signature.op, signature, point, own, offset, work: WORK }
     }
 
-    /// Another argument as it is written.
+    /// Text of the argument at position `at`, unless it is the one at the cursor.
     fn written(&self, at: usize) -> Option<&'a str> {
         let span = self.call.arguments.get(at).filter(|_| at != self.call.at)?;
         Some(self.analysis.text(*span)).filter(|text| !text.is_empty())

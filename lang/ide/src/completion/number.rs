@@ -8,7 +8,7 @@ use crate::hover::{function, named, property_meaning, property_text, property_va
 use sched_lang::resolve::{FUNCTIONS, PROPERTIES};
 use sched_nest::sym::{Property, Sym};
 
-/// A name with what it means.
+/// Completion of a name of a number, with the number.
 pub(super) struct NamedNumber {
     pub item: Completion,
     /// Its value, which may be an expression over unknown properties; `None` if it has no value.

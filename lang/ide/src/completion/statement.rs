@@ -116,7 +116,7 @@ impl Search {
         is_taken: &dyn Fn(&str) -> bool,
         ranker: &Ranker,
     ) -> Self {
-        let mut rest = candidates::about_these(op, point.nest(), names, is_taken);
+        let mut rest = candidates::candidates_among(op, point.nest(), names, is_taken);
         rest.iter_mut().for_each(|forms| ranker.order(forms, point.nest()));
         rest.reverse();
         Search { op, rest, found: Vec::new() }
@@ -198,10 +198,10 @@ fn begin(analysis: Here, typed: Typed, all: &mut Vec<Completion>) {
 /// The example of the menu.
 const EXAMPLE: &str =
     "tile(batch, block, row, 64)\nreorder(block, tree, row)\nparallel(block)\ninterleave(row, 8)\n";
-/// Its name in the menu.
+/// Name of the example in the menu of completions.
 const EXAMPLE_LABEL: &str = "example of a schedule";
 
-/// A schedule of its own for small calls.
+/// Completion of a `when` block: a separate schedule for small calls.
 fn block(typed: Typed) -> Completion {
     Completion::new(CompletionKind::Keyword, "when n_rows <= 8 { }", typed.span)
         .detail("small calls")

@@ -28,7 +28,7 @@ pub(super) fn hover(analysis: Here, stmt: &Stmt, directive: &Directive) -> Optio
     Some(Hover::new(directive.name.span, markdown).page(format!("directives/{}", signature.name)))
 }
 
-/// About a directive that is only a name yet.
+/// Hover of a directive of which only the name is written.
 pub(super) fn unfinished(analysis: Here, stmt: &Stmt, offset: usize) -> Option<Hover> {
     let start = stmt.span.start as usize;
     let name = word(analysis.source(), start, is_name);

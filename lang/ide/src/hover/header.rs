@@ -12,7 +12,7 @@ use sched_nest::show::show_nest;
 /// Most lines of a nest that is shown.
 const MOST_LINES: usize = 20;
 
-/// Facts about a header line.
+/// Hover of a header line.
 pub(super) fn hover(analysis: Here, stmt: &Stmt, offset: usize) -> Option<Hover> {
     if let Some(hover) = keyword(analysis, stmt, offset) {
         return Some(hover);
@@ -59,7 +59,7 @@ pub(super) fn keyword(analysis: Here, stmt: &Stmt, offset: usize) -> Option<Hove
     Some(Hover::new(span, markdown).page(page))
 }
 
-/// Facts about a block: its calls and its nest.
+/// Hover of a `when` block: its calls and its nest.
 pub(super) fn block(analysis: Here, stmt: &Stmt, when: &When, offset: usize) -> Option<Hover> {
     let mut hover = keyword(analysis, stmt, offset)?;
     let Some(max_rows) = analysis.max_rows(stmt) else { return Some(hover) };
@@ -127,7 +127,7 @@ pub(crate) fn target(word: &str) -> Option<&'static str> {
     })
 }
 
-/// Facts about the model.
+/// Text about the model, in Markdown.
 fn model(analysis: Here) -> String {
     match &analysis.options().model {
         None => "Nothing is known of the model yet, so ranges are symbolic.".to_owned(),

@@ -43,7 +43,7 @@ pub(super) fn used(analysis: Here, stmt: &Stmt, at: usize, path: &Path, offset: 
     Some(Hover::new(span, markdown).page("language/lineage"))
 }
 
-/// An index where a directive makes it.
+/// Hover of an index variable in the directive that makes it.
 pub(super) fn made(analysis: Here, stmt: &Stmt, path: &Path) -> Option<Hover> {
     let name = path.as_ident()?;
     let prepared = analysis.prepared();
@@ -71,12 +71,12 @@ fn select_of(path: &Path) -> Option<Select> {
     Some(Select { scope, name: last.name.text.clone(), number: number(&last.index) })
 }
 
-/// Indices of this name that are no longer there.
+/// Loops of this name anywhere in the schedule, also those that directives replaced.
 fn gone(whole: &NestBuilder, select: &Select) -> Vec<LoopId> {
     whole.names().copies(select.name.as_str()).to_vec()
 }
 
-/// All about copies of one index, as they are in the nest `here`.
+/// Describes the copies of one index variable in the nest `here`.
 fn describe(analysis: Here, here: &NestBuilder, ids: &[LoopId]) -> Option<String> {
     let id = *ids.first()?;
     let node = here.indices().get(id).or_else(|| analysis.whole().indices().get(id))?;
@@ -145,7 +145,7 @@ fn is_limited(nest: &Nest, origin: &[LoopId], id: LoopId, node: &LoopNode) -> bo
     own.iter().any(|constraint| !at_the_outside(constraint) || !is_far(&constraint.bound))
 }
 
-/// The directive that made it.
+/// Text about the directive that made a loop.
 fn maker(analysis: Here, id: LoopId) -> Option<String> {
     let whole = analysis.whole();
     let node = whole.indices().get(id)?;
@@ -265,7 +265,7 @@ fn lineage(analysis: Here, id: LoopId) -> Option<String> {
     (names.len() > 1).then(|| names.join(" → "))
 }
 
-/// Its name without qualifiers.
+/// Name of a loop without qualifiers.
 fn plain<'a>(analysis: Here<'a>, id: LoopId) -> &'a str {
     analysis.lineage().indices.get(id.0 as usize).map_or("", |index| index.name.as_str())
 }

@@ -287,7 +287,7 @@ impl Context<'_> {
         self.illegal.loops.first().map(|id| self.builder.node(*id).axis)
     }
 
-    /// Some loops over trees.
+    /// Names of the first four loops over trees.
     pub(super) fn tree_loops(&self) -> Vec<String> {
         let loops = self.builder.tree().loops();
         let trees = loops.into_iter().filter(|id| self.builder.node(*id).axis == Axis::Tree);

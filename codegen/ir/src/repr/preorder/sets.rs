@@ -41,7 +41,7 @@ const COLUMN_BITS: u32 = 16;
 pub(super) struct SetNode {
     /// Column field, an index.
     pub(super) column: Value,
-    /// Index of its feature among those of classes.
+    /// Index of the node's feature among the features whose categories are grouped into classes.
     pub(super) place: Value,
 }
 

@@ -14,7 +14,7 @@ use crate::read::expect::{Expect, Names};
 pub(in crate::read) struct Named<'a> {
     /// Its name in messages: `header` for CSV text, `file` for other formats.
     pub(in crate::read) what: &'static str,
-    /// An error at its place.
+    /// Makes an error at the position of the names.
     pub(in crate::read) error: &'a dyn Fn(Code, String) -> DataError,
 }
 

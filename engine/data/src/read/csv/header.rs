@@ -118,7 +118,7 @@ enum Kind {
 
 /// The cells of the first line.
 struct FirstLine {
-    /// Their texts, with the blanks around them.
+    /// Texts of the cells, with the blanks around them.
     cells: Vec<String>,
     /// The number of cells that are text.
     text: usize,

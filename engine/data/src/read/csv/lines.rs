@@ -75,7 +75,8 @@ impl<R> Lines<R> {
 mod tests {
     use super::*;
 
-    /// Gives one byte per read, so that every pair of bytes is met apart.
+    /// Reader that returns one byte for each read, so that every pair such as `\r\n` is split between two
+    /// reads.
     struct Bytewise<'a>(&'a [u8]);
 
     impl Read for Bytewise<'_> {

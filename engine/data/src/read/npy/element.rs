@@ -18,7 +18,7 @@ pub(super) struct Element {
     whole: Precision,
 }
 
-/// A type apart from its byte order.
+/// Kind and size of a type's numbers, without their byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Bool,

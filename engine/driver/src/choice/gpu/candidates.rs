@@ -14,15 +14,16 @@ const MOST_COMPLETE_LEVELS: u32 = 10;
 const MOST_QUANTIZED_LEVELS: u32 = 16;
 /// Columns whose quantization costs about as much as walking one tree by bins saves.
 const COLUMNS_PER_TREE: u32 = 2;
-/// Rows of blocks whose threads have rows alone.
+/// Numbers of threads of a block to try if each thread walks all trees with a row of its own.
 const BLOCKS: [u32; 3] = [64, 128, 256];
-/// Rows of blocks whose threads have four rows and all trees: a warp. Larger blocks were up to twice as slow.
+/// Rows of a block if each thread walks all trees with four rows: the block is one warp. Larger blocks were
+/// up to twice as slow on an H100.
 const BLOCK_OF_FOUR: u32 = 128;
-/// Most threads of a block that has one row. They walk the trees in turns.
+/// Most threads of a block that has one row. The threads share the trees.
 const TREES_OF_A_ROW: u32 = 512;
-/// Trees that a thread walks together.
+/// Number of trees that a thread walks interleaved.
 const TOGETHER: u32 = 4;
-/// Threads over trees, beside those over rows.
+/// Numbers of threads to try for the trees of one row, in blocks whose threads share both rows and trees.
 const TREE_THREADS: [u32; 3] = [8, 16, 32];
 
 /// The layouts that are tried for a model.

@@ -41,7 +41,8 @@ impl<'a> Pricer<'a> {
         Ok(Pricer { model, gpu })
     }
 
-    /// A pricer for a model and the GPU that a target names, or the usual one if there are no figures for it.
+    /// A pricer for a model on the GPU that a target names. Without figures for that GPU, those of the usual
+    /// one are used.
     pub fn like(model: &'a ModelInfo, target: &Target) -> Option<Pricer<'a>> {
         let named = gpu_of(target).ok().and_then(|gpu| GpuMachine::named(&gpu.to_string()));
         Some(Pricer { model, gpu: named.or_else(GpuMachine::usual)? })
