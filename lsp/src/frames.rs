@@ -80,7 +80,7 @@ fn next(input: &mut impl BufRead) -> Option<Vec<u8>> {
     if (body.len() as u64) < length {
         return None;
     }
-    Some(readable(&body).map_or(body, |(code, why)| unreadable(code, &why)))
+    Some(check_message(&body).map_or(body, |(code, why)| unreadable(code, &why)))
 }
 
 /// The content length of a header, `Some(None)` if the header has none; `None` at the end of the input.
@@ -105,8 +105,8 @@ fn header(input: &mut impl BufRead) -> Option<Option<u64>> {
     }
 }
 
-/// The error code and id of a malformed message; `None` for a readable one.
-fn readable(body: &[u8]) -> Option<(i64, String)> {
+/// Checks a message. Returns the JSON-RPC error code and the reason if it is malformed, else `None`.
+fn check_message(body: &[u8]) -> Option<(i64, String)> {
     #[derive(serde::Deserialize)]
     struct Kind {
         method: Option<serde::de::IgnoredAny>,

@@ -26,7 +26,7 @@ const MOST_MEANT: usize = 3;
 /// Time after a folder's last change within which another change may leave its modification time as it is.
 const UNSETTLED: Duration = Duration::from_millis(100);
 
-/// The folders that were looked into.
+/// Cached listings of folders.
 #[derive(Debug, Default)]
 pub struct Neighbours {
     endings: Endings,

@@ -278,9 +278,9 @@ impl Targets {
 /// A chosen value.
 #[derive(Clone, Copy)]
 pub(super) enum Choice {
-    /// The value of a feature with numeric tests.
+    /// A value of a feature whose tests are all numeric.
     Key(Key),
-    /// The value of another feature, by its index in the list.
+    /// A value of another feature, as an index into its list of values.
     Listed(usize),
 }
 

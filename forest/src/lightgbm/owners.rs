@@ -1,6 +1,6 @@
 //! The features to which lists of names belong: each list to one feature, in the order of the features.
 
-/// A column of training.
+/// A column of the training data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     /// Whether trees treat it as categorical.

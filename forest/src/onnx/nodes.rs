@@ -203,7 +203,7 @@ impl Runs {
                 let message = format!("the nodes of tree {} are not consecutive", run[0]);
                 return Err(ModelError::new(codes::NODE_ORDER, message)
                     .at(at("nodes_treeids", start))
-                    .help("ONNX Runtime takes them for several trees: list the nodes of a tree together"));
+                    .help("ONNX Runtime reads them as several trees: list the nodes of a tree together"));
             }
             runs.ranges.push(start..start + run.len());
             start += run.len();

@@ -22,7 +22,7 @@ pub enum HighlightKind {
     Write,
 }
 
-/// All places that name what is named at `offset`, in the order of the text.
+/// All occurrences of the name at `offset`, in the order of the text.
 pub fn highlights(a: &Analysis, offset: usize) -> Vec<Highlight> {
     let names = a.names();
     let Some(here) = names.at(offset) else { return Vec::new() };

@@ -61,8 +61,9 @@ macro_rules! machines {
                 match self { $(Level::$name => $saved_state),* }
             }
 
-            /// Features that the level adds, by the names of compilers, the newest of each kind: written to
-            /// locks and printed by `schedc --version --verbose`.
+            /// Instruction sets that the level adds, by the names that compilers use, such as `avx512vbmi`.
+            /// If a newer set includes an older one, only the newer is listed. Locks and `schedc --version
+            /// --verbose` print them.
             pub const fn features(self) -> &'static [&'static str] {
                 match self { $(Level::$name => $features),* }
             }

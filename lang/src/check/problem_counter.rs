@@ -52,7 +52,8 @@ impl<'k> Trial<'k> {
     }
 }
 
-/// Widths that suit another layout are no reason to refuse it, because they are chosen later.
+/// A too narrow vector counts only at the tried directive: a layout is not refused for a width that was set
+/// for another layout.
 impl Listener for Trial<'_> {
     fn illegal(&mut self, builder: &NestBuilder, illegal: &Illegal) {
         let problem =

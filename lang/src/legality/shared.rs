@@ -71,14 +71,14 @@ pub fn working_set(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let axis = builder.node(id).axis;
     let count = values(builder, id, axis)?;
     Some(match axis {
-        Axis::Row => count.saturating_mul(least(builder, id, |layout| model.copied_bytes(layout))),
+        Axis::Row => count.saturating_mul(least_bytes(builder, id, |layout| model.copied_bytes(layout))),
         // The trees of an iteration are unknown here. The smallest ones give a lower bound.
-        Axis::Tree => model.least_nodes(count).saturating_mul(least(builder, id, Layout::node_bytes)),
+        Axis::Tree => model.least_nodes(count).saturating_mul(least_bytes(builder, id, Layout::node_bytes)),
     })
 }
 
 /// Smallest value of `bytes` over the layouts of the walks below a loop.
-fn least(builder: &NestBuilder, id: LoopId, bytes: impl Fn(Layout) -> u64) -> u64 {
+fn least_bytes(builder: &NestBuilder, id: LoopId, bytes: impl Fn(Layout) -> u64) -> u64 {
     let leaves = builder
         .tree()
         .subtree(id)

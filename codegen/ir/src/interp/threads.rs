@@ -43,9 +43,9 @@ pub(super) struct LaunchTime<'f> {
     launch: &'f Launch,
     order: Order,
     blocks_left: u64,
-    /// Number of the first interval of each block that has begun.
+    /// For each block that has begun, the number of its first interval.
     begun: Vec<u32>,
-    /// Latest number before the launch.
+    /// Number of the last interval before the launch.
     before: u32,
     /// Number of the running interval.
     pub interval: u32,

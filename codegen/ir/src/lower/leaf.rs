@@ -7,7 +7,7 @@ use super::ports::Results;
 use super::sum_target::SumTarget;
 use super::walk::{WalkContext, WalkLane};
 use crate::lir::{Address, Bin, BufferId, Build, Gather, Scalar, Ty, Value};
-use crate::repr::{LeafValue, WalkEnd, add_pieces};
+use crate::repr::{LeafValue, WalkEnd, margin_pieces};
 use sched_nest::Axis;
 
 /// Most margins whose additions are written out; more run in a loop.
@@ -329,7 +329,7 @@ fn add_leaf_vector(k: &mut KernelBuilder, sums: &SumTarget, ended: EndedWalk, fi
         });
         return;
     }
-    for (margin, lanes) in add_pieces(sums.margins, sums.element.bytes()) {
+    for (margin, lanes) in margin_pieces(sums.margins, sums.element.bytes()) {
         let source = k.b.add_int(first, margin);
         let value = vector_elements(k, source, lanes);
         let index = k.b.add_int(to, margin);

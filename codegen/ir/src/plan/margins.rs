@@ -5,7 +5,7 @@ use crate::bytes::scalar;
 use crate::hir::Hir;
 use crate::lir::Scalar;
 use crate::mir::Walks;
-use crate::repr::{IN_REGISTERS, add_pieces};
+use crate::repr::{IN_REGISTERS, margin_pieces};
 use sched_nest::RowVectors;
 
 /// Bytes of the longest vector registers.
@@ -34,6 +34,6 @@ pub fn adds_by_margin(hir: &Hir, walks: &Walks) -> bool {
     // A shuffle looks up two registers of leaves. Selects combine the results of several shuffles.
     let shuffles = 2 * (leaves * element).div_ceil(2 * REGISTER) - 1;
     let rows = REGISTER / element;
-    let pieces = add_pieces(margins as i64, element as u32).len() as u64;
+    let pieces = margin_pieces(margins as i64, element as u32).len() as u64;
     margins * (shuffles + ADD) <= rows * (PLACE + ADD * pieces)
 }

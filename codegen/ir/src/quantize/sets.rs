@@ -81,7 +81,7 @@ impl ClassSets {
         self.sets.iter().map(Vec::as_slice)
     }
 
-    /// Features that hold byte indices, ascending.
+    /// Features that hold byte indices, ascending. The feature after each holds the bit.
     pub fn features(&self) -> impl Iterator<Item = u32> {
         self.features.keys().copied()
     }

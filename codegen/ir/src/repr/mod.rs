@@ -37,7 +37,7 @@ mod tree;
 mod tree_tables;
 
 pub use layout::{Format, Layout, Storage, Walking};
-pub use payload::{IN_REGISTERS, LeafValue, add_pieces};
+pub use payload::{IN_REGISTERS, LeafValue, margin_pieces};
 pub use representation::{Representation, WalkEnd};
 pub use request::Request;
 pub use spans::{Span, Spans};

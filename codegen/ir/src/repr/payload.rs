@@ -211,7 +211,7 @@ fn has_vectors(forest: &Forest) -> bool {
 
 /// Pieces in which a leaf vector of `margins` values is added to a row's sums: first margin and lanes
 /// of each. Lanes are a power of two and fit a register.
-pub fn add_pieces(margins: i64, element_bytes: u32) -> Vec<(i64, u16)> {
+pub fn margin_pieces(margins: i64, element_bytes: u32) -> Vec<(i64, u16)> {
     let widest = i64::from(REGISTER / element_bytes);
     let mut pieces = Vec::new();
     let mut first = 0;

@@ -36,8 +36,7 @@ impl FromStr for Shard {
             Some((number, of)) if number < of => Ok(Shard { number, of }),
             Some((_, of)) if of > 0 => Err(format!("the shards of {of} are 0/{of} to {}/{of}", of - 1)),
             _ => {
-                Err("a shard is written as its number and how many there are, such as 0/16 to 15/16"
-                    .to_owned())
+                Err("write a shard as its number and the number of shards, such as 0/16 to 15/16".to_owned())
             }
         }
     }

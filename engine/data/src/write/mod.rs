@@ -42,7 +42,7 @@ pub enum Destination {
     StandardOutput,
 }
 
-/// The formats of tables, by the ends of their files' names.
+/// The formats of tables, by file name ending.
 const FORMATS: [(&str, Format); 5] = [
     ("csv", Format::Csv),
     ("npy", Format::Npy),

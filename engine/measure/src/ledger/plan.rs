@@ -38,7 +38,7 @@ impl Entry {
 pub(super) struct AdvisedEntry {
     /// The change.
     pub(super) text: String,
-    /// Text of the change without its numbers: changes with equal texts are variants of one idea.
+    /// The change with a blank for each number. Changes with equal texts are variants of one idea.
     pub(super) idea: String,
     /// The changed schedule.
     pub(super) entry: Entry,

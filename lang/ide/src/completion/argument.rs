@@ -16,7 +16,8 @@ use sched_lang::lineage::{Annotation, DirectiveIndex, Index, Select};
 use sched_nest::show::range;
 use sched_nest::sym::Sym;
 
-/// Numbers that are tried for one loop: where these are refused, the loop is usually at fault.
+/// Most numbers that are tried for one loop. If the checker refuses them all, the loop is usually at fault,
+/// not the number.
 const TRIED: usize = 2;
 /// The completions of the argument at the cursor.
 pub(super) fn complete(analysis: Here, offset: usize, call: &CallAt) -> Vec<Completion> {

@@ -69,7 +69,7 @@ impl TestMaskTables {
         self.wanted
     }
 
-    /// Marks all entries as without node.
+    /// Marks every entry as empty: no node is stored there.
     pub(super) fn clear(&self, bytes: &mut TableBytes) {
         self.reaches.fill(bytes, NOWHERE);
     }
