@@ -20,6 +20,7 @@ mod escape;
 mod layout;
 mod lexeme;
 mod lexer;
+mod parsed;
 mod print;
 mod reuse;
 mod spans;
@@ -36,27 +37,16 @@ lalrpop_util::lalrpop_mod!(
 
 pub use error::{MAX_NESTING, SyntaxError, SyntaxErrorKind, SyntaxFix};
 pub use lexeme::{Lexeme, LexemeKind, lexemes};
+pub use parsed::Parsed;
 pub use print::{print_file, write_expr, write_stmt};
 pub use spans::{each_span, erase_spans};
 pub use token::{is_reserved, is_reserved_for_later};
 
-use ast::{Comment, File, Span, Stmt, StmtKind};
+use ast::{File, Span, Stmt, StmtKind};
 use layout::LayoutPass;
 use reuse::Reusable;
 use statement::{Statement, StatementBody};
 use tree::ParseContext;
-
-/// A parsed text.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Parsed {
-    /// The tree; parts that did not parse are `Error` nodes.
-    pub file: File,
-    /// All comments in order.
-    pub comments: Vec<Comment>,
-    /// All mistakes, in the order of the text. If there are none, the tree has no `Error` and no `Reserved`
-    /// node, and the parser inserted nothing.
-    pub errors: Vec<SyntaxError>,
-}
 
 /// Parses any text. Each mistake gives one error and does not affect the statements around it.
 pub fn parse(source: &str) -> Parsed {

@@ -3,9 +3,9 @@
 //! A statement on one line without mistakes has the same meaning anywhere. Nothing before its first token or
 //! after the end of its line affects it.
 
-use crate::Parsed;
 use crate::ast::{Span, Stmt, StmtKind};
 use crate::error::SyntaxErrorKind;
+use crate::parsed::Parsed;
 use crate::spans::stmt_spans;
 
 /// The statements of a text before an edit.

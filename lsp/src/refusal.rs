@@ -45,7 +45,7 @@ fn is_code(text: &str) -> bool {
     digits.is_some_and(|digits| digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Words as a sentence.
+/// Makes a sentence of text: with a capital letter and a full stop.
 fn sentence(words: &str) -> String {
     let mut rest = words.chars();
     let first: String = rest.next().into_iter().flat_map(char::to_uppercase).collect();

@@ -1,5 +1,9 @@
 //! Limits of a compilation, and properties of the machine that it generates code for.
 
+/// Most trees that walk together if their nodes are looked up in vector registers. The tables of eight trees
+/// exceed the registers: on Zen 5, the code was twice as long and no faster.
+pub const LOOKED_UP_TREES: u32 = 4;
+
 /// Limits on tables and scratch memory in bytes, and properties of the target machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {

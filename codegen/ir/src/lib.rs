@@ -21,7 +21,7 @@ pub mod rows;
 pub mod tiles;
 pub mod verify;
 
-pub use budget::{Budget, FetchCosts};
+pub use budget::{Budget, FetchCosts, LOOKED_UP_TREES};
 pub use error::CompileError;
 pub use forests::{KernelForest, KernelForests};
 

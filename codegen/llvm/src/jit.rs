@@ -150,6 +150,10 @@ impl Predict for Jit {
         runtime::output_type(&self.model, kind)
     }
 
+    fn is_for_gpu(&self) -> bool {
+        !self.model.gpu.is_null()
+    }
+
     unsafe fn call(&self, call: &Call) -> Result<(), Status> {
         // SAFETY: as the caller promises. The kernels and tables come from one module.
         unsafe { runtime::call(&self.model, call) }

@@ -63,6 +63,11 @@ pub trait Predict {
     /// Returns the type of an output's elements.
     fn output_type(&self, kind: Kind) -> Dtype;
 
+    /// Whether a GPU computes the results. A library does not say so.
+    fn is_for_gpu(&self) -> bool {
+        false
+    }
+
     /// Makes a call.
     ///
     /// # Errors

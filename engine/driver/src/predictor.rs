@@ -1,7 +1,8 @@
 //! Predictors: code in memory, libraries, and the simulator of GPUs.
 
 use sched_llvm::runtime::{Dtype, Kind};
-use sched_llvm::{Extras, Jit, Library, Output, Predict, Rows};
+use sched_llvm::{Extras, Output, Predict, Rows};
+use std::fmt::Display;
 
 /// Most rows of a call on the processor: callers show progress after each call.
 pub const ROWS_OF_CALL: usize = 1 << 16;
@@ -38,9 +39,14 @@ pub trait Predictor {
     ) -> Result<(), String>;
 }
 
-impl Predictor for Jit {
+/// Code in memory, and libraries.
+impl<P> Predictor for P
+where
+    P: Predict,
+    P::Error: Display,
+{
     fn rows_of_call(&self) -> usize {
-        if self.model().gpu.is_null() { ROWS_OF_CALL } else { ROWS_OF_GPU_CALL }
+        if self.is_for_gpu() { ROWS_OF_GPU_CALL } else { ROWS_OF_CALL }
     }
 
     fn num_features(&self) -> usize {
@@ -63,31 +69,6 @@ impl Predictor for Jit {
         out: Output,
         extras: Extras<'_>,
     ) -> Result<(), String> {
-        self.predict_with(kind, rows, n, out, extras).map_err(|status| status.to_string())
-    }
-}
-
-impl Predictor for Library {
-    fn num_features(&self) -> usize {
-        Predict::num_features(self)
-    }
-
-    fn num_outputs(&self, kind: Kind) -> usize {
-        Predict::num_outputs(self, kind)
-    }
-
-    fn output_type(&self, kind: Kind) -> Dtype {
-        Predict::output_type(self, kind)
-    }
-
-    fn predict(
-        &self,
-        kind: Kind,
-        rows: Rows,
-        n: usize,
-        out: Output,
-        extras: Extras<'_>,
-    ) -> Result<(), String> {
-        self.predict_with(kind, rows, n, out, extras)
+        self.predict_with(kind, rows, n, out, extras).map_err(|error| error.to_string())
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::categories::Unseen;
+use crate::choices::Unseen;
 use crate::label::Label;
 use crate::names::{Names, Naming};
 

@@ -18,13 +18,16 @@
 //! ```
 
 mod categories;
+mod choices;
 mod json;
 mod label;
 mod lookup;
+mod name_index;
 mod names;
 mod refusal;
 
-pub use categories::{Categories, Choices, NumbersAs, Origin, Unseen};
+pub use categories::Categories;
+pub use choices::{Choices, NumbersAs, Origin, Unseen};
 pub use json::{from_json, json_of_label, label_of_json, to_json};
 pub use label::Label;
 pub use lookup::{Cell, Form, Lookup};

@@ -1,6 +1,7 @@
 //! Look-up of categories: from a cell to the category's code.
 
-use crate::categories::{Choices, Known, NumbersAs, Origin, Unseen, bits};
+use crate::choices::{Choices, NumbersAs, Origin, Unseen};
+use crate::name_index::{NameIndex, bits};
 use crate::names::{EXACT, Naming};
 use crate::refusal::Refusal;
 
@@ -33,20 +34,20 @@ pub enum Form {
 /// The look-up of one feature's categories.
 #[derive(Clone, Copy, Debug)]
 pub struct Lookup<'a> {
-    known: &'a Known,
+    index: &'a NameIndex,
     unseen: Unseen,
     choices: Choices,
     origin: Origin,
 }
 
 impl<'a> Lookup<'a> {
-    pub(crate) fn new(known: &'a Known, choices: Choices, unseen: Unseen, origin: Origin) -> Lookup<'a> {
-        Lookup { known, unseen, choices, origin }
+    pub(crate) fn new(index: &'a NameIndex, choices: Choices, unseen: Unseen, origin: Origin) -> Lookup<'a> {
+        Lookup { index, unseen, choices, origin }
     }
 
     /// Whether single precision cannot represent some code.
     pub fn is_wide(&self) -> bool {
-        self.known.wide
+        self.index.wide
     }
 
     /// Whether plain numbers are codes themselves, so that a numeric column needs no look-up.
@@ -56,12 +57,12 @@ impl<'a> Lookup<'a> {
             Origin::Table => NumbersAs::Names,
             Origin::Array => NumbersAs::Codes,
         });
-        codes == NumbersAs::Codes && self.known.names.naming != Naming::Spelled
+        codes == NumbersAs::Codes && self.index.names.naming != Naming::Spelled
     }
 
     /// Names that are texts, in no order.
     pub fn texts(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        self.known.texts.keys().map(String::as_str)
+        self.index.texts.keys().map(String::as_str)
     }
 
     /// The code of a cell's category; NaN for a missing cell.
@@ -74,7 +75,7 @@ impl<'a> Lookup<'a> {
             Cell::Number(number) if number.is_nan() => Ok(f64::NAN),
             Cell::Text(text) => self.of_text(text),
             Cell::Truth(truth) => self.of_truth(truth),
-            Cell::Integer(_) | Cell::Unsigned(_) | Cell::Number(_) => match self.known.names.naming {
+            Cell::Integer(_) | Cell::Unsigned(_) | Cell::Number(_) => match self.index.names.naming {
                 Naming::Spelled => self.of_spelled_number(cell),
                 _ if form == Form::Plain && self.takes_codes() => self.of_code(cell),
                 naming => {
@@ -102,9 +103,9 @@ impl<'a> Lookup<'a> {
         {
             return self.code(plain.parse().map_or(Cell::Number(number), Cell::Integer), Form::Plain);
         }
-        if let Some(code) = self.known.texts.get(cell).copied() {
+        if let Some(code) = self.index.texts.get(cell).copied() {
             let number = plain.parse().ok().and_then(|number| self.number_name(Cell::Number(number)));
-            return match number.filter(|number| *number != code && self.known.names.naming != Naming::Spelled)
+            return match number.filter(|number| *number != code && self.index.names.naming != Naming::Spelled)
             {
                 _ if plain.is_empty() => Err(Refusal::Empty),
                 Some(_) => Err(Refusal::TextAndNumber(cell.to_owned())),
@@ -112,12 +113,12 @@ impl<'a> Lookup<'a> {
             };
         }
         let is = |word: &str| plain.eq_ignore_ascii_case(word);
-        if self.known.takes_truths() && (is("true") || is("false")) {
+        if self.index.takes_truths() && (is("true") || is("false")) {
             return self.of_truth(is("true"));
         }
         match value() {
             Some(value) if value.is_nan() => Ok(f64::NAN),
-            Some(_) if self.known.names.naming == Naming::Spelled => self.of_unknown(plain),
+            Some(_) if self.index.names.naming == Naming::Spelled => self.of_unknown(plain),
             Some(_) if is("true") || is("false") => self.of_unknown(plain),
             Some(value) => {
                 let whole = plain.parse().ok().map(Cell::Integer);
@@ -129,7 +130,7 @@ impl<'a> Lookup<'a> {
 
     /// Whether a text is exactly the name of a category.
     pub fn is_name(&self, text: &str) -> bool {
-        self.known.texts.contains_key(text)
+        self.index.texts.contains_key(text)
     }
 
     fn of_untyped_number(&self, number: Cell<'_>, text: &str) -> Result<f64, Refusal> {
@@ -142,22 +143,22 @@ impl<'a> Lookup<'a> {
     }
 
     fn of_text(&self, text: &str) -> Result<f64, Refusal> {
-        match self.known.texts.get(text).copied() {
+        match self.index.texts.get(text).copied() {
             Some(code) => Ok(code),
-            None if self.known.names.labels.is_empty() => Err(Refusal::NoNames(text.to_owned())),
-            None if self.known.texts.is_empty() => Err(Refusal::TextAmongOthers(text.to_owned())),
+            None if self.index.names.labels.is_empty() => Err(Refusal::NoNames(text.to_owned())),
+            None if self.index.texts.is_empty() => Err(Refusal::TextAmongOthers(text.to_owned())),
             None => self.of_unknown(text),
         }
     }
 
     fn of_truth(&self, truth: bool) -> Result<f64, Refusal> {
-        if self.known.names.labels.is_empty() {
+        if self.index.names.labels.is_empty() {
             return Err(Refusal::NoNames(truth.to_string()));
         }
-        match self.known.truth(truth) {
+        match self.index.truth(truth) {
             Some(code) => Ok(code),
-            None if self.known.integers.contains_key(&i64::from(truth)) => Err(Refusal::NumberOrTruth(truth)),
-            None if self.known.takes_truths() => self.of_unknown(if truth { "True" } else { "False" }),
+            None if self.index.integers.contains_key(&i64::from(truth)) => Err(Refusal::NumberOrTruth(truth)),
+            None if self.index.takes_truths() => self.of_unknown(if truth { "True" } else { "False" }),
             None => Err(Refusal::Truth(truth)),
         }
     }
@@ -173,7 +174,7 @@ impl<'a> Lookup<'a> {
             Cell::Number(number) => (number as i64).to_string(),
             _ => text_of(number),
         };
-        match self.known.texts.get(&name) {
+        match self.index.texts.get(&name) {
             Some(code) => Ok(*code),
             None => self.of_unknown(&name),
         }
@@ -183,22 +184,22 @@ impl<'a> Lookup<'a> {
     fn of_number(&self, number: Cell<'_>, form: Form) -> Result<f64, Refusal> {
         if let Cell::Number(value) = number
             && value.abs() >= EXACT as f64
-            && self.known.integers.keys().any(|name| name.unsigned_abs() >= EXACT)
+            && self.index.integers.keys().any(|name| name.unsigned_abs() >= EXACT)
         {
             return Err(Refusal::Inexact(value));
         }
         if let Some(code) = self.number_name(number) {
             return Ok(code);
         }
-        let known = self.known;
+        let index = self.index;
         // To Python 1 and True are one name, to schedc a number and a truth value.
         let truth = [("0", false), ("1", true)].into_iter().find(|(text, _)| text_of(number) == *text);
         if let Some((_, truth)) = truth
-            && known.truth(truth).is_some()
+            && index.truth(truth).is_some()
         {
             return Err(Refusal::NumberOrTruth(truth));
         }
-        match known.has_numbers() || form == Form::Dictionary || known.names.labels.is_empty() {
+        match index.has_numbers() || form == Form::Dictionary || index.names.labels.is_empty() {
             true => self.of_unknown(&text_of(number)),
             false => Err(Refusal::NumberAmongOthers(text_of(number))),
         }
@@ -206,22 +207,22 @@ impl<'a> Lookup<'a> {
 
     /// The code of a number that is a name. Numbers are compared by value, whatever their types.
     fn number_name(&self, number: Cell<'_>) -> Option<f64> {
-        let known = self.known;
+        let index = self.index;
         let by_value = |number: f64| {
             const BOUND: f64 = 9_223_372_036_854_775_808.0;
             let whole = number == number.trunc() && (-BOUND..BOUND).contains(&number);
-            let as_integer = || known.integers.get(&(number as i64)).filter(|_| whole);
-            known.numbers.get(&bits(number)).or_else(as_integer).copied()
+            let as_integer = || index.integers.get(&(number as i64)).filter(|_| whole);
+            index.numbers.get(&bits(number)).or_else(as_integer).copied()
         };
         match number {
             Cell::Integer(number) => {
-                let exact = known.integers.get(&number).copied();
+                let exact = index.integers.get(&number).copied();
                 exact.or_else(|| Some(number as f64).filter(|&x| x as i64 == number).and_then(by_value))
             }
             Cell::Unsigned(number) => match i64::try_from(number) {
                 Ok(number) => self.number_name(Cell::Integer(number)),
                 // XGBoost's names from 2^63 on are kept as text.
-                Err(_) => known.texts.get(&number.to_string()).copied(),
+                Err(_) => index.texts.get(&number.to_string()).copied(),
             },
             Cell::Number(number) => by_value(number),
             _ => None,
@@ -238,13 +239,13 @@ impl<'a> Lookup<'a> {
             Cell::Number(number) => number,
             _ => f64::NAN,
         };
-        let count = self.known.names.labels.len();
+        let count = self.index.names.labels.len();
         if value == -1.0 && self.origin == Origin::Table {
             return Err(Refusal::MissingCode);
         }
         let is_code = (0.0..count as f64).contains(&value);
         let chosen = self.choices.numbers.is_some();
-        let may_be_name = chosen || self.known.names.naming == Naming::Listed;
+        let may_be_name = chosen || self.index.names.naming == Naming::Listed;
         if !is_code && may_be_name && self.number_name(number).is_some() {
             return Err(Refusal::NameAmongCodes(value, count));
         }
@@ -256,18 +257,18 @@ impl<'a> Lookup<'a> {
 
     /// The code of an unknown category.
     fn of_unknown(&self, name: &str) -> Result<f64, Refusal> {
-        if self.known.names.labels.is_empty() {
+        if self.index.names.labels.is_empty() {
             return Err(Refusal::NoNames(name.to_owned()));
         }
         // Blanks around a name are most likely a mistake; a trainer would treat the text as an unknown name.
-        if self.choices.unseen.is_none() && name.trim() != name && self.known.texts.contains_key(name.trim())
+        if self.choices.unseen.is_none() && name.trim() != name && self.index.texts.contains_key(name.trim())
         {
             return Err(Refusal::Blanks(name.to_owned()));
         }
         match self.unseen {
             Unseen::Error => Err(Refusal::Unseen(name.to_owned())),
             Unseen::Missing => Ok(f64::NAN),
-            Unseen::Other => Ok(self.known.names.other()),
+            Unseen::Other => Ok(self.index.names.other()),
         }
     }
 }

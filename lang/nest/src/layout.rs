@@ -213,7 +213,7 @@ layouts! {
 
 impl Layout {
     /// Whether nodes compare bins of values with threshold bins.
-    pub const fn is_coded(self) -> bool {
+    pub const fn compares_bins(self) -> bool {
         matches!(self.operands(), Operands::Bins)
     }
 

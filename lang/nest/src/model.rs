@@ -50,12 +50,16 @@ impl ModelInfo {
     /// Smallest number of features in a copy of rows for trees in this layout. Bins exist for tested features
     /// only.
     pub fn copied_features(&self, layout: Layout) -> u32 {
-        if layout.is_coded() && self.tested_features > 0 { self.tested_features } else { self.num_features }
+        if layout.compares_bins() && self.tested_features > 0 {
+            self.tested_features
+        } else {
+            self.num_features
+        }
     }
 
     /// Smallest number of bytes of a row in a copy for trees in this layout.
     pub fn copied_bytes(&self, layout: Layout) -> u64 {
-        let value = if layout.is_coded() { 0 } else { self.value_bytes.into() };
+        let value = if layout.compares_bins() { 0 } else { self.value_bytes.into() };
         u64::from(self.copied_features(layout)).saturating_mul(layout.value_bytes().max(value))
     }
 

@@ -23,7 +23,9 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems
     else {
         return;
     };
-    let Some((_, chosen)) = layout_of(builder, id).filter(|(layout, _)| layout.is_coded()) else { return };
+    let Some((_, chosen)) = layout_of(builder, id).filter(|(layout, _)| layout.compares_bins()) else {
+        return;
+    };
     let known = builder.model().map_or(0, |model| model.bin_bytes);
     let bin_bytes = if known == 0 { LARGEST_BIN } else { known };
     let full = bits / 8 / bin_bytes;

@@ -216,7 +216,7 @@ impl Reader<'_> {
         let values = f64::from(self.model.copied_features(self.launch.layout)) * self.rows;
         let of_a_thread = (values / self.threads).ceil();
         let warp = f64::from(self.gpu.kind.warp);
-        if self.launch.layout.is_coded() {
+        if self.launch.layout.compares_bins() {
             let [byte, word] = STEPS_OF_A_SEARCH;
             let searches = if self.model.bin_bytes > 1 { word / byte } else { 1.0 };
             self.add_instructions(values * figures::BIN_INSTRUCTIONS * searches / warp);

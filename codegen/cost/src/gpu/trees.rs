@@ -44,7 +44,7 @@ impl Trees {
         let complete = count * 2f64.powi(model.max_depth().min(MOST_LEVELS) as i32);
         let (nodes, ends) = if is_sparse { (inner, all_leaves) } else { (complete, complete) };
         let leaf_bytes =
-            if layout.is_coded() { value.max(f64::from(model.sum_bytes)) } else { node_bytes / 2.0 };
+            if layout.compares_bins() { value.max(f64::from(model.sum_bytes)) } else { node_bytes / 2.0 };
         Trees {
             count,
             steps: if layout.is_straight() { depth } else { slowest },

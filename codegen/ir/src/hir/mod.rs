@@ -91,7 +91,7 @@ pub fn build(
     let deepest: Vec<u32> = depths.iter().map(|(deepest, _)| *deepest).collect();
     let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
     let leaf_loops = leaf_loop::collect(&nest, &deepest, layout)?;
-    let quantized = leaf_loops.values().any(|leaf_loop| leaf_loop.layout.is_coded());
+    let quantized = leaf_loops.values().any(|leaf_loop| leaf_loop.layout.compares_bins());
     let bins = if quantized { Some(Arc::clone(kernel_forest.bins()?)) } else { None };
     pad::pad_for(&mut forest, &mut depths, &leaf_loops, budget)?;
     let encodings = is_shared(&forest).then(|| Arc::clone(kernel_forest.encodings()));

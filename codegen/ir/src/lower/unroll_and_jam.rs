@@ -10,6 +10,7 @@ use super::group::Group;
 use super::kernel_builder::{Emit, KernelBuilder};
 use super::scope::InScope;
 use super::walk::{WalkContext, WalkLane, tables_of};
+use crate::budget::LOOKED_UP_TREES;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, Build, Cmp, Task, Ty, Value};
 use crate::mir::{Accumulator, Loop, Stmt, Walks};
@@ -17,10 +18,6 @@ use crate::plan::{SumAccess, WalkPlan};
 use crate::repr::Buffers;
 use crate::repr::traverse::Traversal;
 use crate::rows::lanes_below;
-
-/// Most trees whose nodes one vector looks up together. The tables of eight trees exceed the registers: on
-/// Zen 5, the code was twice as long and no faster.
-const MOST_TREES: i64 = 4;
 
 /// Rows that go through the trees: `count` vectors from row `first` on.
 #[derive(Clone, Copy)]
@@ -136,7 +133,7 @@ impl TreeLoop<'_> {
         let (this, walks) = (self.this, self.walks);
         let together = i64::from(self.plan.unroll_and_jam) / vectors.count;
         let looks_up = matches!(self.plan.traversal, Traversal::LevelLookup { .. });
-        let trees = if looks_up { together.min(MOST_TREES) } else { together };
+        let trees = if looks_up { together.min(LOOKED_UP_TREES.into()) } else { together };
         let stop = k.loop_end(&this.iter);
         let step = this.iter.step;
         let start = k.b.int(this.iter.start);

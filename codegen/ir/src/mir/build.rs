@@ -280,7 +280,7 @@ impl MirBuilder<'_> {
 
     /// Source of the rows that a leaf loop reads.
     fn rows(&self, leaf_loop: &LeafLoop, scope: &NestScope) -> Rows {
-        let copy = if leaf_loop.layout.is_coded() { scope.quantized } else { scope.cached };
+        let copy = if leaf_loop.layout.compares_bins() { scope.quantized } else { scope.cached };
         copy.map_or(Rows::Input, Rows::Cached)
     }
 

@@ -122,7 +122,7 @@ fn rows_read(walks: &Walks, hir: &Hir, copies: &BTreeMap<CacheId, CopyPlan>, col
         Rows::Input => CopyPlan::default(),
     };
     match &hir.bins {
-        Some(bins) if walks.layout.is_coded() => {
+        Some(bins) if walks.layout.compares_bins() => {
             RowsRead { element: bins.element(), columns: bins.columns().into(), copy }
         }
         _ => {

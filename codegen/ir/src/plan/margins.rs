@@ -29,7 +29,7 @@ pub fn adds_by_margin(hir: &Hir, walks: &Walks) -> bool {
     let leaves = if sweeps { Some(most) } else { complete.filter(|_| bytes && walks.lanes >= BYTE_LANES) };
     let element = u64::from(scalar(hir.forest.types.accumulator).bytes());
     let fits = |leaves: &u64| (2..=MOST_BYTES).contains(leaves) && leaves * element <= IN_REGISTERS;
-    let Some(leaves) = leaves.filter(fits).filter(|_| walks.layout.is_coded()) else { return false };
+    let Some(leaves) = leaves.filter(fits).filter(|_| walks.layout.compares_bins()) else { return false };
     let margins = hir.forest.num_margins as u64;
     // A shuffle looks up two registers of leaves. Selects combine the results of several shuffles.
     let shuffles = 2 * (leaves * element).div_ceil(2 * REGISTER) - 1;

@@ -85,7 +85,7 @@ impl<'a> StorageDemand<'a> {
             }
             // Bins have columns of their own.
             let lanes = if format == Format::LaneTrees { walks.lanes } else { 1 };
-            let storage = Storage { format, lanes, columns: transposed && !walks.layout.is_coded() };
+            let storage = Storage { format, lanes, columns: transposed && !walks.layout.compares_bins() };
             let used: &mut Vec<bool> =
                 trees.entry(storage).or_insert_with(|| vec![false; hir.forest.trees.len()]);
             used[walks.trees.clone()].fill(true);

@@ -32,7 +32,7 @@ pub fn of(hir: &Hir, mir: &Mir, loops: &[&Walks], rows_per_run: Option<i64>) -> 
     if hir.forest.has_linear_leaves() {
         return None;
     }
-    let in_bins = |walks: &&Walks| walks.layout.is_coded() && matches!(walks.rows, Rows::Cached(_));
+    let in_bins = |walks: &&Walks| walks.layout.compares_bins() && matches!(walks.rows, Rows::Cached(_));
     if !any_mapped(&mir.body) || !loops.iter().all(in_bins) {
         return None;
     }

@@ -65,7 +65,7 @@ impl Test {
             (true, false) => Missing::Left,
             (false, _) => Missing::Right,
         };
-        let bins = request.bins.filter(|_| layout.is_coded()).cloned();
+        let bins = request.bins.filter(|_| layout.compares_bins()).cloned();
         let threshold = scalar(request.forest.types.threshold);
         let operand = bins.as_ref().map_or(threshold, |bins| bins.element());
         let subset = request.subset.cloned();

@@ -104,7 +104,7 @@ fn without_arrays(archive: &ZipArchive<Input>) -> (String, &'static str) {
                 "this is a zip archive with \"{}\", and only arrays are read from archives",
                 shorten(file)
             ),
-            "unpack it first; a pipe does: unzip -p FILE | schedc predict MODEL",
+            "unpack it first, for example in a pipe: unzip -p FILE | schedc predict MODEL",
         ),
         None => (
             "the zip archive holds no .npy array".to_owned(),

@@ -157,7 +157,7 @@ const CONVERT: &str = "schedc reads CSV text in UTF-8, .npy, .npz, Parquet and A
                        for example with \
                        pandas' to_csv or numpy.save";
 const UNPACK: &str =
-    "unpack it first; a pipe does: zcat, bzcat, xzcat or zstdcat FILE | schedc predict MODEL";
+    "unpack it first, for example in a pipe: zcat, bzcat, xzcat or zstdcat FILE | schedc predict MODEL";
 const FROM_UTF32: &str = "convert it to UTF-8: iconv -f UTF-32 -t UTF-8 FILE > NEW";
 const TO_UTF8: &str = "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW";
 

@@ -1,5 +1,6 @@
 //! A candidate: a schedule that may be chosen, as data.
 
+use sched_ir::LOOKED_UP_TREES;
 use sched_nest::Layout;
 
 /// Nodes of a tile where walks step from tile to tile: their tests, of words, fill a register of 256 bits.
@@ -8,9 +9,6 @@ const TILE_NODES: u32 = 8;
 /// Levels at the top of sparse trees whose tests are made before any decision is known. Each level more
 /// doubles the tests, of which 3 levels have 7, and hides one more load.
 const SPECULATED_LEVELS: u32 = 3;
-/// Most trees whose tables stay in vector registers together. More vectors than this advance together only if
-/// they are of one tree.
-const FEW_TREES: u32 = 4;
 
 /// Bounds of the shapes that a search tries around a fast schedule ([`Candidate::neighbours`]).
 mod bounds {
@@ -85,7 +83,7 @@ impl Candidate {
             }
             Form::Trees { lanes, together } => {
                 lines.push("parallel(batch)".to_string());
-                lines.extend(self.layout.is_coded().then(|| "cache(batch)".to_string()));
+                lines.extend(self.layout.compares_bins().then(|| "cache(batch)".to_string()));
                 lines.push(representation);
                 lines.extend((lanes > 1).then(|| format!("vectorize(tree, {lanes})")));
                 lines.extend((together > 1).then(|| format!("interleave(tree, {together})")));
@@ -94,10 +92,10 @@ impl Candidate {
         lines.join("\n") + "\n"
     }
 
-    /// Whether more than `FEW_TREES` vectors advance together, whose code may not fit the cache of
+    /// Whether more than `LOOKED_UP_TREES` vectors advance together, whose code may not fit the cache of
     /// instructions.
     pub fn is_long(&self) -> bool {
-        matches!(self.form, Form::Rows { lanes, together, .. } if lanes > 1 && together > FEW_TREES)
+        matches!(self.form, Form::Rows { lanes, together, .. } if lanes > 1 && together > LOOKED_UP_TREES)
     }
 
     /// Candidates that differ in one number or in the layout. Some of them are illegal for some models.
@@ -123,7 +121,7 @@ impl Candidate {
                     around(together, 1, bounds::TOGETHER)
                         .map(|together| form(block, lanes, together, copied)),
                 );
-                all.extend((!self.layout.is_coded()).then(|| form(block, lanes, together, !copied)));
+                all.extend((!self.layout.compares_bins()).then(|| form(block, lanes, together, !copied)));
                 all.push(Candidate {
                     unroll_and_jam: !self.unroll_and_jam && lanes > 1 && together > 1,
                     ..*self

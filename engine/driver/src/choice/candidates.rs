@@ -62,7 +62,7 @@ impl<'a> Candidates<'a> {
         let bits = machine.register_bits;
         let suits = |layout: &Layout| {
             let fits_registers = match bins {
-                _ if !layout.is_coded() => bits >= WORD_LOOKUP_BITS,
+                _ if !layout.compares_bins() => bits >= WORD_LOOKUP_BITS,
                 Some(bins) => bins.in_bytes || layout.shapes() != Shapes::Oblivious,
                 None => false,
             };
@@ -79,12 +79,12 @@ impl<'a> Candidates<'a> {
         let mut all = Vec::new();
         for layout in self.layouts.iter().copied() {
             for block in self.blocks(layout) {
-                let shape = if layout.is_coded() { (self.bytes, 2) } else { (self.words, 4) };
+                let shape = if layout.compares_bins() { (self.bytes, 2) } else { (self.words, 4) };
                 all.push(self.rows(layout, block, shape, true));
                 // Copying values pays if many of them are read again.
-                all.extend((!layout.is_coded()).then(|| self.rows(layout, block, shape, false)));
+                all.extend((!layout.compares_bins()).then(|| self.rows(layout, block, shape, false)));
             }
-            let lanes = if layout.is_coded() { 1 } else { self.words };
+            let lanes = if layout.compares_bins() { 1 } else { self.words };
             all.push(trees(layout, lanes, 4));
         }
         let scalar = plain();
@@ -131,15 +131,15 @@ impl<'a> Candidates<'a> {
         match form {
             Form::Rows { block, lanes, copied, .. } if lanes > 1 => {
                 // Parts of a register, and vectors that advance together.
-                let shapes: &[(u32, u32)] = match (layout.is_coded(), self.is_brief()) {
+                let shapes: &[(u32, u32)] = match (layout.compares_bins(), self.is_brief()) {
                     (true, false) => &[(1, 1), (1, 4), (2, 1), (2, 2), (2, 4), (4, 1), (4, 2), (4, 4)],
                     (true, true) => &[(1, 1), (2, 1), (4, 2)],
                     (false, false) => &[(1, 2), (1, 8), (2, 4), (2, 8)],
                     (false, true) => &[(1, 2)],
                 };
-                let eight = layout.is_coded() && !self.is_brief() && self.bytes >= MANY_REGISTERS_BYTES;
+                let eight = layout.compares_bins() && !self.is_brief() && self.bytes >= MANY_REGISTERS_BYTES;
                 let shapes = shapes.iter().chain(if eight { &[(1, 8)][..] } else { &[] });
-                let widest = if layout.is_coded() { self.bytes } else { self.words };
+                let widest = if layout.compares_bins() { self.bytes } else { self.words };
                 shapes
                     .map(|(part, together)| self.rows(layout, block, (widest / part, *together), copied))
                     .collect()
@@ -170,7 +170,7 @@ impl<'a> Candidates<'a> {
     fn blocks(&self, layout: Layout) -> Vec<u32> {
         let Circumstances { model, bins, machine, .. } = self.circumstances;
         let sums = if model.num_classes > 1 { VALUE_BYTES * model.num_classes } else { 0 };
-        let row = match bins.filter(|_| layout.is_coded()) {
+        let row = match bins.filter(|_| layout.compares_bins()) {
             Some(bins) => bins.columns,
             None => VALUE_BYTES * model.num_features,
         };

@@ -175,11 +175,14 @@ impl<'a> Ranker<'a> {
     /// Bytes of an operand of the lanes of a vector: a bin, or a value or node number.
     fn element_bytes(&self, axis: Axis) -> u32 {
         let nest = self.whole;
-        let is_coded =
-            |stated: &Annotation| matches!(stated, Annotation::Layout(layout) if layout.is_coded());
-        let on_loops =
-            nest.tree().loops().iter().any(|id| nest.node(*id).annotations.iter().any(|(a, _)| is_coded(a)));
-        let on_bins = on_loops || nest.forest().layout().is_some_and(Layout::is_coded);
+        let compares_bins =
+            |stated: &Annotation| matches!(stated, Annotation::Layout(layout) if layout.compares_bins());
+        let on_loops = nest
+            .tree()
+            .loops()
+            .iter()
+            .any(|id| nest.node(*id).annotations.iter().any(|(a, _)| compares_bins(a)));
+        let on_bins = on_loops || nest.forest().layout().is_some_and(Layout::compares_bins);
         match (axis, on_bins) {
             (Axis::Row, true) => self.model.map_or(1, |model| model.bin_bytes.max(1)),
             _ => 4,

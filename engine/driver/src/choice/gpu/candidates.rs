@@ -43,10 +43,10 @@ impl Layouts {
         let quantized = bins.is_some_and(|bins| bins.columns / COLUMNS_PER_TREE <= model.num_trees);
         let depth = model.max_depth();
         let suits = |layout: &Layout| {
-            let levels = if layout.is_coded() { MOST_QUANTIZED_LEVELS } else { MOST_COMPLETE_LEVELS };
+            let levels = if layout.compares_bins() { MOST_QUANTIZED_LEVELS } else { MOST_COMPLETE_LEVELS };
             layout.shapes() == Shapes::Any
                 && *layout != Layout::Levels
-                && (quantized || !layout.is_coded())
+                && (quantized || !layout.compares_bins())
                 && (layout.nodes() == Nodes::Existing || depth <= levels)
         };
         let of_trees: Vec<Layout> = Layout::by_turn().into_iter().filter(suits).collect();
@@ -78,7 +78,7 @@ pub fn candidates(model: &ModelInfo, layouts: &Layouts) -> Vec<Shape> {
             if layout == Layout::Array && model.num_trees >= TOGETHER {
                 all.push(Shape { together: TOGETHER, ..rows });
             }
-            if !layout.is_coded() {
+            if !layout.compares_bins() {
                 all.push(Shape { cached: false, ..rows });
             }
             all.extend([10, 25].map(|trees| plain(Form::Pieces { block, trees }, layout)));
