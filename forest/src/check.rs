@@ -3,71 +3,10 @@
 //! Producers of trees (readers, tests) make [`ForestParts`]; only [`Forest::new`] turns them into a
 //! [`Forest`]. All checks are iterative and allocate no more than the parts themselves already hold.
 
-use crate::category::{CategoryRule, CategorySet};
 use crate::codes;
 use crate::error::ModelError;
-use crate::forest::{Comparison, Float, Forest, Inner, LinearLeaf, NodeRef, Predicate, Target, Tree, Types};
-use crate::output::Output;
+use crate::forest::{Float, Forest, ForestParts, Inner, NodeRef, Predicate, Target, Tree};
 use crate::{MAX_DEPTH, MAX_FEATURES, MAX_MARGINS};
-use sched_categories::Names;
-
-/// The contents of a [`Forest`] before they are checked; fields mean the same.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ForestParts {
-    /// Trees in the model's order.
-    pub trees: Vec<Tree>,
-    /// Number of features, at least one.
-    pub num_features: usize,
-    /// Margins per row, at least one.
-    pub num_margins: usize,
-    /// One base value per margin.
-    pub base: Vec<f64>,
-    /// The test of numeric predicates.
-    pub comparison: Comparison,
-    /// The types computed in.
-    pub types: Types,
-    /// Sets of categories.
-    pub sets: Vec<CategorySet>,
-    /// The rule that turns a feature value into a category.
-    pub category_rule: CategoryRule,
-    /// Linear leaves by tree, or none at all.
-    pub linear: Vec<Vec<LinearLeaf>>,
-    /// The steps from sums to results.
-    pub output: Output,
-    /// The trainer's name of the objective.
-    pub objective: String,
-    /// One name per feature, or none at all.
-    pub feature_names: Vec<String>,
-    /// Names of categories by feature, or none at all.
-    pub categories: Vec<Names>,
-    /// First tree of each iteration and the number of trees; empty for one tree per iteration.
-    pub iteration_starts: Vec<usize>,
-    /// The iteration of the best score.
-    pub best_iteration: Option<usize>,
-}
-
-impl Default for ForestParts {
-    /// No trees, one feature, one margin that starts at zero, and XGBoost's types and comparison.
-    fn default() -> ForestParts {
-        ForestParts {
-            trees: Vec::new(),
-            num_features: 1,
-            num_margins: 1,
-            base: vec![0.0],
-            comparison: Comparison::Less,
-            types: Types::all(Float::F32),
-            sets: Vec::new(),
-            category_rule: CategoryRule::Truncated,
-            linear: Vec::new(),
-            output: Output::default(),
-            objective: String::from("reg:squarederror"),
-            feature_names: Vec::new(),
-            categories: Vec::new(),
-            iteration_starts: Vec::new(),
-            best_iteration: None,
-        }
-    }
-}
 
 impl Forest {
     /// Checks the parts and makes a forest of them.
@@ -92,44 +31,7 @@ impl Forest {
         for (index, tree) in parts.trees.iter().enumerate() {
             check_tree(tree, &parts, &mut walk).map_err(|error| error.below(&format!("trees[{index}]")))?;
         }
-        Ok(Forest {
-            trees: parts.trees,
-            num_features: parts.num_features,
-            num_margins: parts.num_margins,
-            base: parts.base,
-            comparison: parts.comparison,
-            types: parts.types,
-            sets: parts.sets,
-            category_rule: parts.category_rule,
-            linear: parts.linear,
-            output: parts.output,
-            objective: parts.objective,
-            feature_names: parts.feature_names,
-            categories: parts.categories,
-            iteration_starts: parts.iteration_starts,
-            best_iteration: parts.best_iteration,
-        })
-    }
-
-    /// Takes the forest apart, to change it and check it again with [`Forest::new`].
-    pub fn into_parts(self) -> ForestParts {
-        ForestParts {
-            trees: self.trees,
-            num_features: self.num_features,
-            num_margins: self.num_margins,
-            base: self.base,
-            comparison: self.comparison,
-            types: self.types,
-            sets: self.sets,
-            category_rule: self.category_rule,
-            linear: self.linear,
-            output: self.output,
-            objective: self.objective,
-            feature_names: self.feature_names,
-            categories: self.categories,
-            iteration_starts: self.iteration_starts,
-            best_iteration: self.best_iteration,
-        }
+        Ok(Forest(parts))
     }
 }
 

@@ -152,7 +152,7 @@ fn rewritten(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::ForestParts;
+    use crate::ForestParts;
     use crate::forest::{Inner, Leaf, Target};
     use crate::walk::predict_leaves;
 

@@ -8,6 +8,7 @@ use crate::category::{CategoryRule, CategorySet};
 use crate::output::{ClassRule, Output};
 use sched_categories::Names;
 use smallvec::SmallVec;
+use std::ops::{Deref, DerefMut};
 
 pub use crate::types::{Float, Types};
 
@@ -129,19 +130,14 @@ pub struct Tree {
     pub source: u32,
 }
 
-/// A validated forest: children are in range and without cycles, every feature is below `num_features`, every
-/// target below `num_margins`, and depths are within [`MAX_DEPTH`](crate::MAX_DEPTH). Thresholds, leaves and
-/// base values are not NaN. Only [`Forest::new`] makes a forest, and checks all this. To change one, take it
-/// apart with [`Forest::into_parts`] and check it again. A forest may have no trees; its margins are then the
-/// base values.
+/// The contents of a [`Forest`], before or after they are checked.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Forest {
+pub struct ForestParts {
     /// Trees in the model's order.
     pub trees: Vec<Tree>,
-    /// Columns of a row.
+    /// Columns of a row, at least one.
     pub num_features: usize,
-    /// Margins per row.
+    /// Margins per row, at least one.
     pub num_margins: usize,
     /// The margins before the first tree, in the accumulator's type, widened; one per margin.
     pub base: Vec<f64>,
@@ -166,9 +162,62 @@ pub struct Forest {
     /// are numeric.
     pub categories: Vec<Names>,
     /// For each boosting iteration, the index of its first tree. A last entry is the number of trees.
+    /// [`Forest::new`] makes an empty list that of one tree per iteration.
     pub iteration_starts: Vec<usize>,
     /// The iteration of the best score in early stopping, if the model records it.
     pub best_iteration: Option<usize>,
+}
+
+impl Default for ForestParts {
+    /// No trees, one feature, one margin that starts at zero, and XGBoost's types and comparison.
+    fn default() -> ForestParts {
+        ForestParts {
+            trees: Vec::new(),
+            num_features: 1,
+            num_margins: 1,
+            base: vec![0.0],
+            comparison: Comparison::Less,
+            types: Types::all(Float::F32),
+            sets: Vec::new(),
+            category_rule: CategoryRule::Truncated,
+            linear: Vec::new(),
+            output: Output::default(),
+            objective: String::from("reg:squarederror"),
+            feature_names: Vec::new(),
+            categories: Vec::new(),
+            iteration_starts: Vec::new(),
+            best_iteration: None,
+        }
+    }
+}
+
+/// A validated forest: children are in range and without cycles, every feature is below `num_features`, every
+/// target below `num_margins`, and depths are within [`MAX_DEPTH`](crate::MAX_DEPTH). Thresholds, leaves and
+/// base values are not NaN. Only [`Forest::new`] makes a forest, and checks all this. To change one, take it
+/// apart with [`Forest::into_parts`] and check it again. A forest may have no trees; its margins are then the
+/// base values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forest(pub(crate) ForestParts);
+
+impl Forest {
+    /// Takes the forest apart, to change it and check it again with [`Forest::new`].
+    pub fn into_parts(self) -> ForestParts {
+        self.0
+    }
+}
+
+impl Deref for Forest {
+    type Target = ForestParts;
+
+    fn deref(&self) -> &ForestParts {
+        &self.0
+    }
+}
+
+impl DerefMut for Forest {
+    fn deref_mut(&mut self) -> &mut ForestParts {
+        &mut self.0
+    }
 }
 
 impl Tree {

@@ -57,13 +57,14 @@ mod xgboost;
 pub use boundary::{Boundary, BoundaryOptions, Coverage};
 pub use category::{CategoryRule, CategorySet, NEARLY_ZERO, is_nearly_zero};
 pub use category_classes::{CategoryClasses, MOST_SET_BYTES};
-pub use check::ForestParts;
+
 pub use detect::may_be_model;
 pub use encoded::{EncodedCategories, EncodedFeature};
 pub use error::ModelError;
 pub use fingerprint::fingerprint;
 pub use forest::{
-    Comparison, Float, Forest, Inner, Leaf, LeafValues, LinearLeaf, NodeRef, Predicate, Target, Tree, Types,
+    Comparison, Float, Forest, ForestParts, Inner, Leaf, LeafValues, LinearLeaf, NodeRef, Predicate, Target,
+    Tree, Types,
 };
 pub use format::{Format, Quirk};
 pub use formats::{

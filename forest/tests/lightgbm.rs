@@ -69,7 +69,7 @@ fn numbers_are_those_of_lightgbm() {
         let small = forest.clone().for_rows(Float::F32).with_narrow_thresholds();
         assert_eq!(small.types.threshold, Float::F32, "{name}");
         assert_eq!(leaves(&small, &narrow), expected.narrow_leaves, "{name}: leaves by f32 thresholds");
-        objectives.insert(forest.objective);
+        objectives.insert(forest.objective.clone());
     }
     assert_eq!((objectives.len(), parts), (22, 4), "{objectives:?}");
 }
@@ -130,7 +130,7 @@ fn pandas_categories_get_their_features() {
     let notes = |text: &str| {
         let loaded = load(text.as_bytes(), &ReadOptions::default()).unwrap();
         let notes: Vec<_> = loaded.notes.into_iter().map(|note| note.0).collect();
-        (loaded.forest.categories, notes.join("; "))
+        (loaded.forest.into_parts().categories, notes.join("; "))
     };
     let with =
         |line: &str| text.replacen("\npandas_categorical", &format!("\n{line}\n\npandas_categorical"), 1);
@@ -392,7 +392,10 @@ fn iterations_are_chosen() {
     };
     let part = with("1..2").unwrap();
     assert_eq!(part.trees.iter().map(|tree| tree.source).collect::<Vec<_>>(), [3, 4, 5]);
-    assert_eq!((part.iteration_starts, with("all").unwrap().iteration_starts), (vec![0, 3], vec![0, 3, 6]));
+    assert_eq!(
+        (&part.iteration_starts, &with("all").unwrap().iteration_starts),
+        (&vec![0, 3], &vec![0, 3, 6])
+    );
     for (iterations, help) in [("0..3", "`0..2`"), ("best", "up to the best one")] {
         let error = with(iterations).unwrap_err();
         assert_eq!(error.code.to_string(), "M0018");

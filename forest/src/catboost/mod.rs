@@ -10,8 +10,8 @@ mod loss;
 
 use smallvec::SmallVec;
 
+use crate::ForestParts;
 use crate::MAX_MARGINS;
-use crate::check::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Leaf, Target, Tree, Types};

@@ -14,8 +14,8 @@ mod pandas;
 mod text;
 mod tree;
 
+use crate::ForestParts;
 use crate::category::CategoryRule;
-use crate::check::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Types};

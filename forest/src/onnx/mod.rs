@@ -16,7 +16,7 @@ mod v5;
 mod votes;
 mod wire;
 
-use crate::check::ForestParts;
+use crate::ForestParts;
 use crate::error::ModelError;
 use crate::forest::{Float, Forest, Types};
 use crate::loaded::{Loaded, Note, ReadOptions, Source};

@@ -9,8 +9,8 @@ mod header;
 mod tree;
 mod write;
 
+use crate::ForestParts;
 use crate::category::CategoryRule;
-use crate::check::ForestParts;
 use crate::codes;
 use crate::compare::one_comparison;
 use crate::error::ModelError;

@@ -9,7 +9,7 @@ mod objective;
 mod releases;
 mod tree;
 
-use crate::check::ForestParts;
+use crate::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Tree, Types};

@@ -71,7 +71,7 @@ fn few_trees(forest: &Forest) -> Cow<'_, Forest> {
     }
     let mut fewer = forest.clone();
     let step = nodes.div_ceil(MOST_NODES);
-    fewer.trees = fewer.trees.into_iter().step_by(step).collect();
+    fewer.trees = std::mem::take(&mut fewer.trees).into_iter().step_by(step).collect();
     Cow::Owned(fewer)
 }
 

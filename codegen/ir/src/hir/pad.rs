@@ -9,7 +9,7 @@ use crate::budget::Budget;
 use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
-use sched_forest::{Forest, Inner, NodeRef, Predicate, Tree};
+use sched_forest::{Forest, ForestParts, Inner, NodeRef, Predicate, Tree};
 use sched_nest::LoopId;
 use sched_nest::footprint::{PADDED_NODE, padded_depths, padding};
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ pub fn pad_for(
     // The direction of missing values does not matter in padding. One direction for all nodes keeps
     // comparisons simple.
     let missing_left = trees.iter().flat_map(|tree| &tree.inner).all(|node| node.missing_left);
-    let Forest { trees, linear, .. } = Arc::make_mut(forest);
+    let ForestParts { trees, linear, .. } = &mut **Arc::make_mut(forest);
     for at in shallow.into_iter().filter(|at| need_nodes[*at]) {
         let before = trees[at].leaves.len();
         let copied = pad(&mut trees[at], wanted[at], missing_left);
