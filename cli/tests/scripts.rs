@@ -92,6 +92,32 @@ fn wrong_arguments_are_refused() -> Result<()> {
     Ok(())
 }
 
+/// Scripts that hosted workflows run exist, and the nightly run has every fuzz target.
+#[test]
+fn workflows_run_existing_scripts_and_every_fuzz_target() -> Result<()> {
+    let mut seen = 0;
+    for entry in fs::read_dir(Path::new(ROOT).join(".github/workflows"))? {
+        let path = entry?.path();
+        let text = fs::read_to_string(&path)?;
+        for word in text.split_whitespace().filter(|word| !word.contains("*")) {
+            let Some(at) = ["scripts/", "bench/"].into_iter().find_map(|folder| word.find(folder)) else {
+                continue;
+            };
+            assert!(Path::new(ROOT).join(&word[at..]).exists(), "{}: {word} does not exist", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 10, "only {seen} scripts are seen");
+    let mut targets: Vec<String> = fs::read_dir(Path::new(ROOT).join("fuzz/fuzz_targets"))?
+        .map(|entry| Ok(entry?.path().file_stem().ok_or("no name")?.to_string_lossy().into_owned()))
+        .collect::<Result<_>>()?;
+    targets.sort();
+    let nightly = fs::read_to_string(Path::new(ROOT).join(".github/workflows/nightly.yml"))?;
+    let matrix = format!("target: [{}]", targets.join(", "));
+    assert!(nightly.contains(&matrix), "nightly.yml lacks `{matrix}`");
+    Ok(())
+}
+
 /// Builds a program that needs a function of this version of this library.
 fn program(folder: &Path, library: &str, version: &str) -> Result<PathBuf> {
     let folder = folder.join(version);
