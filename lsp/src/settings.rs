@@ -31,18 +31,18 @@ pub struct Settings {
     pub ledger_on_save: bool,
 }
 
-/// Switches of the commands above a schedule.
+/// Switches of the commands that editors show above a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lenses {
-    /// *show nest*
+    /// Whether *show nest* stands there.
     pub nest: bool,
-    /// *build*
+    /// Whether *build* stands there.
     pub build: bool,
-    /// *bench*
+    /// Whether *bench* stands there.
     pub bench: bool,
-    /// *ledger*
+    /// Whether *ledger* stands there.
     pub ledger: bool,
-    /// *try values*, above params
+    /// Whether *try values* stands above params.
     pub sweep: bool,
 }
 

@@ -132,7 +132,7 @@ pub struct CategoriesDescriptor {
     pub starts: *const u32,
     /// The names, in ascending order for each feature.
     pub names: *const *const c_char,
-    /// Their codes.
+    /// The code of each name.
     pub codes: *const f64,
 }
 

@@ -61,7 +61,7 @@ impl Sets {
         let bits = (last / WORD_BITS + 1) * WORD_BITS;
         let others = bits as usize - members.members().len();
         self.others_left = self.others_left.checked_sub(others).ok_or_else(|| {
-            let message = "categories that no set holds are too many to list, as XGBoost 1.6 needs";
+            let message = "XGBoost 1.6 lists the categories outside of each set, and here they are too many";
             ModelError::new(codes::TOO_LARGE, message)
                 .help("`--as-release 1.7` sends categories above those of a node's set to the left")
         })?;

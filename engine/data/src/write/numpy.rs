@@ -18,7 +18,7 @@ const MEMBER: &str = "arr_0.npy";
 
 /// The destination of an array.
 pub(super) enum Sink {
-    /// A file, in which any place can be written.
+    /// A file, which can be written at any position.
     File(File),
     /// A pipe or device, which cannot seek.
     Pipe(Out),

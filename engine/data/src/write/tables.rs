@@ -68,7 +68,7 @@ fn column<T: Copy>(values: &[T], at: usize, columns: usize) -> Vec<T> {
     values.iter().skip(at).step_by(columns.max(1)).copied().collect()
 }
 
-/// The error of a crate, as what it was before that crate had it.
+/// Converts an error of a crate to an I/O error: the I/O error that it wraps, if there is one.
 fn plain(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
     let mut cause = Some(&error as &dyn std::error::Error);
     while let Some(inner) = cause {

@@ -26,7 +26,7 @@ pub(super) struct SetTables {
     bytes: Field,
     /// Columns of each class's byte and bit, by index of the feature.
     columns: Field,
-    /// Entries of `columns`, a power of two.
+    /// Number of entries of `columns`, a power of two.
     places: u64,
 }
 
