@@ -103,7 +103,7 @@ impl Terminal {
             return Ok(());
         }
         let message =
-            "--explain-schedule prints to standard error, which then holds only findings for programs";
+            "--explain-schedule prints text to standard error, where --format writes findings for programs";
         Err(Failure::usage(message, "leave out --format, or print the schedule in a call of its own"))
     }
 

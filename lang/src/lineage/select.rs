@@ -6,9 +6,9 @@ use std::sync::Arc;
 /// specialized loop.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tag {
-    /// Name of the half, of the loop split by depth, or of the specialized loop.
+    /// Name of the half of a `split`, of the loop that `splitByDepth` divided, or of the specialized loop.
     pub name: Arc<str>,
-    /// The iteration or run.
+    /// Number of the run or of the iteration; `None` for a half.
     pub number: Option<u32>,
 }
 

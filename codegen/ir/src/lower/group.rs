@@ -63,7 +63,8 @@ pub(super) struct Piece {
 /// The vectors that may have lanes without an iteration. Masks switch these lanes off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Masked {
-    /// The last vector of each remainder group. Masks are free if a whole vector of sums is added at once.
+    /// The last vector of each group of the remainder. Used where a vector of sums is added by one operation,
+    /// whose mask costs nothing.
     Groups,
     /// Only the last vector of the loop. Its leaf values are added one by one, each under a test, which takes
     /// much code.

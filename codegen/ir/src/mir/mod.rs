@@ -321,7 +321,7 @@ pub struct ThreadSumsId(pub u32);
 /// The sums of all rows that one thread of a GPU walks, opened once and stored once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadSums {
-    /// Name.
+    /// Identifier of the sums.
     pub id: ThreadSumsId,
     /// The row, the variables of `loops` included.
     pub row: Affine,
