@@ -91,7 +91,7 @@ impl Forest {
             features.iter().map(|it| (it.feature, &it.categories)).collect();
         let mut sets = Sets::default();
         let trees = std::mem::take(&mut parts.trees);
-        let rewritten = trees.into_iter().map(|tree| rewritten(tree, &parts.sets, &by_feature, &mut sets));
+        let rewritten = trees.into_iter().map(|tree| rewrite(tree, &parts.sets, &by_feature, &mut sets));
         parts.trees = rewritten.collect::<Result<_, _>>()?;
         parts.sets = sets.all;
         parts.category_rule = CategoryRule::Whole;
@@ -104,7 +104,7 @@ impl Forest {
 
 /// A tree whose sets hold values in place of codes. Where missing values go left, its set is that of the
 /// known values that go right, and the children change places, so that an unknown value goes left too.
-fn rewritten(
+fn rewrite(
     tree: Tree,
     old: &[CategorySet],
     features: &HashMap<u32, &EncodedCategories>,

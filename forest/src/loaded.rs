@@ -35,7 +35,7 @@ impl Iterations {
             Iterations::Best => match best {
                 Some(best) if best < count => Ok((0, best + 1)),
                 Some(best) => Err(missing(format!(
-                    "the best iteration is {best}, and the model has {count}"
+                    "the file names iteration {best} as the best, and the model has only {count} iterations"
                 ))
                 .help("the model was sliced after training; choose iterations by number, as in `0..10`")),
                 None => Err(missing("the model does not say which iteration is the best".into())

@@ -151,7 +151,7 @@ impl SyntaxError {
                 format!("`{c}` cannot be part of a name")
             }
             SyntaxErrorKind::BadCharacter(c) => {
-                format!("unexpected character {}", shown(*c))
+                format!("unexpected character {}", quote_char(*c))
             }
             SyntaxErrorKind::IntegerTooLarge => "this number does not fit in 64 bits".to_owned(),
             SyntaxErrorKind::TooDeep => {
@@ -293,7 +293,7 @@ fn alternatives(items: &[String]) -> String {
 }
 
 /// A character for display: itself if it is visible, else its number.
-fn shown(c: char) -> String {
+fn quote_char(c: char) -> String {
     if is_visible(c) { format!("`{c}`") } else { format!("U+{:04X}", u32::from(c)) }
 }
 

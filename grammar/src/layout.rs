@@ -65,7 +65,7 @@ impl<'s> LayoutPass<'s> {
     }
 
     /// The next statement, if `known` has it from before an edit.
-    pub fn known(&mut self, known: &mut Reusable<'_>) -> Option<Stmt> {
+    pub fn reuse_statement(&mut self, known: &mut Reusable<'_>) -> Option<Stmt> {
         let first = self.skip_blank()?;
         let rest = self.stream.rest();
         let count = tokens_of_line(rest);

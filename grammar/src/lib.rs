@@ -72,7 +72,7 @@ fn parse_anew(source: &str, mut known: Option<Reusable<'_>>) -> Parsed {
 fn parse_statements(layout: &mut LayoutPass<'_>, known: &mut Option<Reusable<'_>>) -> Vec<Stmt> {
     let mut stmts = Vec::new();
     while !layout.is_at_end() {
-        if let Some(stmt) = known.as_mut().and_then(|known| layout.known(known)) {
+        if let Some(stmt) = known.as_mut().and_then(|known| layout.reuse_statement(known)) {
             stmts.push(stmt);
             continue;
         }

@@ -125,7 +125,7 @@ impl Writer<'_> {
                 });
             }
         }
-        self.written(comment.span.end);
+        self.mark_written(comment.span.end);
     }
 
     fn comments(&mut self, comments: &[Comment]) {
@@ -153,7 +153,7 @@ impl Writer<'_> {
             self.indent,
         );
         self.lines.extend(cut.lines());
-        self.written(end);
+        self.mark_written(end);
     }
 
     /// Writes a statement with a block. Blocks do not nest, so recursion is bounded.
@@ -165,11 +165,11 @@ impl Writer<'_> {
         self.indent = 0;
         rest.lexemes_before(stmt.span.end);
         self.lines.push(OutputLine { text: "}".to_owned(), is_edge: true, ..OutputLine::default() });
-        self.written(stmt.span.end);
+        self.mark_written(stmt.span.end);
     }
 
     /// Records that the source up to `end` is written.
-    fn written(&mut self, end: u32) {
+    fn mark_written(&mut self, end: u32) {
         self.end = end;
         self.done.push((self.lines.len(), end));
     }

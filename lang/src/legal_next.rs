@@ -67,7 +67,7 @@ pub fn of(builder: &NestBuilder, limits: &Limits, only: Option<Op>) -> Vec<Next>
         }
         result.is_ok() && !found.has_new()
     };
-    let ops = wanted(only);
+    let ops = candidate_ops(only);
     let forms = ops.into_iter().flat_map(|op| candidates::of(op, builder, &|_| false));
     forms.filter_map(|forms| legal(forms, &mut is_legal)).collect()
 }
@@ -82,7 +82,7 @@ pub fn at(source: &str, offset: usize, options: &Options, only: Option<Op>) -> V
     let prepared = prepare(&gap.text, &sched_grammar::parse(&gap.text).file, options, gap.at);
     let mut point = prepared.point(gap.at, None);
     let is_taken = |name: &str| prepared.is_taken(name);
-    let wanted = wanted(only);
+    let wanted = candidate_ops(only);
     let (on_gpu, others): (Vec<Op>, Vec<Op>) = wanted.into_iter().partition(|op| *op == Op::GpuDimension);
     let forms = others.into_iter().chain(on_gpu).flat_map(|op| candidates::of(op, point.nest(), &is_taken));
     let all: Vec<Forms> = forms.collect();
@@ -92,7 +92,7 @@ pub fn at(source: &str, offset: usize, options: &Options, only: Option<Op>) -> V
 }
 
 /// The directives to propose: all, or `only`.
-pub fn wanted(only: Option<Op>) -> Vec<Op> {
+pub fn candidate_ops(only: Option<Op>) -> Vec<Op> {
     let signatures = SIGNATURES.iter();
     signatures.map(|signature| signature.op).filter(|op| only.is_none_or(|only| only == *op)).collect()
 }

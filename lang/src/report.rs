@@ -128,7 +128,7 @@ impl<'a> Report<'a> {
     }
 
     /// The text at a place.
-    pub fn written(&self, span: Span) -> &'a str {
+    pub fn source_text(&self, span: Span) -> &'a str {
         self.source.get(span.range()).unwrap_or_default()
     }
 

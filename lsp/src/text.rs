@@ -188,18 +188,19 @@ impl Moves {
     /// belong to it.
     pub fn span(&self, span: Span) -> Span {
         let (start, end) = (span.start as usize, span.end as usize);
-        let start = self.shifted(start).or_else(|| self.kept(start)).unwrap_or(self.before);
-        let end = self.kept(end).or_else(|| self.shifted(end)).unwrap_or(self.before);
+        let start =
+            self.shifted_offset(start).or_else(|| self.unchanged_offset(start)).unwrap_or(self.before);
+        let end = self.unchanged_offset(end).or_else(|| self.shifted_offset(end)).unwrap_or(self.before);
         Span::new(start, end.max(start))
     }
 
     /// Maps an offset inside the common beginning of both texts: it stays the same.
-    fn kept(&self, offset: usize) -> Option<usize> {
+    fn unchanged_offset(&self, offset: usize) -> Option<usize> {
         (offset <= self.before).then_some(offset)
     }
 
     /// Maps an offset inside the common end of both texts: it moves by the difference of their lengths.
-    fn shifted(&self, offset: usize) -> Option<usize> {
+    fn shifted_offset(&self, offset: usize) -> Option<usize> {
         (offset >= self.old - self.after).then(|| (offset + self.new).saturating_sub(self.old))
     }
 }

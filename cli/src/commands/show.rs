@@ -15,7 +15,7 @@ use schedc_driver::{CodeDestination, Failure, Model, Source};
 
 /// Runs the command.
 pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {
-    let (mut source, choice) = shown(args)?;
+    let (mut source, choice) = schedule_to_show(args)?;
     let mut least = Severity::Warning;
     let mut max_rows = None;
     if let Some(line) = args.after {
@@ -36,7 +36,7 @@ pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {
 }
 
 /// The schedule to show, and its model. For a model alone, the schedule that schedc chooses.
-fn shown(args: &Show) -> Result<(Source, ModelChoice), Failure> {
+fn schedule_to_show(args: &Show) -> Result<(Source, ModelChoice), Failure> {
     let (files, choice) = args.files.split()?;
     let [file] = files.as_slice() else {
         return Err(Failure::usage(

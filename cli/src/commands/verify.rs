@@ -37,7 +37,7 @@ pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
     for note in &job.model.notes {
         terminal.say(&format!("note: {note}"));
     }
-    let given = given(args, &job.model, terminal)?;
+    let given = read_given_rows(args, &job.model, terminal)?;
     let Verification { report, failing, unasked } = verify(args, &job, &given, terminal)?;
     if let (Some(path), Some(rows)) = (&args.failing, failing) {
         trainer::write_rows(path, &rows, job.model.forest().num_features)?;
@@ -55,7 +55,7 @@ pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
 }
 
 /// The rows of the command line's input.
-fn given(args: &Verify, model: &Model, terminal: &Terminal) -> Result<Vec<Values>, Failure> {
+fn read_given_rows(args: &Verify, model: &Model, terminal: &Terminal) -> Result<Vec<Values>, Failure> {
     let Some(path) = &args.input else { return Ok(Vec::new()) };
     let categories = categories_of(model, args.categories.choices());
     let expect = expected_of(model).by_position(args.by_position).with_categories(categories.as_ref());

@@ -71,29 +71,29 @@ fn speed(best: &Best) -> Vec<String> {
         let (time, chosen) = (figure.us_per_row, figure.chosen_us_per_row.median);
         let spread = match figure.samples {
             0..3 => String::new(),
-            _ => format!(" ({} to {})", shown(time.low), shown(time.high)),
+            _ => format!(" ({} to {})", time_text(time.low), time_text(time.high)),
         };
         let own = match best.is_own {
             true => "schedc's own schedule".to_string(),
-            false => format!("{} schedc's own schedule ({})", than(chosen / time.median), shown(chosen)),
+            false => format!("{} schedc's own schedule ({})", than(chosen / time.median), time_text(chosen)),
         };
-        format!("// {calls}: {} \u{b5}s a row{spread}, {own}", shown(time.median))
+        format!("// {calls}: {} \u{b5}s a row{spread}, {own}", time_text(time.median))
     };
     let predicted = best.predicted.as_ref().map(|predicted| {
         let order = if predicted.exact { "" } else { "; trees are added in another order than the model's" };
         let (time, chosen) = (predicted.us_per_row, predicted.chosen_us_per_row);
         let own = match best.is_own {
             true => "schedc's own schedule".to_string(),
-            false => format!("{} schedc's own schedule ({})", than(chosen / time), shown(chosen)),
+            false => format!("{} schedc's own schedule ({})", than(chosen / time), time_text(chosen)),
         };
         let calls = calls(best.rows, None);
-        format!("// {calls}: {} \u{b5}s a row predicted from counts, {own}{order}", shown(time))
+        format!("// {calls}: {} \u{b5}s a row predicted from counts, {own}{order}", time_text(time))
     });
     best.figures.iter().map(line).chain(predicted).collect()
 }
 
 /// A time with three digits.
-fn shown(time: f64) -> String {
+fn time_text(time: f64) -> String {
     let digits = if time > 0.0 { (2.0 - time.log10().floor()).clamp(0.0, 6.0) as usize } else { 0 };
     format!("{time:.digits$}")
 }

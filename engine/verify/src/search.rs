@@ -90,7 +90,7 @@ impl Search<'_> {
             for values in
                 given.iter().filter(|values| matches!(values, Values::F64(_)) == (float == Float::F64))
             {
-                rows.given += self.given(values, &mut verified)?;
+                rows.given += self.verify_given(values, &mut verified)?;
             }
             rows.coverage = boundary.coverage();
             verified.rows.push(rows);
@@ -164,7 +164,7 @@ impl Search<'_> {
         }
     }
 
-    fn given(&self, values: &Values, verified: &mut Verified) -> Result<usize, String> {
+    fn verify_given(&self, values: &Values, verified: &mut Verified) -> Result<usize, String> {
         let size = self.rows_of_block() * self.forest.num_features.max(1);
         let blocks: Vec<Values> = match values {
             Values::F32(values) => values.chunks(size).map(|block| Values::F32(block.to_vec())).collect(),

@@ -58,7 +58,7 @@ pub(super) fn needs_node_vectors(tree: &document::Tree) -> bool {
     tree.leaf_weights.is_empty() && leaf_size(tree).is_ok_and(|size| size > 1)
 }
 
-/// A tree as its file has it, and what was found out about its nodes.
+/// A tree of the file, with data about its nodes that later steps need.
 struct Source<'a> {
     tree: &'a document::Tree,
     context: &'a Context<'a>,

@@ -31,7 +31,7 @@ pub struct LeafLoop {
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotKnown(pub Sym);
 
-fn known(sym: &Sym) -> Result<i64, NotKnown> {
+fn constant(sym: &Sym) -> Result<i64, NotKnown> {
     sym.as_int().ok_or_else(|| NotKnown(sym.clone()))
 }
 
@@ -137,7 +137,7 @@ impl Collector<'_> {
                 }
             }
             Body::Cases(cases) => {
-                let (start, step) = (known(&this.start)?, known(&this.step)?);
+                let (start, step) = (constant(&this.start)?, constant(&this.step)?);
                 for (k, case) in cases.iter().enumerate() {
                     path.pop();
                     path.push((id, Some(start + step * k as i64)));
@@ -161,7 +161,7 @@ impl Collector<'_> {
             if this.axis != Axis::Tree {
                 continue;
             }
-            let (start, stop, step) = (known(&this.start)?, known(&this.stop)?, known(&this.step)?);
+            let (start, stop, step) = (constant(&this.start)?, constant(&this.stop)?, constant(&this.step)?);
             let last = if stop > start { start + (stop - 1 - start) / step * step } else { start };
             let (least, most) = fixed.map_or((start, last), |value| (value, value));
             on_path.insert(*id, least);
@@ -171,7 +171,7 @@ impl Collector<'_> {
         for constraint in &self.nest.constraints {
             let within = constraint.loops.iter().all(|id| on_path.contains_key(id));
             if within && constraint.loops.len() == on_path.len() {
-                high = high.min(known(&constraint.bound)?);
+                high = high.min(constant(&constraint.bound)?);
             }
         }
         let clamp = |n: i64| usize::try_from(n.max(0)).unwrap_or(usize::MAX).min(self.deepest.len());

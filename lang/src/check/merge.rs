@@ -29,7 +29,7 @@ pub(super) fn merge(
     let schedules = 1 + blocks.len();
     let header: Vec<Span> = file.stmts.iter().filter(|stmt| is_header(stmt)).map(|stmt| stmt.span).collect();
     let in_header = |span: Span| header.iter().any(|line| line.start <= span.start && span.end <= line.end);
-    let made = made(source, file);
+    let made = loop_names(source, file);
 
     let mut counts: HashMap<Key, usize> = HashMap::new();
     let mut all = Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn merge(
 }
 
 /// Names of the loops that each schedule makes.
-fn made<'s>(source: &'s str, file: &File) -> Vec<HashSet<&'s str>> {
+fn loop_names<'s>(source: &'s str, file: &File) -> Vec<HashSet<&'s str>> {
     let names = |stmts: &[Stmt]| stmts.iter().flat_map(|stmt| new_names(source, stmt)).collect();
     let blocks = file.stmts.iter().filter_map(Block::of).map(|block| names(&block.when.body));
     std::iter::once(names(&file.stmts)).chain(blocks).collect()

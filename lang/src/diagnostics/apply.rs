@@ -68,8 +68,8 @@ impl Round<'_> {
     /// Applies the first fix of each finding, or as many of these fixes as make progress. If none does,
     /// applies one of the other fixes.
     fn run(mut self, unsure: bool) -> Option<FixResult> {
-        let first = chosen(self.found, unsure);
-        let others: Vec<ChosenFix> = wanted(self.found, unsure)
+        let first = first_fixes(self.found, unsure);
+        let others: Vec<ChosenFix> = applicable_fixes(self.found, unsure)
             .filter(|(_, fix)| !first.iter().any(|(_, known)| std::ptr::eq(*known, *fix)))
             .collect();
         self.best(&first).or_else(|| others.into_iter().find_map(|other| self.attempt(&[other])))
@@ -132,7 +132,7 @@ fn counts_by_code(found: &[Diagnostic]) -> Vec<usize> {
 }
 
 /// Applicable fixes with their findings.
-fn wanted(found: &[Diagnostic], unsure: bool) -> impl Iterator<Item = ChosenFix<'_>> {
+fn applicable_fixes(found: &[Diagnostic], unsure: bool) -> impl Iterator<Item = ChosenFix<'_>> {
     let is_wanted = move |fix: &&Fix| match fix.applicability {
         Applicability::Safe => true,
         Applicability::Unsure => unsure,
@@ -143,12 +143,12 @@ fn wanted(found: &[Diagnostic], unsure: bool) -> impl Iterator<Item = ChosenFix<
 }
 
 /// First applicable fix of each diagnostic, without overlaps.
-fn chosen(found: &[Diagnostic], unsure: bool) -> Vec<ChosenFix<'_>> {
+fn first_fixes(found: &[Diagnostic], unsure: bool) -> Vec<ChosenFix<'_>> {
     let mut chosen: Vec<ChosenFix> = Vec::new();
     // Sorted by position. Edits of one fix may be far apart, so every chosen edit is compared.
     let mut taken: std::collections::BTreeSet<(u32, u32)> = std::collections::BTreeSet::new();
     let mut last: Option<&Diagnostic> = None;
-    for (finding, fix) in wanted(found, unsure) {
+    for (finding, fix) in applicable_fixes(found, unsure) {
         if last.replace(finding).is_some_and(|last| std::ptr::eq(last, finding)) {
             continue;
         }

@@ -97,7 +97,7 @@ impl FixedText {
     /// Whether the fix left no finding with the same code at this place, and none in its text.
     fn is_clean(&self, finding: &Diagnostic, fix: &Fix, after: &[Diagnostic]) -> bool {
         let own = self.edits.iter().filter(|edit| fix.edits.iter().any(|one| covers(edit, one)));
-        let written: Vec<Range<usize>> = own.clone().map(|edit| self.written(edit)).collect();
+        let written: Vec<Range<usize>> = own.clone().map(|edit| self.range_after(edit)).collect();
         let is_removed = own.into_iter().any(|edit| {
             edit.text.is_empty()
                 && edit.span.start <= finding.span().start
@@ -114,7 +114,7 @@ impl FixedText {
     }
 
     /// Span of an edit's text in the new text.
-    fn written(&self, edit: &Edit) -> Range<usize> {
+    fn range_after(&self, edit: &Edit) -> Range<usize> {
         let start = self.place(edit.span.start as usize);
         // Inserted text is before the old text at its position.
         let start = if edit.span.start == edit.span.end { start - edit.text.len() } else { start };

@@ -150,7 +150,7 @@ fn unknown(directive: &Directive) -> Diagnostic {
 
 /// The diagnostic for an `allow(...)` outside of a comment.
 fn allow(directive: &Directive, span: Span, report: &Report) -> Diagnostic {
-    let text = report.written(directive.name.span.to(directive.args_span));
+    let text = report.source_text(directive.name.span.to(directive.args_span));
     let comment = if directive.args.is_empty() { "// allow(S0095)".to_owned() } else { format!("// {text}") };
     let message = "`allow` is not a directive: write it in a comment";
     let diagnostic = Diagnostic::new(codes::UNKNOWN_DIRECTIVE, directive.name.span, message)

@@ -296,7 +296,7 @@ impl Scope<'_> {
             return named.value.clone();
         }
         if let Some((_, property)) = PROPERTIES.iter().find(|(known, _)| *known == text) {
-            return Some(self.known(*property).map_or(Sym::Property(*property), Sym::Int));
+            return Some(self.property_value(*property).map_or(Sym::Property(*property), Sym::Int));
         }
         if self.undeclared.borrow_mut().insert(text.to_owned()) {
             report.push(self.undeclared_name(name, report));
@@ -362,7 +362,7 @@ impl Scope<'_> {
         };
         let declaration = self.stmts.iter().find(is_declaration)?;
         let (text, here) = (&name.text, Span { end: using.span.start, ..using.span });
-        let moved = report.line_before(here, report.written(declaration.span));
+        let moved = report.line_before(here, report.source_text(declaration.span));
         let edits =
             vec![Edit { span: here, text: moved }, Edit { span: declaration.span, text: String::new() }];
         let title = format!("move the declaration of `{text}` above its use");
@@ -424,7 +424,7 @@ impl Scope<'_> {
             self.trees_to_depth.set(Some((span, depth)));
         }
         let property = Property::TreesToDepth(depth);
-        Some(self.known(property).map_or(Sym::Property(property), Sym::Int))
+        Some(self.property_value(property).map_or(Sym::Property(property), Sym::Int))
     }
 
     /// Depths, sorted once, because long files ask often.
@@ -437,7 +437,7 @@ impl Scope<'_> {
     }
 
     /// The value of a property, if it is known.
-    pub(crate) fn known(&self, property: Property) -> Option<i64> {
+    pub(crate) fn property_value(&self, property: Property) -> Option<i64> {
         let model = self.model;
         match property {
             Property::Rows | Property::RunDepth => None,

@@ -59,7 +59,7 @@ fn no_header(stmt: &Stmt, block: Block, report: &mut Report) {
         StmtKind::Const { .. } => "const",
         _ => return,
     };
-    let text = report.written(stmt.span);
+    let text = report.source_text(stmt.span);
     let before = Span { start: block.span.start, end: block.span.start };
     let edits = vec![
         Edit { span: before, text: report.line_before(before, text) },
@@ -144,7 +144,7 @@ fn condition(when: &When, (left, right): (bool, bool), fix: Applicability, repor
         return diagnostic("the condition of a block must test `n_rows`").help(HELP);
     }
     let other = if left { &when.right } else { &when.left };
-    let side = report.written(other.span);
+    let side = report.source_text(other.span);
     let bound = match (left, when.comparison) {
         (true, Comparison::Less) | (false, Comparison::Greater) => Some(match other.kind {
             ExprKind::Int(value) => value.saturating_sub(1).to_string(),

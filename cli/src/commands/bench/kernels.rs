@@ -21,7 +21,8 @@ impl<'a> Kernels<'a> {
     /// timed.
     pub fn new(contenders: &[Option<&'a Jit>], rows: &[f32], terminal: &Terminal) -> Kernels<'a> {
         let mut why = None;
-        let resident = |jit: &Option<&'a Jit>| jit.and_then(|jit| kept(Resident::new(jit, rows), &mut why));
+        let resident =
+            |jit: &Option<&'a Jit>| jit.and_then(|jit| keep_first_error(Resident::new(jit, rows), &mut why));
         let contenders: Vec<_> = contenders.iter().map(resident).collect();
         let any = contenders.iter().any(Option::is_some);
         if let Some(why) = why {
@@ -66,7 +67,7 @@ impl<'a> Kernels<'a> {
 }
 
 /// The value of a result. Keeps the first error in `first`.
-fn kept<T>(result: Result<T, GpuError>, first: &mut Option<GpuError>) -> Option<T> {
+fn keep_first_error<T>(result: Result<T, GpuError>, first: &mut Option<GpuError>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(error) => {

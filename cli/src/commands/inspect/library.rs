@@ -71,7 +71,7 @@ impl Library {
 
     /// The processors of the versions, the most demanding first.
     pub fn targets(&self) -> Vec<String> {
-        self.versions.iter().map(|version| shown(&version["target"])).collect()
+        self.versions.iter().map(|version| value_text(&version["target"])).collect()
     }
 
     /// The descriptions in the versions.
@@ -96,13 +96,13 @@ impl Library {
         if let Some(version) = first["schedc_abi"].as_i64() {
             line(out, "interface", &format!("version {version}"))?;
         }
-        line(out, "built by", &format!("schedc {}", shown(&first["schedc"])))?;
+        line(out, "built by", &format!("schedc {}", value_text(&first["schedc"])))?;
         for (key, value) in first["model"].as_object().into_iter().flatten() {
             match key.as_str() {
-                "feature_names" => line(out, "names", &shown(value))?,
+                "feature_names" => line(out, "names", &value_text(value))?,
                 "categories" => line(out, key, &shown_categories(value))?,
                 "whole_numbers" => line(out, "integers", &shown_whole_numbers(value))?,
-                _ => line(out, key, &shown(value))?,
+                _ => line(out, key, &value_text(value))?,
             }
         }
         if let Some(outputs) = first["outputs"].as_object() {
@@ -116,10 +116,11 @@ impl Library {
         for version in &self.versions {
             let own = version["processor"].as_str().map_or_else(String::new, |name| format!(" ({name})"));
             let device = if version["runs_on"].is_string() { ", and a GPU" } else { "" };
-            let rows = if several { format!(", rows of {}", shown(rows_of(version))) } else { String::new() };
-            writeln!(out, "for {}{own}{rows}{device}", shown(&version["target"]))?;
+            let rows =
+                if several { format!(", rows of {}", value_text(rows_of(version))) } else { String::new() };
+            writeln!(out, "for {}{own}{rows}{device}", value_text(&version["target"]))?;
             let why = version["order_reason"].as_str().map_or_else(String::new, |why| format!(" ({why})"));
-            line(out, "sums", &format!("{}{why}", shown(&version["order"])))?;
+            line(out, "sums", &format!("{}{why}", value_text(&version["order"])))?;
             for text in version["schedule"].as_str().unwrap_or_default().trim_end().lines() {
                 writeln!(out, "{}", format!("    {text}").trim_end())?;
             }
@@ -138,11 +139,11 @@ fn line(out: &mut String, title: &str, text: &str) -> std::fmt::Result {
 }
 
 /// A value without quotes. Long lists are shortened.
-fn shown(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(values) => {
-            let mut names: Vec<String> = values.iter().take(LISTED).map(shown).collect();
+            let mut names: Vec<String> = values.iter().take(LISTED).map(value_text).collect();
             if values.len() > LISTED {
                 names.push(format!("... and {} more: --json lists all", values.len() - LISTED));
             }
@@ -157,12 +158,12 @@ fn shown_categories(value: &Value) -> String {
     let features = value["names"].as_array().into_iter().flatten().filter_map(Value::as_array);
     let counts: Vec<usize> = features.map(Vec::len).filter(|count| *count > 0).collect();
     let names: usize = counts.iter().sum();
-    format!("{names} names in {} features; others: {}", counts.len(), shown(&value["unseen"]))
+    format!("{names} names in {} features; others: {}", counts.len(), value_text(&value["unseen"]))
 }
 
 /// The types to which whole numbers of rows are converted.
 fn shown_whole_numbers(value: &Value) -> String {
-    format!("{} in tables, {} in arrays", shown(&value["tables"]), shown(&value["arrays"]))
+    format!("{} in tables, {} in arrays", value_text(&value["tables"]), value_text(&value["arrays"]))
 }
 
 /// The newest of several symbol versions, which includes the others.

@@ -21,14 +21,15 @@ pub struct RowColumns {
     pub first_table: u32,
 }
 
-/// Columns as tables.
+/// Tables that describe the columns to the runtime.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnTables {
     /// Parts in the order of the columns, each with the columns of one feature and kind.
     pub parts: Vec<ColumnPart>,
     /// Comparison values of [`ColumnKind::Equal`], by column.
     pub values: Vec<f64>,
-    /// For each category from 0 on its class, not counting the class of missing values.
+    /// For each category, from 0 on, the number of its class. Missing values have a class of their own that
+    /// does not count.
     pub classes: Vec<u32>,
     /// For each class a bit per column: 1 if the column's set does not have its categories.
     pub bits: Vec<u64>,

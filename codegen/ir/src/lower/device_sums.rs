@@ -3,7 +3,7 @@
 use super::elements::launch_over;
 use super::kernel_builder::KernelBuilder;
 use super::launch::team;
-use super::opening::opened;
+use super::opening::sum_start;
 use super::sum_target::{PrivateBuffer, SumTarget};
 use crate::lir::{Address, Bin, Build, Ty, Value};
 use crate::mir::{Opening, PrivateId};
@@ -64,7 +64,7 @@ impl DeviceFold<'_> {
                 let before = k.b.mul(row, per_row);
                 k.b.sub(target, before)
             };
-            opened(k, opening, margin, |k| k.b.load(Ty::of(element), at))
+            sum_start(k, opening, margin, |k| k.b.load(Ty::of(element), at))
         };
         let zero = k.b.int(0);
         let sum = k.for_loop((zero, slots, 1), &[begin], |k, slot, sum| {

@@ -5,7 +5,7 @@ use crate::lir::{Address, Bin, Build, Cmp, Ty, Value};
 use crate::mir::{Iter, Opening, Seed};
 
 /// Start of a sum: the seed of a margin, or the value in memory.
-pub(super) fn opened<'a>(
+pub(super) fn sum_start<'a>(
     k: &mut KernelBuilder<'a>,
     opening: &Opening,
     margin: impl FnOnce(&mut KernelBuilder<'a>) -> Value,

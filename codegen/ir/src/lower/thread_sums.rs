@@ -2,7 +2,7 @@
 
 use super::kernel_builder::{Emit, KernelBuilder};
 use super::launch::guarded;
-use super::opening::{is_first, opened};
+use super::opening::{is_first, sum_start};
 use super::scope::InScope;
 use super::sum_target::{KeptSums, SumTarget};
 use crate::lir::{Address, BufferId, Build, Cmp, Ty, Value};
@@ -60,7 +60,7 @@ impl KeptInThread<'_> {
         let always = Opening::Seed(seed, Vec::new());
         for at in 0..kept.rows * target.margins {
             let margin = |k: &mut KernelBuilder| k.b.int(at % target.margins);
-            let value = opened(k, &always, margin, |k| k.ports.nothing(&mut k.b));
+            let value = sum_start(k, &always, margin, |k| k.ports.nothing(&mut k.b));
             let at = k.b.int(at);
             k.b.store(Address::element(buffer, at, target.element), value);
         }
@@ -183,7 +183,7 @@ fn begin_rows(
     let first = target.row(&mut k.b, row, None);
     let (zero, end) = (k.b.int(0), k.b.int(target.margins));
     k.for_loop((zero, end, 1), &[], |k, margin, _| {
-        let value = opened(k, opening, |_| margin, |k| k.ports.nothing(&mut k.b));
+        let value = sum_start(k, opening, |_| margin, |k| k.ports.nothing(&mut k.b));
         let at = k.b.add(first, margin);
         let value = k.ports.finished(&mut k.b, target.buffer, value);
         k.b.store(Address::element(target.buffer, at, target.element), value);

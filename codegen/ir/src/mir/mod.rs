@@ -186,7 +186,7 @@ pub struct WalkId(pub u32);
 /// A leaf loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walks {
-    /// Name.
+    /// Identifier.
     pub id: WalkId,
     /// The leaf loop's values.
     pub iter: Iter,
@@ -249,7 +249,7 @@ pub struct Window {
 /// A local copy of rows for the statements inside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheRows {
-    /// Name.
+    /// Identifier.
     pub id: CacheId,
     /// The rows copied.
     pub window: Window,

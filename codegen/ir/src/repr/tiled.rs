@@ -100,7 +100,7 @@ impl Tiled {
         let Some(feature) = feature.filter(|_| fits) else {
             return Err(CompileError::new(
                 codes::LAYOUT_BUDGET,
-                format!("{tiles} tiles of nodes are more than 31 bits count"),
+                format!("{tiles} tiles of nodes are more than indices of 31 bits reach"),
                 "split the model into several",
             ));
         };

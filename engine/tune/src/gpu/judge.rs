@@ -86,7 +86,7 @@ impl<'a> Judge<'a> {
     }
 
     /// The priced schedules so far.
-    pub fn known(&self) -> &[PricedShape] {
+    pub fn priced_shapes(&self) -> &[PricedShape] {
         &self.known
     }
 

@@ -47,7 +47,7 @@ pub fn search(task: &Task, state: &mut State, watch: &mut Watch) -> Result<Searc
         let mut steps = task.gpu.strategy.begin(setting);
         judge.begin(own.for_rows(*rows), watch)?;
         loop {
-            let next = steps.next(judge.known());
+            let next = steps.next(judge.priced_shapes());
             if next.is_empty() || judge.is_over() {
                 break;
             }

@@ -64,7 +64,7 @@ impl<'a> ArgumentPlace<'a> {
     }
 
     /// Text of the argument at position `at`, unless it is the one at the cursor.
-    fn written(&self, at: usize) -> Option<&'a str> {
+    fn argument_text(&self, at: usize) -> Option<&'a str> {
         let span = self.call.arguments.get(at).filter(|_| at != self.call.at)?;
         Some(self.analysis.text(*span)).filter(|text| !text.is_empty())
     }
@@ -106,7 +106,7 @@ impl<'a> ArgumentPlace<'a> {
 
     fn as_written(&self, form: Operation) -> Option<Operation> {
         let name = |at: usize| {
-            let text = self.written(at)?;
+            let text = self.argument_text(at)?;
             text.chars().all(is_name).then(|| text.to_owned())
         };
         let parameters = self.signature.parameters.iter().enumerate();
@@ -120,7 +120,7 @@ impl<'a> ArgumentPlace<'a> {
                     return form.with_number(&number);
                 }
                 Role::Keyword(_) => {
-                    let Some(text) = self.written(at) else { continue };
+                    let Some(text) = self.argument_text(at) else { continue };
                     let fits = form.arguments().iter().any(|a| matches!(a, Argument::Word(w) if w == text));
                     return fits.then_some(form);
                 }
@@ -132,7 +132,7 @@ impl<'a> ArgumentPlace<'a> {
 
     /// The value of another argument, if it is a number that has one.
     fn number(&self, at: usize) -> Option<Sym> {
-        let text = self.written(at)?;
+        let text = self.argument_text(at)?;
         if let Ok(number) = text.parse() {
             return Some(Sym::Int(number));
         }
@@ -183,7 +183,7 @@ impl<'a> ArgumentPlace<'a> {
         let replace = self.path();
         let count = self.call.arguments.len();
         let given: Vec<Select> =
-            (0..count).filter_map(|at| self.written(at)).filter_map(Select::read).collect();
+            (0..count).filter_map(|at| self.argument_text(at)).filter_map(Select::read).collect();
         let mut all = Vec::new();
         for named in candidates::names(self.point.nest()) {
             if given.contains(&named.0) {
@@ -242,10 +242,10 @@ impl<'a> ArgumentPlace<'a> {
     fn new_names(&mut self) -> Vec<Completion> {
         let replace = word(self.analysis.source(), self.offset, is_name);
         let nest = self.point.nest();
-        let source = self.written(0).and_then(Select::read);
+        let source = self.argument_text(0).and_then(Select::read);
         let named = |index: &&Index| source.as_ref().is_some_and(|source| index.name == source.name);
         let sort = self.analysis.lineage().indices.iter().find(named).map_or(Axis::Row, |index| index.axis);
-        let other = self.written(if self.call.at == 1 { 2 } else { 1 });
+        let other = self.argument_text(if self.call.at == 1 { 2 } else { 1 });
         let is_taken = |name: &str| self.is_taken(name) || other == Some(name);
         let (first, second) = candidates::fresh(nest, sort, &is_taken);
         let parameter = self.signature.parameters.get(self.call.at).map_or("", |parameter| parameter.name);
@@ -299,7 +299,7 @@ impl<'a> ArgumentPlace<'a> {
 
     /// The loop that the first argument names.
     fn named(&self) -> Option<NamedLoop> {
-        let select = self.written(0).and_then(Select::read)?;
+        let select = self.argument_text(0).and_then(Select::read)?;
         let ids = self.point.nest().select(DirectiveIndex(0), 0, &select).ok()?;
         Some((select, *ids.first()?))
     }

@@ -10,7 +10,7 @@ use crate::hover::header_meaning;
 use sched_lang::check::{InsertionPoint, Work};
 use sched_lang::directives::{Op, Signature, of as signature_of};
 use sched_lang::legal_next::candidates::{self, Forms, NamedLoop};
-use sched_lang::legal_next::{Argument, Operation, wanted};
+use sched_lang::legal_next::{Argument, Operation, candidate_ops};
 use sched_nest::Layout;
 
 /// Forms of one directive that are offered.
@@ -71,7 +71,7 @@ fn legal(
     is_taken: &dyn Fn(&str) -> bool,
     ranker: &Ranker,
 ) -> Vec<(Op, Vec<Operation>)> {
-    let ops = wanted(None);
+    let ops = candidate_ops(None);
     let mut work = WORK;
     let mut names = candidates::names(point.nest());
     names.truncate(LOOPS);

@@ -38,7 +38,7 @@ pub(super) fn used(analysis: Here, stmt: &Stmt, at: usize, path: &Path, offset: 
     let at_the_place = shapes.then(|| prepared.until(stmt.span.start as usize));
     let here = at_the_place.as_ref().unwrap_or(analysis.whole());
     let ids = here.select(DirectiveIndex(0), 0, &select).unwrap_or_default();
-    let ids = if ids.is_empty() { gone(analysis.whole(), &select) } else { ids };
+    let ids = if ids.is_empty() { copies_anywhere(analysis.whole(), &select) } else { ids };
     let markdown = describe(analysis, here, &ids)?;
     Some(Hover::new(span, markdown).page("language/lineage"))
 }
@@ -72,7 +72,7 @@ fn select_of(path: &Path) -> Option<Select> {
 }
 
 /// Loops of this name anywhere in the schedule, also those that directives replaced.
-fn gone(whole: &NestBuilder, select: &Select) -> Vec<LoopId> {
+fn copies_anywhere(whole: &NestBuilder, select: &Select) -> Vec<LoopId> {
     whole.names().copies(select.name.as_str()).to_vec()
 }
 
