@@ -15,7 +15,7 @@ use crate::models::Endings;
 const MOST_ENTRIES: usize = 10_000;
 /// Bytes of a file that show whether it is a model. More would find rarer documents, and take longer.
 const BEGINNING: u64 = 4096;
-/// Folders that are looked into below one.
+/// Most subfolders of a folder that are searched for models.
 const MOST_FOLDERS: usize = 64;
 /// Levels of folders below one.
 const DEEPEST: usize = 4;

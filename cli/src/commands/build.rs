@@ -26,7 +26,7 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     }
     files::check_names(args)?;
     let model = match (&args.model, args.emit) {
-        (None, Emit::Loader) => return loader(args, terminal),
+        (None, Emit::Loader) => return write_loader_header(args, terminal),
         (Some(model), emit) if emit != Emit::Loader => model,
         (Some(_), _) => {
             return Err(Failure::usage(
@@ -114,7 +114,7 @@ fn name_of(version: &Compilation, of_rows: bool) -> String {
 }
 
 /// Writes the header of the loader.
-fn loader(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
+fn write_loader_header(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("schedc.h"));
     keep_foreign(&out, Beside::Header)?;
     files::write(&[(&out, loader_header().as_bytes())], terminal)

@@ -55,7 +55,8 @@ fn resolve_file(path: &Path, terminal: &Terminal) -> Result<(), Failure> {
 fn finish(merged: &Merged, path: &Path, terminal: &Terminal) -> Result<(), Failure> {
     write(&merged.lock, path)?;
     for key in &merged.conflicts {
-        let message = "both sides changed the entry, or one removed it; our version is kept";
+        let message =
+            "both sides changed the entry, or one removed it; the version of the current branch is kept";
         let help = format!("measure it again with `schedc lock --upgrade {key}`");
         let place = Place::Element(key.to_string());
         let conflict = Diagnostic::new(usage::LOCK_CONFLICT, place, message).help(help);

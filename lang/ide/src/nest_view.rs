@@ -72,7 +72,7 @@ pub struct LoopView {
     pub idle: Option<Idle>,
 }
 
-/// A vector that is not full.
+/// Lanes of a loop's last vector, if it is not full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idle {
     /// Lanes without an iteration.

@@ -31,7 +31,7 @@ struct SumOpener<'a> {
     opened: u32,
 }
 
-/// Context of the statements that [`SumOpener`] visits.
+/// The enclosing loops and sums of a statement that [`SumOpener`] visits.
 #[derive(Clone)]
 struct OpenScope {
     /// Sum of the enclosing row loops.

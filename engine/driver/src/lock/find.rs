@@ -104,7 +104,7 @@ fn first_misfit(entries: &[&Entry], cpu: Cpu, model: &Model) -> Option<Diagnosti
 /// `model` has another structure.
 pub fn stale(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
     let other = model.and_then(|model| other_model(entry, &structure_digest(model.forest())));
-    other.or_else(|| other_epoch(entry)).or_else(|| edited(entry, model))
+    other.or_else(|| other_epoch(entry)).or_else(|| check_edits(entry, model))
 }
 
 fn misfit(entry: &Entry, here: &Here, cpu: Cpu, structure: &str, model: &Model) -> Option<Diagnostic> {
@@ -115,7 +115,7 @@ fn misfit(entry: &Entry, here: &Here, cpu: Cpu, structure: &str, model: &Model) 
             Some(of_entry(usage::LOCK_PROCESSOR, entry, &message, &help))
         })
         .or_else(|| other_epoch(entry))
-        .or_else(|| edited(entry, Some(model)))
+        .or_else(|| check_edits(entry, Some(model)))
 }
 
 fn again(entry: &Entry) -> String {
@@ -140,7 +140,7 @@ fn other_epoch(entry: &Entry) -> Option<Diagnostic> {
     (entry.epoch != CODE_EPOCH).then(|| of_entry(usage::LOCK_EPOCH, entry, &message, &again(entry)))
 }
 
-fn edited(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
+fn check_edits(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
     let is_other = |model: &Model| nest_digest(&entry.schedule, model).as_ref() != Some(&entry.nest);
     let message = if model.is_some_and(is_other) {
         "its schedule was edited: the nest is another one than was measured"

@@ -41,8 +41,8 @@ pub fn proposals((source, options): (&str, &Options), schedule: usize, events: &
         whole.is_ok_and(|nest| nest.loops.iter().filter(|this| matches!(this.body, Body::Walk)).count() == 1);
     let idea = |form: &str| idea(form, has_one_walk);
     let mut all: Vec<Change> =
-        events.iter().flat_map(|event| instead(source, options, event, &idea)).collect();
-    all.extend(after(source, options, events, &idea));
+        events.iter().flat_map(|event| replacements(source, options, event, &idea)).collect();
+    all.extend(insertions(source, options, events, &idea));
     all.truncate(MOST);
     let checked = |Change { text, idea, changed }: Change| {
         let variation = Variations::new(&changed, options).whole(schedule);
@@ -74,7 +74,12 @@ fn forms(next: Next, most: usize) -> impl Iterator<Item = String> {
 }
 
 /// Proposals that replace a directive by another form of it.
-fn instead(source: &str, options: &Options, event: &Event, idea: &dyn Fn(&str) -> String) -> Vec<Change> {
+fn replacements(
+    source: &str,
+    options: &Options,
+    event: &Event,
+    idea: &dyn Fn(&str) -> String,
+) -> Vec<Change> {
     let (start, end) = (event.span.start as usize, event.span.end as usize);
     let own = source.get(start..end).unwrap_or_default();
     let name: String = own.chars().take_while(|c| c.is_ascii_alphanumeric()).collect();
@@ -89,8 +94,13 @@ fn instead(source: &str, options: &Options, event: &Event, idea: &dyn Fn(&str) -
     all.into_iter().flat_map(|next| forms(next, FORMS[0])).filter_map(other).take(FORMS[0]).collect()
 }
 
-/// Proposals that add a directive after the last one.
-fn after(source: &str, options: &Options, events: &[Event], idea: &dyn Fn(&str) -> String) -> Vec<Change> {
+/// Changes that add a directive after the last one.
+fn insertions(
+    source: &str,
+    options: &Options,
+    events: &[Event],
+    idea: &dyn Fn(&str) -> String,
+) -> Vec<Change> {
     let end = events.last().map_or(source.len(), |last| last.span.end as usize);
     let (Some(before), Some(rest)) = (source.get(..end), source.get(end..)) else { return Vec::new() };
     let gap = format!("{before}\n\n{rest}");
