@@ -41,7 +41,7 @@ pub fn code_object(module: &lir::Module, gpu: Gpu) -> Result<CodeObject, LlvmErr
     link(&folder, &from, &to)?;
     let bytes = read(&to)?;
     let kernels = metadata::kernels(&bytes)
-        .ok_or_else(|| LlvmError::ill_formed("a code object does not say what its kernels take"))?;
+        .ok_or_else(|| LlvmError::ill_formed("a code object does not list the parameters of its kernels"))?;
     Ok(CodeObject { bytes, kernels })
 }
 

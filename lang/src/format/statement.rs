@@ -90,7 +90,7 @@ impl<'s> StatementParts<'s> {
         self.source.get(lexeme.span.range()).unwrap_or_default()
     }
 
-    /// Lines without columns.
+    /// The statement's lines, before comments and values of neighbouring lines are aligned.
     pub fn lines(&self) -> Vec<OutputLine> {
         let mut lines = self.unindented();
         lines.iter_mut().for_each(|line| line.indent += self.indent);

@@ -26,18 +26,19 @@ pub const CLOCK: f64 = 0.96;
 pub const LAUNCH_US: f64 = 2.75;
 /// Exponent of the norm that adds up the parts of a launch: 1 would be no overlap, infinity a perfect one.
 pub const OVERLAP: f64 = 1.55;
-/// Bytes from the second cache, as a ratio to the data sheet's. The model counts each line that a block
-/// touches, also those that its neighbours have loaded; so the ratio exceeds 1.
+/// Bandwidth of the second cache, as a multiple of the data sheet's. It exceeds 1 because the model counts
+/// each line that a block touches, even if a neighbouring block has loaded the line.
 pub const SECOND_CACHE: f64 = 2.4;
-/// Bytes from memory, as a share of the data sheet's.
+/// Bandwidth of the device's memory, as a share of the data sheet's.
 pub const MEMORY: f64 = 0.69;
-/// Bytes of tables that the first cache serves, as a ratio to its size: most walks stay in a part of a table.
+/// Bytes of tables that the first cache can serve, as a multiple of its size. It exceeds 1 because most walks
+/// stay in a part of a table.
 pub const HOT: f64 = 3.6;
 /// Least bytes of the first cache beside shared memory.
 pub const LEAST_FIRST_CACHE: f64 = 16_384.0;
 /// Cycles that a miss of the first cache adds to a step.
 pub const MISS_CYCLES: f64 = 268.0;
-/// Cycles that a miss of an uncopied row adds to a step.
+/// Cycles that a miss of the first cache adds to a step if it is a miss for a row in the device's memory.
 pub const ROW_MISS_CYCLES: f64 = 100.0;
 /// Cycles before and behind the steps of a walk.
 pub const WALK_CYCLES: f64 = 23.6;
@@ -71,17 +72,18 @@ pub const FILL_CYCLES: f64 = 22.2;
 pub const DEVICE_FOLD_CYCLES: f64 = 28.5;
 /// Threads of a multiprocessor that add up slots in the device's memory.
 pub const FOLDING_THREADS: f64 = 1024.0;
-/// Bytes of slots that stay in the second cache, as a share of its size.
+/// Bytes of slots that fit the second cache, as a share of its size.
 pub const SLOTS_IN_CACHE: f64 = 0.76;
-/// Times that larger slots go to memory, for one class. More classes fill slots, too.
+/// Bytes of memory traffic for each byte of slots, if these exceed the second cache, for one class. The
+/// traffic grows with the square root of the number of classes.
 pub const SLOTS_IN_MEMORY: f64 = 1.65;
-/// Share of an uncopied row's read in place of a copied one's.
+/// Cost of reading a value of a row from the device's memory, as a multiple of reading a copied one.
 pub const UNCOPIED_ROW: f64 = 8.0;
-/// Access of a row's value by a thread with four rows, as a share of a single row's.
+/// Cost of reading a feature of four rows that share a word, as a multiple of reading it for one row.
 pub const FOUR_ROWS: f64 = 0.75;
-/// Wavefronts of a row's value.
+/// Wavefronts of shared memory when the threads of a warp each read a value of their rows.
 pub const ROW_WAVEFRONTS: f64 = 0.63;
-/// Wavefronts of a line of nodes.
+/// Wavefronts when the threads of a warp read nodes from one cache line.
 pub const LINE_WAVEFRONTS: f64 = 0.4;
 /// Cost of a step with 64-bit values, as a ratio to 32-bit ones.
 pub const WIDE: f64 = 1.36;
