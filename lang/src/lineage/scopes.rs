@@ -77,7 +77,7 @@ impl Scopes {
         path
     }
 
-    /// Whether the scope has exactly this path.
+    /// Whether the tags of `scope`, outermost first, are `path`.
     pub fn is(&self, scope: ScopeId, path: &[Tag]) -> bool {
         self.outwards(scope).eq(path.iter().rev())
     }

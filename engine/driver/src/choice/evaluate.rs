@@ -53,12 +53,12 @@ pub struct CandidateCode {
     module: Module,
 }
 
-/// The prices of a candidate that the model has code under.
+/// Cycles of calls with a candidate's code, and numbers of that code.
 #[derive(Clone)]
 struct Prices {
     max_rows: Option<usize>,
     operations: usize,
-    /// Cycles of a call by its rows.
+    /// Cycles of a call, by the number of its rows.
     costs: BTreeMap<usize, f64>,
 }
 

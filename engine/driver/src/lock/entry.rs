@@ -136,9 +136,9 @@ impl Figures {
 /// The result of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// Times under the schedule.
+    /// Measured times of calls with the entry's schedule.
     pub schedule: Figures,
-    /// Times under the schedule that schedc chooses, in the same run.
+    /// Times of calls with the schedule that schedc chooses, from the same run.
     pub default: Figures,
     /// The seed of the random rows.
     pub seed: u64,
