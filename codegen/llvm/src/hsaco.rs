@@ -26,7 +26,7 @@ pub struct CodeObject {
 
 const LINKING: ToolNeed = ToolNeed {
     task: "linking code for AMD's GPUs",
-    help: "install LLD (on Debian and Ubuntu: the package lld), ROCm or Rust, or set LLD to the path of a linker",
+    help: "install LLD (on Debian and Ubuntu: the package lld), ROCm or Rust, or set LLD to a linker's path",
 };
 
 /// Compiles the launches of a module to a code object.

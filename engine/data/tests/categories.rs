@@ -202,7 +202,7 @@ fn cells_with_several_meanings_are_refused() {
     let error = read(b"a,b\na,1\n,2\n", Expect::named(&names).with_categories(Some(&empty))).unwrap_err();
     assert_eq!(
         words(&error),
-        "D0028: rows, line 3, column 1 (a): the cell is empty, and the model has a category with an empty name"
+        "D0028: rows, line 3, column 1 (a): the cell is empty, and the empty text is a category of the model"
     );
 }
 

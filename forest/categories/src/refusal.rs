@@ -58,7 +58,7 @@ impl Refusal {
     pub fn message(&self, quote: impl Fn(&str) -> String) -> String {
         match self {
             Refusal::Unseen(name) => format!("{} is not a category of the model", quote(name)),
-            Refusal::Empty => "the cell is empty, and the model has a category with an empty name".to_owned(),
+            Refusal::Empty => "the cell is empty, and the empty text is a category of the model".to_owned(),
             Refusal::NumberAmongOthers(number) => {
                 format!("{} is a number, and no name of these categories is one", quote(number))
             }

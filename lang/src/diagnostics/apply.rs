@@ -10,7 +10,7 @@ pub use super::edits::{apply, whole_line};
 
 /// Largest number of rounds of fixing. A fix may enable another one.
 const MOST_ROUNDS: usize = 32;
-/// Largest number of checks in a round that search for the fixes that make progress, if all together make none.
+/// Largest number of checks in a round that search for fixes that make progress, if all together make none.
 const MOST_TRIALS: usize = 64;
 
 /// A text after fixing.

@@ -256,7 +256,7 @@ pub enum Math {
     Sqrt,
 }
 
-/// How long a later load may reuse this load's value from a register.
+/// Time during which later loads may reuse this load's value from a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Keep {
     /// Reuse as long as memory does not change. The load may also move ahead.
