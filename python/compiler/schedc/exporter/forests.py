@@ -10,7 +10,7 @@ from .columns import Columns
 from .graph import FLOAT32, INT64, Graph, Value
 from .stages import Prediction, refuse
 from .trees import Tree, add_trees
-from .versions import class_shares, leaf_values, missing_left
+from .versions import class_shares, missing_left, output_values
 
 
 def single(graph: Graph, columns: Columns) -> Value:
@@ -34,7 +34,7 @@ def tree_of(graph: Graph, columns: Columns, fitted: Any, value: numpy.ndarray, t
 
 def _check_outputs(graph: Graph, estimator: Any) -> None:
     if estimator.n_outputs_ > 1:
-        raise refuse(graph, estimator, "has several outputs; fit one model for each")
+        raise refuse(graph, estimator, "predicts several classes; fit one model for each")
 
 
 def best(graph: Graph, scores: Value) -> Value:
@@ -61,10 +61,10 @@ def tree_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predictio
 
 
 def tree_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    _check_outputs(graph, estimator)
     fitted = estimator.tree_
-    tree = tree_of(graph, columns, fitted, leaf_values(fitted))
-    return Prediction("regressor", variable=add_trees(graph, single(graph, columns), [tree], 1))
+    tree = tree_of(graph, columns, fitted, output_values(fitted))
+    variable = add_trees(graph, single(graph, columns), [tree], int(estimator.n_outputs_))
+    return Prediction("regressor", variable=variable)
 
 
 def forest_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
@@ -77,7 +77,6 @@ def forest_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predict
 
 
 def forest_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    _check_outputs(graph, estimator)
     fitted = [one.tree_ for one in estimator.estimators_]
-    mean = mean_of_trees(graph, columns, fitted, [leaf_values(one) for one in fitted])
+    mean = mean_of_trees(graph, columns, fitted, [output_values(one) for one in fitted])
     return Prediction("regressor", variable=mean)

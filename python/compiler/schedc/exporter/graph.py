@@ -217,5 +217,6 @@ def tensor(name: str, array: numpy.ndarray) -> Any:
 
     kind = element(array.dtype)
     if array.dtype.kind in "OU":
-        return helper.make_tensor(name, kind, array.shape, [str(one).encode() for one in array.ravel()])
+        texts: Any = [str(one).encode() for one in array.ravel()]
+        return helper.make_tensor(name, kind, array.shape, texts)
     return numpy_helper.from_array(array.astype(helper.tensor_dtype_to_np_dtype(kind)), name)

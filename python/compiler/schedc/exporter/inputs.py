@@ -111,7 +111,13 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
         raise ValueError(
             f"the {type(estimator).__name__} does not tell how many columns it takes: give rows by check=X")
     count = numpy.shape(rows)[1] if count is None else int(count)
-    known = [f"x{at}" for at in range(count)] if names is None else [str(name) for name in names]
+    # LightGBM makes up names for the columns of arrays.
+    named = names is not None and list(names) != [f"Column_{at}" for at in range(count)]
+    known = [str(name) for name in names] if named and names is not None else [f"x{at}" for at in range(count)]
+    if named and hasattr(rows, "columns"):
+        for name in known:
+            if name not in rows.columns:
+                raise ValueError(f"the rows given by check lack the column {name!r}")
     texts = text_columns(estimator, count)
     kinds = []
     for at, name in enumerate(known):
@@ -119,7 +125,7 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
         if asked is not None:
             kind = TEXT if asked in (str, object, "str", "object") else numpy.dtype(asked)
         elif rows is not None:
-            kind = _type_of(rows, name if names is not None else at)
+            kind = _type_of(rows, name if named and hasattr(rows, "iloc") else at)
         else:
             kind = TEXT if at in texts else FLOAT64
         if kind.kind not in "fiubO" or kind in (numpy.float16, numpy.longdouble):
@@ -128,7 +134,7 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
                 "numbers in float32 or float64, or as text"
             )
         kinds.append(kind)
-    return Inputs([Feature(name, kind) for name, kind in zip(known, kinds)], names is not None)
+    return Inputs([Feature(name, kind) for name, kind in zip(known, kinds)], named)
 
 
 def table(rows: Any) -> Any:

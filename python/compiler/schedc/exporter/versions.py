@@ -29,6 +29,11 @@ def leaf_values(tree: Any) -> numpy.ndarray:
     return numpy.asarray(tree.value)[:, 0, :]
 
 
+def output_values(tree: Any) -> numpy.ndarray:
+    """The values of a fitted `Tree` of a regressor: `[n_nodes, n_outputs]`."""
+    return numpy.asarray(tree.value)[:, :, 0]
+
+
 def class_shares(tree: Any, n_classes: int) -> numpy.ndarray:
     """The probabilities of a fitted `Tree`'s nodes. Releases before 1.4 keep counts there."""
     values = leaf_values(tree)[:, :n_classes]
