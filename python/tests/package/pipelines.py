@@ -9,6 +9,7 @@ import pandas
 from sklearn import (
     calibration,
     compose,
+    decomposition,
     discriminant_analysis,
     ensemble,
     feature_selection,
@@ -17,6 +18,7 @@ from sklearn import (
     model_selection,
     multiclass,
     naive_bayes,
+    neural_network,
     pipeline,
     preprocessing,
     svm,
@@ -186,6 +188,14 @@ def cases():
                   lin.SGDRegressor(random_state=0), lin.HuberRegressor(), lin.PoissonRegressor(),
                   lin.GammaRegressor(), lin.TweedieRegressor(power=1.5), lin.BayesianRidge()):
         yield imputed(standard(), model), "array", "number", "bound"
+    for made in (decomposition.PCA(2), decomposition.PCA(3, whiten=True), decomposition.TruncatedSVD(2)):
+        yield imputed(standard(), made, lin.LogisticRegression()), "array", "three", "bound"
+    net = {"hidden_layer_sizes": (8, 5), "max_iter": 20, "random_state": 0}
+    for model in (neural_network.MLPClassifier(**net), neural_network.MLPClassifier(activation="tanh", **net),
+                  discriminant_analysis.QuadraticDiscriminantAnalysis()):
+        for words in ("words", "three"):
+            yield imputed(standard(), model), "array", words, "bound"
+    yield imputed(standard(), neural_network.MLPRegressor(**net)), "array", "number", "bound"
     # Estimators of estimators.
     few = [("a", forest()), ("b", tree.DecisionTreeClassifier(max_depth=3, random_state=0))]
     some = [("a", forest(regressor)), ("b", tree.DecisionTreeRegressor(max_depth=3, random_state=0))]

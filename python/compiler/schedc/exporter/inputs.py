@@ -65,7 +65,8 @@ class Inputs:
 
     def _check_markers(self, rows: Any, at: int, markers: set[str]) -> None:
         """Raises ValueError for missing text that the object does not take for missing."""
-        gaps = {"None" if one is None else "NaN" for one in self._raw(rows, at).tolist() if is_missing(one)}
+        cells = self._raw(rows, at).tolist()
+        gaps = {"None" if one is None else "NaN" for one in cells if is_missing(one)}
         for other in gaps - markers:
             known = " and ".join(sorted(markers))
             raise ValueError(
@@ -113,7 +114,7 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
     count = numpy.shape(rows)[1] if count is None else int(count)
     # LightGBM makes up names for the columns of arrays.
     named = names is not None and list(names) != [f"Column_{at}" for at in range(count)]
-    known = [str(name) for name in names] if named and names is not None else [f"x{at}" for at in range(count)]
+    known = [str(names[at]) if named and names is not None else f"x{at}" for at in range(count)]
     if named and hasattr(rows, "columns"):
         for name in known:
             if name not in rows.columns:

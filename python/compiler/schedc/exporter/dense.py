@@ -1,0 +1,91 @@
+"""Projections, quadratic discriminants and nets: products with matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .boosting import threshold_index
+from .columns import Columns, columns_of, names_out
+from .forests import best
+from .graph import FLOAT64, INT64, Graph, Value
+from .linear import margins_of
+from .stages import Prediction, refuse
+
+_ACTIVATIONS = {"identity": "", "logistic": "Sigmoid", "tanh": "Tanh", "relu": "Relu", "softmax": "Softmax",
+                "exp": "Exp"}
+
+
+def projection(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """Principal components, independent ones, and singular vectors."""
+    components = numpy.asarray(estimator.components_)
+    mean = getattr(estimator, "mean_", None)
+    if mean is not None and not columns.sparse:
+        kind = numpy.result_type(columns.floating, numpy.asarray(mean).dtype)
+        value = graph.add("Sub", columns.value(graph, kind), numpy.asarray(mean).astype(kind))
+        graph.sums.append((columns.value(graph, kind), numpy.abs(components.T), numpy.abs(components @ mean)))
+        columns = columns_of(value, [column.name for column in columns])
+    elif mean is not None:
+        raise refuse(graph, estimator, "centers a sparse matrix; make the encoder before it dense")
+    for column in columns:
+        graph.note(column.source, [-1.0, 0.0, 1.0, 10.0])
+    product = margins_of(graph, columns, components, 0.0)
+    if getattr(estimator, "whiten", False) is True and hasattr(estimator, "explained_variance_"):
+        scale = numpy.sqrt(estimator.explained_variance_)
+        scale = numpy.maximum(scale, numpy.finfo(scale.dtype).eps)
+        product = graph.add("Div", product, scale.astype(product.dtype))
+    return columns_of(product, names_out(estimator, columns, product.width))
+
+
+def quadratic(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Quadratic discriminant analysis: a distance to each class in its own axes."""
+    value = columns.value(graph, FLOAT64)
+    scores = []
+    for mean, rotation, scaling, prior in zip(estimator.means_, estimator.rotations_, estimator.scalings_,
+                                              estimator.priors_):
+        axes = numpy.asarray(rotation, FLOAT64) * numpy.asarray(scaling, FLOAT64) ** -0.5
+        apart = graph.add("Sub", value, numpy.asarray(mean, FLOAT64))
+        graph.sums.append((apart, numpy.abs(axes), numpy.zeros(axes.shape[1])))
+        turned = graph.add("MatMul", apart, axes, width=axes.shape[1])
+        norm = graph.add("ReduceSum", graph.add("Mul", turned, turned), numpy.array([1], INT64), keepdims=1,
+                         width=1)
+        total = graph.add("Add", norm, float(numpy.sum(numpy.log(scaling))))
+        scores.append(graph.add("Add", graph.add("Mul", total, -0.5), float(numpy.log(prior))))
+    every = graph.join(scores)
+    margins = graph.add("Sub", scores[1], scores[0]) if len(scores) == 2 else every
+    return Prediction("classifier", index=best(graph, every), classes=estimator.classes_,
+                      probabilities=graph.add("Softmax", every, axis=1), margins=margins)
+
+
+def _layers(graph: Graph, estimator: Any, columns: Columns) -> Value:
+    """The outputs of a net."""
+    last = len(estimator.coefs_) - 1
+    value: Value | None = None
+    for at, (weights, bias) in enumerate(zip(estimator.coefs_, estimator.intercepts_)):
+        table = columns if value is None else columns_of(value, range(value.width))
+        value = margins_of(graph, table, numpy.asarray(weights).T, bias)
+        name = estimator.out_activation_ if at == last else estimator.activation
+        if name not in _ACTIVATIONS:
+            raise refuse(graph, estimator, f"has the activation {name}")
+        if _ACTIVATIONS[name]:
+            more: dict[str, Any] = {"axis": 1} if name == "softmax" else {}
+            value = graph.add(_ACTIVATIONS[name], value, **more)
+    assert value is not None
+    return value
+
+
+def net_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    if estimator._label_binarizer.y_type_.startswith("multilabel"):
+        raise refuse(graph, estimator, "predicts several labels; fit one model for each")
+    shares = _layers(graph, estimator, columns)
+    if shares.width > 1:
+        return Prediction("classifier", index=best(graph, shares), classes=estimator.classes_,
+                          probabilities=shares)
+    index = threshold_index(graph, shares, "Greater", 0.5)
+    both = graph.join([graph.add("Sub", 1.0, shares), shares])
+    return Prediction("classifier", index=index, classes=estimator.classes_, probabilities=both)
+
+
+def net_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    return Prediction("regressor", variable=_layers(graph, estimator, columns))
