@@ -5,7 +5,7 @@ import pytest
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
-pytest.importorskip("pandas")
+pandas = pytest.importorskip("pandas")
 
 import schedc  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
@@ -31,6 +31,7 @@ from schedc.exporter import Mismatch, Unsupported, exported  # noqa: E402
 from schedc.exporter.check import compare  # noqa: E402
 from schedc.exporter.rows import rows_for  # noqa: E402
 from sklearn import (  # noqa: E402
+    compose,
     ensemble,
     impute,
     linear_model,
@@ -286,3 +287,29 @@ def test_other_encoders(library, name, tmp_path):
     found = results(path, rows)
     numpy.testing.assert_array_equal(found["probabilities"], model.predict_proba(rows))
     numpy.testing.assert_array_equal(found["label"], model.predict(rows))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("step", ["words", "numbers", "single", "flags"])
+def test_types_of_columns(step, tmp_path):
+    """Tables of pandas with columns of many types: each is read as scikit-learn reads it."""
+    rows = TABLE.copy()
+    rows["count"] = pandas.array(rows["floor"], dtype="Int64")
+    rows.loc[::9, "count"] = pandas.NA
+    rows["open"] = rows["floor"] > 2
+    rows["name"] = pandas.array(rows["city"].fillna("none").astype(str), dtype="string")
+    rows["kind"] = rows["city"].fillna("none").astype("category")
+    rows["short"] = rows["age"].astype("float32")
+    fill, scale = impute.SimpleImputer(), preprocessing.MinMaxScaler()
+    first, chosen = {
+        "words": (one_hot(), ["name", "kind", "floor"]),
+        "numbers": (make(fill, scale), ["count", "age", "short"]),
+        "single": (make(fill, preprocessing.StandardScaler()), ["short"]),
+        "flags": (one_hot(), ["open", "count"]),
+    }[step]
+    rows = rows.drop(columns="city") if step == "single" else rows
+    parts = compose.ColumnTransformer([("a", first, chosen)], remainder="drop")
+    model = make(parts, forest()).fit(rows, GOALS["two"])
+    path = str(tmp_path / "p.onnx")
+    schedc.export(model, path)
+    schedc.export(model, path, check=rows)

@@ -20,6 +20,7 @@ def _prediction(graph: Graph, estimator: Any, scores: Value) -> Prediction:
 
 
 def gaussian(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Squared distances to the mean of each class, divided by variances."""
     value = columns.value(graph, FLOAT64)
     variances = numpy.asarray(estimator.var_)
     apart = graph.add("Sub", graph.add("Unsqueeze", value, numpy.array([1], INT64)),
@@ -33,16 +34,19 @@ def gaussian(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 
 
 def multinomial(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Counts times logarithms of probabilities."""
     scores = margins_of(graph, columns, estimator.feature_log_prob_, estimator.class_log_prior_)
     return _prediction(graph, estimator, scores)
 
 
 def complement(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Counts times logarithms of the probabilities of the other classes."""
     prior = estimator.class_log_prior_ if len(estimator.classes_) == 1 else 0.0
     return _prediction(graph, estimator, margins_of(graph, columns, estimator.feature_log_prob_, prior))
 
 
 def bernoulli(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Each feature as a bit, with the logarithm of its probability or of the opposite."""
     if estimator.binarize is not None:
         columns = binarizer(graph, _Threshold(estimator.binarize), columns)
     present = numpy.asarray(estimator.feature_log_prob_)

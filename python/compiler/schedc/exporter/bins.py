@@ -11,6 +11,7 @@ from .graph import FLOAT32, FLOAT64, INT64, Graph
 
 
 def binarizer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """1 for values above a threshold, else 0."""
     kind = columns.dtype
     value = columns.value(graph)
     wide = numpy.result_type(numpy.empty(0, kind), estimator.threshold)

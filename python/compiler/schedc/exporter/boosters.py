@@ -34,6 +34,7 @@ _LIGHTGBM_LINKS = {
 
 
 def xgboost_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A classifier of XGBoost. Its label is decided by probabilities in f32, of which some are ties."""
     margins, link = _xgboost(graph, estimator, columns)
     classes = numpy.arange(int(estimator.n_classes_))
     if link == "Softmax":
@@ -49,6 +50,7 @@ def xgboost_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predic
 
 
 def xgboost_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A regressor or a ranker of XGBoost."""
     margins, link = _xgboost(graph, estimator, columns)
     if not link:
         return Prediction("regressor", variable=margins)
@@ -159,6 +161,7 @@ def _note(graph: Graph, columns: Columns, feature: Any, threshold: Any, left: An
 
 
 def lightgbm_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A classifier of LightGBM."""
     margins, objective = _lightgbm(graph, estimator, columns)
     link = _LIGHTGBM_LINKS[objective[0]]
     classes = numpy.asarray(estimator.classes_)
@@ -180,6 +183,7 @@ def lightgbm_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predi
 
 
 def lightgbm_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A regressor or a ranker of LightGBM."""
     margins, objective = _lightgbm(graph, estimator, columns)
     link = _LIGHTGBM_LINKS[objective[0]]
     if not link:

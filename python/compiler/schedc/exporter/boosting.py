@@ -29,10 +29,12 @@ def _boosted(graph: Graph, estimator: Any, columns: Columns) -> Value:
 
 
 def boosting_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Gradient boosting: the sum of the trees is the prediction."""
     return Prediction("regressor", variable=_boosted(graph, estimator, columns))
 
 
 def boosting_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Gradient boosting. A margin of 0 is the second of two classes."""
     margins = _boosted(graph, estimator, columns)
     factor = 2.0 if estimator.loss == "exponential" else 1.0
     return _classes(graph, estimator, margins, "GreaterOrEqual", factor)
@@ -64,6 +66,7 @@ def two_chances(graph: Graph, margins: Value) -> Value:
 
 
 def histogram_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Gradient boosting with histograms; the exponential follows for counts."""
     margins = _histogram(graph, estimator, columns)
     if estimator._loss.link.__class__.__name__ == "LogLink":
         return Prediction("regressor", variable=graph.add("Exp", margins), margins=margins)
@@ -71,6 +74,7 @@ def histogram_regressor(graph: Graph, estimator: Any, columns: Columns) -> Predi
 
 
 def histogram_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Gradient boosting with histograms. A margin of 0 is the first of two classes."""
     return _classes(graph, estimator, _histogram(graph, estimator, columns), "Greater")
 
 

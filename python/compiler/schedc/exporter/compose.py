@@ -11,10 +11,12 @@ from .versions import column_positions
 
 
 def pipeline(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """The steps of a pipeline without a model."""
     return _steps(graph, estimator.steps, columns)
 
 
 def pipeline_model(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """The steps of a pipeline that ends in a model."""
     columns = _steps(graph, estimator.steps[:-1], columns)
     name, last = estimator.steps[-1]
     with graph.step(name):
@@ -32,6 +34,7 @@ def _steps(graph: Graph, steps: Any, columns: Columns) -> Columns:
 
 
 def column_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """Transformers of some columns each, side by side."""
     parts, names = [], []
     weights = estimator.transformer_weights or {}
     for name, step, _ in estimator.transformers_:
@@ -51,6 +54,7 @@ def column_transformer(graph: Graph, estimator: Any, columns: Columns) -> Column
 
 
 def feature_union(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """Transformers of all columns, side by side."""
     parts, names = [], []
     weights = estimator.transformer_weights or {}
     for name, step in estimator.transformer_list:
@@ -74,6 +78,7 @@ def _weighted(graph: Graph, part: Columns, weight: float | None) -> Columns:
 
 
 def function_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """A transformer without a function, which changes nothing."""
     if estimator.func is not None:
         name = getattr(estimator.func, "__name__", "a function")
         raise refuse(

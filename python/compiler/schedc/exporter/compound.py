@@ -40,6 +40,7 @@ def _average(graph: Graph, values: list[Value], weights: Any) -> Value:
 
 
 def voting_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """The class with most votes, or with the highest average probability."""
     made = _parts(graph, estimator, columns)
     weights = estimator._weights_not_none
     count = len(estimator.classes_)
@@ -61,6 +62,7 @@ def voting_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predict
 
 
 def voting_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """The average of several regressors."""
     values = [_variable(one) for _, one in _parts(graph, estimator, columns)]
     return Prediction("regressor", variable=_average(graph, values, estimator._weights_not_none))
 
@@ -113,6 +115,7 @@ def _stacked(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 
 
 def stacking_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A classifier of the predictions of others."""
     made = _stacked(graph, estimator, columns)
     if made.kind != "classifier":
         raise refuse(graph, estimator, "ends in a regressor")
@@ -121,10 +124,12 @@ def stacking_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predi
 
 
 def stacking_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A regressor of the predictions of others."""
     return Prediction("regressor", variable=_variable(_stacked(graph, estimator, columns)))
 
 
 def calibrated(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """The average of classifiers whose scores a curve turns into probabilities."""
     parts = []
     for at, one in enumerate(estimator.calibrated_classifiers_):
         with graph.step(f"calibrated{at}"):
@@ -184,6 +189,7 @@ def normalized(graph: Graph, shares: Value, otherwise: float) -> Value:
 
 
 def one_vs_rest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A classifier of two classes for each class; the highest score wins."""
     if estimator.multilabel_:
         raise refuse(graph, estimator, "predicts several labels; fit one model for each")
     chances, scores = [], []
@@ -216,6 +222,7 @@ def one_vs_rest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 
 
 def multi_output_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A regressor for each output."""
     made = []
     for at, part in enumerate(estimator.estimators_):
         with graph.step(f"output{at}"):
@@ -225,6 +232,7 @@ def multi_output_regressor(graph: Graph, estimator: Any, columns: Columns) -> Pr
 
 
 def regressor_chain(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A regressor for each output, which reads the outputs before it."""
     made: list[Value] = []
     table = columns
     for at, part in enumerate(estimator.estimators_):

@@ -13,6 +13,7 @@ from .stages import refuse
 
 
 def power_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """Powers of values, after Yeo and Johnson or Box and Cox."""
     kind = columns.floating
     value = graph.cast(columns.value(graph, kind), FLOAT64)
     powers = numpy.asarray(estimator.lambdas_, FLOAT64)
@@ -71,6 +72,7 @@ def interpolated(graph: Graph, column: Value, x: numpy.ndarray, y: numpy.ndarray
 
 
 def quantile_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """The rank of a value among fitted quantiles, between 0 and 1."""
     if estimator.output_distribution != "uniform":
         raise refuse(graph, estimator, "has normal output, which has no exact form; use "
                      "output_distribution='uniform'")

@@ -76,6 +76,7 @@ def _layers(graph: Graph, estimator: Any, columns: Columns) -> Value:
 
 
 def net_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A net of layers that ends in probabilities."""
     if estimator._label_binarizer.y_type_.startswith("multilabel"):
         raise refuse(graph, estimator, "predicts several labels; fit one model for each")
     shares = _layers(graph, estimator, columns)
@@ -88,4 +89,5 @@ def net_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction
 
 
 def net_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A net of layers that ends in values."""
     return Prediction("regressor", variable=_layers(graph, estimator, columns))

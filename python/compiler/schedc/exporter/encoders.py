@@ -30,6 +30,7 @@ class Codes:
 
 
 def one_hot(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """A column for each category, or for each group of rare ones."""
     widths = [int(width) for width in estimator._n_features_outs]
     kind = numpy.dtype(estimator.dtype)
     made: list[Value] = []
@@ -43,6 +44,7 @@ def one_hot(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 
 def ordinal(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """A number for each category."""
     kind = numpy.dtype(estimator.dtype)
     made = []
     for at, column in enumerate(columns):
@@ -52,6 +54,7 @@ def ordinal(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 
 def target(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """The mean of the target for each category, or one mean for each class."""
     width = len(estimator.classes_) if estimator.target_type_ == "multiclass" else 1
     made = []
     for at, column in enumerate(columns):

@@ -23,6 +23,7 @@ def _are(estimators: list[Any], names: tuple[str, ...]) -> bool:
 
 
 def bagging_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """The mean of the probabilities of classifiers of some columns each."""
     parts, count = estimator.estimators_, int(estimator.n_classes_)
     features = estimator.estimators_features_
     total: Value | None = None
@@ -48,6 +49,7 @@ def bagging_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predic
 
 
 def bagging_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """The mean of regressors of some columns each."""
     parts, features = estimator.estimators_, estimator.estimators_features_
     total: Value | None = None
     if _are(parts, _TREE_REGRESSORS):

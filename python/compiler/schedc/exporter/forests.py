@@ -51,6 +51,7 @@ def mean_of_trees(graph: Graph, columns: Columns, fitted: list[Any], values: lis
 
 
 def tree_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A tree whose leaves hold the probability of each class."""
     _check_outputs(graph, estimator)
     fitted = estimator.tree_
     count = int(estimator.n_classes_)
@@ -61,6 +62,7 @@ def tree_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predictio
 
 
 def tree_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A tree whose leaves hold a value for each output."""
     fitted = estimator.tree_
     tree = tree_of(graph, columns, fitted, output_values(fitted))
     variable = add_trees(graph, single(graph, columns), [tree], int(estimator.n_outputs_))
@@ -68,6 +70,7 @@ def tree_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction
 
 
 def forest_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """The mean of the probabilities of trees."""
     _check_outputs(graph, estimator)
     fitted = [one.tree_ for one in estimator.estimators_]
     shares = [class_shares(one, int(estimator.n_classes_)) for one in fitted]
@@ -77,6 +80,7 @@ def forest_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predict
 
 
 def forest_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """The mean of trees."""
     fitted = [one.tree_ for one in estimator.estimators_]
     mean = mean_of_trees(graph, columns, fitted, [output_values(one) for one in fitted])
     return Prediction("regressor", variable=mean)

@@ -37,6 +37,7 @@ def categories_of(estimator: Any, name: Any) -> list[Any]:
 
 
 def frame_encoder(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """An encoder of a table's columns; other columns pass through."""
     import pandas
 
     names = list(getattr(estimator, "feature_names_in_", None) or [])

@@ -47,6 +47,7 @@ def _groups(columns: Columns) -> list[list[int]]:
 
 
 def simple_imputer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """A statistic of each column in place of its missing values."""
     statistics = estimator.statistics_
     keeps = [at for at in range(len(columns))
              if estimator.keep_empty_features or not is_missing(statistics[at])]
@@ -76,6 +77,7 @@ def simple_imputer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 
 def missing_indicator(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """A column of booleans for each column that may have missing values."""
     return Columns(tuple(_indicator(graph, estimator, columns)))
 
 

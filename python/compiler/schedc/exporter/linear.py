@@ -27,6 +27,7 @@ def margins_of(graph: Graph, columns: Columns, coefficients: Any, intercept: Any
 
 
 def regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A linear function of the columns."""
     variable = margins_of(graph, columns, estimator.coef_, estimator.intercept_)
     return Prediction("regressor", variable=variable)
 

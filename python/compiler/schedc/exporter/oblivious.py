@@ -25,6 +25,7 @@ _LINKS = {
 
 
 def classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A classifier of CatBoost."""
     margins, link = _margins(graph, estimator, columns)
     classes = numpy.asarray(estimator.classes_)
     if margins.width == 1:
@@ -37,6 +38,7 @@ def classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 
 
 def regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A regressor of CatBoost."""
     margins, link = _margins(graph, estimator, columns)
     if not link:
         return Prediction("regressor", variable=margins)

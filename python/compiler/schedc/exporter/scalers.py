@@ -31,6 +31,7 @@ def _sparse_scale(graph: Graph, value: Value, scale: Any) -> Value:
 
 
 def standard_scaler(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """`(x - mean) / scale`."""
     value = columns.value(graph, columns.floating)
     mean = estimator.mean_ if estimator.with_mean else None
     scale = estimator.scale_ if estimator.with_std else None
@@ -50,6 +51,7 @@ def _inverse(columns: Columns, scale: Any, offset: Any) -> Any:
 
 
 def robust_scaler(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """`(x - center) / scale`."""
     value = columns.value(graph, columns.floating)
     center = estimator.center_ if estimator.with_centering and not columns.sparse else None
     scale = estimator.scale_ if estimator.with_scaling else None
@@ -62,6 +64,7 @@ def robust_scaler(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 
 def min_max_scaler(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """`x * scale + min`, clipped on request."""
     value = columns.value(graph, columns.floating)
     value = _step(graph, "Mul", value, estimator.scale_)
     value = _step(graph, "Add", value, estimator.min_)
@@ -72,6 +75,7 @@ def min_max_scaler(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 
 def max_abs_scaler(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """`x / scale`, clipped on request."""
     value = columns.value(graph, columns.floating)
     if columns.sparse:
         value = _sparse_scale(graph, value, estimator.scale_)
@@ -87,6 +91,7 @@ def _clip(graph: Graph, value: Value, low: float, high: float) -> Value:
 
 
 def normalizer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """Each row divided by its norm."""
     if columns.sparse:
         raise refuse(graph, estimator, "normalizes a sparse matrix; make the encoder before it dense")
     value = columns.value(graph, columns.floating)
