@@ -73,7 +73,7 @@ def _margins(graph: Graph, estimator: Any, columns: Columns) -> tuple[Value, str
 
 
 def _tree(graph: Graph, columns: Columns, one: dict[str, Any], places: dict[int, Any], width: int) -> Tree:
-    """A complete tree whose level `l` makes test `l`. The tests' results are the bits of the leaf's number."""
+    """A complete tree whose level `l` makes test `l`. The tests' results are the bits of a leaf's number."""
     tests = one.get("splits") or []
     depth = len(tests)
     inner = 2**depth - 1
