@@ -20,6 +20,8 @@ from elftools.elf.elffile import ELFFile
 SYSTEM = {"ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0",
           "librt.so.1"}
 GLIBC = re.compile(r"^GLIBC_(\d+)\.(\d+)")
+#: The newest C library that a wheel may ask for: that of Red Hat Enterprise Linux 9 and Ubuntu 22.04.
+PROMISED = (2, 34)
 TAG = re.compile(r"manylinux_(\d+)_(\d+)_")
 
 
@@ -50,6 +52,9 @@ def main(path):
         return [f"{path.name} is for no kind of manylinux"]
     oldest = min(tags)
     wrong, files = [], 0
+    if oldest > PROMISED:
+        wrong.append(f"{path.name} is for systems from version {dots(oldest)} of the C library on, and "
+                     f"{dots(PROMISED)} is promised")
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(path) as wheel:
         for name in wheel.namelist():
             if wheel.read(name)[:4] != b"\x7fELF":

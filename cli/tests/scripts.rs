@@ -144,7 +144,7 @@ fn program(folder: &Path, library: &str, version: &str) -> Result<PathBuf> {
 #[test]
 fn programs_that_systems_cannot_run_are_refused() -> Result<()> {
     let folder = tempfile::tempdir()?;
-    let right = program(folder.path(), "libc.so.6", "GLIBC_2.36")?;
+    let right = program(folder.path(), "libc.so.6", "GLIBC_2.34")?;
     let newer = program(folder.path(), "libc.so.6", "GLIBC_2.101")?;
     let other = program(folder.path(), "libLLVM.so.19.1", "LLVM_19.1")?;
     let script = format!("{ROOT}/scripts/check-static.sh");
@@ -152,7 +152,7 @@ fn programs_that_systems_cannot_run_are_refused() -> Result<()> {
     let (status, output) = run(Command::new(&script).args([&right, &newer, &other]))?;
     assert_eq!(status, Some(1));
     let expected = [
-        format!("{} needs version 2.101 of the C library, and 2.36 is promised", newer.display()),
+        format!("{} needs version 2.101 of the C library, and 2.34 is promised", newer.display()),
         format!("{} is linked with libLLVM.so.19.1", other.display()),
     ];
     assert_eq!(output.lines().collect::<Vec<_>>(), expected);

@@ -81,3 +81,9 @@ def test_names_that_promise_nothing(tmp_path):
 
 def test_wheels_without_machine_code(tmp_path):
     assert refusals(wheel(tmp_path, "manylinux_2_34_x86_64", {}))[0] == "there is no machine code in it"
+
+
+def test_wheels_for_newer_systems_than_promised(tmp_path):
+    path = wheel(tmp_path, "manylinux_2_35_x86_64", {MODULE: shared_object(tmp_path / "module")})
+    assert refusals(path)[0] == (f"{path.name} is for systems from version 2.35 of the C library on, and "
+                                 "2.34 is promised")

@@ -128,7 +128,9 @@ impl Work {
     pub fn bound(&self, issue: f64) -> f64 {
         let busiest =
             Resource::ALL.into_iter().map(|resource| self.busy(resource, issue)).fold(0.0, f64::max);
-        busiest.max(self.busy(Resource::Ports, issue).hypot(self.busy(Resource::Lines, issue)))
+        let (ports, lines) = (self.busy(Resource::Ports, issue), self.busy(Resource::Lines, issue));
+        // Not `f64::hypot`, which needs glibc 2.35.
+        busiest.max((ports * ports + lines * lines).sqrt())
     }
 
     /// The resource that is busy for most cycles.

@@ -95,12 +95,14 @@ impl Config {
         Ok(text)
     }
 
-    /// Links LLVM's archives, and those of C++ and of the compiler's support for it. Compiles replacements of
-    /// the parts that are left out into `out`.
+    /// Links the archives of LLVM and of C++. Compiles into `out` replacements of the parts that are left
+    /// out, and of functions that only new systems have.
     pub fn link_archives(&self, out: &Path) -> Result<()> {
         let text = out.join("unused_parts.c");
         fs::write(&text, self.without_unused_parts()?)?;
-        cc::Build::new().file(text).try_compile("schedc_unused_parts")?;
+        let mut build = cc::Build::new();
+        build.flag("-fvisibility=hidden").file(text).file("linker/arc4random.c");
+        build.try_compile("schedc_replacements")?;
         println!("cargo::rustc-link-search=native={}", self.libraries()?.display());
         let targets = TARGETS.map(str::to_lowercase);
         let components = COMPONENTS.into_iter().chain(targets.iter().map(String::as_str));
@@ -112,8 +114,8 @@ impl Config {
                 link_archive(name);
             }
         }
-        // `gcc_eh` comes before the library that Rust links by itself, which then has nothing to add.
-        link_of_compiler(&["stdc++", "gcc_eh"])
+        // Unwinding is in the system's `libgcc_s.so.1`, which Rust links: `libgcc_eh.a` needs glibc 2.35.
+        link_of_compiler(&["stdc++"])
     }
 }
 
