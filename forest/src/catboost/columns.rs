@@ -170,8 +170,7 @@ impl Columns {
             let message = "the tree asks for a category, and the file holds only the category's hash";
             return Err(ModelError::new(codes::UNSUPPORTED_CATEGORICAL, message).at("value").help(
                 "save the model with its training data, which has the names: save_model(\"model.json\", \
-                 format=\"json\", \
-                 pool=train_pool)",
+                 format=\"json\", pool=train_pool)",
             ));
         };
         Ok(SplitTest {

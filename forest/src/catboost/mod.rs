@@ -117,7 +117,21 @@ fn converted<T>(
     let chosen = trees.into_iter().enumerate().take(range.end).skip(range.start);
     let convert =
         |(index, tree)| convert(tree, index as u32).map_err(|error| error.below(&format!("{name}[{index}]")));
-    chosen.map(convert).collect()
+    collected(chosen.map(convert))
+}
+
+/// Collects results up to the first error. A category without a name gives way to a later error of another
+/// kind, since the training data mends the former alone.
+fn collected<T>(results: impl Iterator<Item = Result<T, ModelError>>) -> Result<Vec<T>, ModelError> {
+    let (mut values, mut nameless) = (Vec::new(), None);
+    for result in results {
+        match result {
+            Ok(value) => values.push(value),
+            Err(error) if error.code == codes::UNSUPPORTED_CATEGORICAL => nameless = nameless.or(Some(error)),
+            Err(error) => return Err(error),
+        }
+    }
+    nameless.map_or(Ok(values), Err)
 }
 
 /// Number of margins of a row, from the leaf values of the first tree. Old releases of CatBoost record it
@@ -155,7 +169,7 @@ fn complete(tree: Oblivious, source: u32, width: usize, columns: &Columns) -> Re
         return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at("leaf_values").help(SAVE));
     }
     let ask = |(index, split)| columns.test(split).map_err(|error| error.below(&format!("splits[{index}]")));
-    let asked = splits.iter().enumerate().map(ask).collect::<Result<Vec<SplitTest>, _>>()?;
+    let asked: Vec<SplitTest> = collected(splits.iter().enumerate().map(ask))?;
     let mut out = Growing::new(target(width), source);
     let mut todo = vec![(Slot::ROOT, asked.len(), 0)];
     while let Some((slot, level, number)) = todo.pop() {

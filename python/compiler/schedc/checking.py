@@ -201,13 +201,8 @@ def _of_catboost(trial: Trial) -> None:
     if trial.is_skipped:
         return
     more = {} if trial.span is None else {"ntree_start": trial.span[0], "ntree_end": trial.span[1]}
-    given: Any = rows
-    names_only = list(theirs.get_cat_feature_indices())
-    if names_only:
-        # CatBoost's file has no such names, and models whose trees need them are refused before.
-        given = rows.astype(object)
-        given[:, names_only] = _UNKNOWN_NAME
-    raw = lambda: ours.predict(rows, output="raw")  # noqa: E731
+    given = _catboost_rows(trial, list(theirs.get_cat_feature_indices()))
+    raw = lambda: ours.predict(given, output="raw")  # noqa: E731
     trial.compare(
         'predict(prediction_type="RawFormulaVal")',
         lambda: _same_shape(theirs.predict(given, prediction_type="RawFormulaVal", **more), raw),
@@ -219,17 +214,39 @@ def _of_catboost(trial: Trial) -> None:
             trial.compare(
                 "predict_proba",
                 lambda: theirs.predict_proba(given, **more),
-                lambda: ours.predict_proba(rows),
+                lambda: ours.predict_proba(given),
                 trial.close,
+                given,
             )
         )
     trial.compare(
         "predict",
         lambda: theirs.predict(given, **more),
-        lambda: ours.predict(rows),
+        lambda: ours.predict(given),
         trial.close,
-        counted=counted,
+        given,
+        counted,
     )
+
+
+def _catboost_rows(trial: Trial, categorical: list[int]) -> Array:
+    """The rows with names in place of the codes of categories."""
+    if not categorical:
+        return trial.rows
+    given = trial.rows.astype(object)
+    names = (trial.about.get("categories") or {}).get("names", [])
+    for at in categorical:
+        known = names[at] if at < len(names) else []
+        # A whole number is its own code; the codes of texts are -0.5, -1.5 and so on.
+        by_code = {float(name) if _is_whole(name) else -0.5 - place: name
+                   for place, name in enumerate(known)}
+        given[:, at] = [by_code.get(code, _UNKNOWN_NAME) for code in trial.rows[:, at].tolist()]
+    return given
+
+
+def _is_whole(name: str) -> bool:
+    """Whether a name is a whole number in decimal digits."""
+    return name.lstrip("-").isdecimal() and name == str(int(name))
 
 
 def _of_scikit_learn(trial: Trial) -> None:

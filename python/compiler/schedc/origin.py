@@ -48,12 +48,17 @@ class Origin:
     """The results of its methods."""
 
 
-def origin_of(model: Any) -> Origin:
-    """The origin for an object: a path, the bytes of a file, or a fitted object.
+def origin_of(model: Any, pool: Any = None) -> Origin:
+    """The origin for an object: a path, the bytes of a file, or a fitted object. ``pool`` has the training
+    rows of a CatBoost object.
 
     Raises TypeError for objects that are no models, ValueError for unfitted ones and for options that no
     model file can express, and OSError for files that cannot be read.
     """
+    if pool is not None and _reader_of(model) is not _catboost_model:
+        raise ValueError(
+            "pool= is for fitted objects of CatBoost, whose categories it names; leave it out for others"
+        )
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Origin(bytes(model))
     if isinstance(model, (str, os.PathLike)):
@@ -61,7 +66,7 @@ def origin_of(model: Any) -> Origin:
     reader = _reader_of(model)
     if reader is not None:
         _check_fitted(model)
-        return reader(model)
+        return reader(model) if pool is None else _catboost_model(model, pool)
     made_of = advice(model, is_read)
     if made_of is not None:
         raise TypeError(made_of)
@@ -87,9 +92,9 @@ def is_read(model: Any) -> bool:
 
 def _check_fitted(model: Any) -> None:
     """Raises ValueError for an unfitted estimator with scikit-learn's interface."""
-    asked = getattr(model, "__sklearn_is_fitted__", None)
-    is_fitted = asked() if asked is not None else not hasattr(model, "fit") or hasattr(model,
-                                                                                       "n_features_in_")
+    # CatBoost's estimators have is_fitted, scikit-learn's the other method.
+    asked = getattr(model, "__sklearn_is_fitted__", getattr(model, "is_fitted", None))
+    is_fitted = asked() if callable(asked) else not hasattr(model, "fit") or hasattr(model, "n_features_in_")
     if not is_fitted:
         raise ValueError(f"the {type(model).__name__} is not fitted yet: call its fit first")
 
@@ -103,7 +108,17 @@ def _xgboost_booster(model: Any, **more: Any) -> Origin:
     more.setdefault("answers", Answers(leaves="float32"))
     more.setdefault("family", "Booster of XGBoost")
     more.setdefault("by_position", model.feature_names is None)
-    return Origin(bytes(model.save_raw("ubj")), name="the Booster", **more)
+    try:
+        content = bytes(model.save_raw("ubj"))
+    except ValueError as error:
+        # XGBoost's errors are ValueErrors; the text has a trace of its stack.
+        if "num_feature" not in str(error):
+            raise
+        raise ValueError(
+            "the Booster is empty: train one with xgboost.train, or read a model's file into it with "
+            "load_model"
+        ) from None
+    return Origin(content, name="the Booster", **more)
 
 
 def _xgboost_model(model: Any) -> Origin:
@@ -148,12 +163,25 @@ def _lightgbm_model(model: Any) -> Origin:
     return _lightgbm_booster(model.booster_, answers=answers, family="LightGBM")
 
 
-def _catboost_model(model: Any) -> Origin:
+def _catboost_model(model: Any, pool: Any = None) -> Origin:
+    name = type(model).__name__
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.json")
-        model.save_model(str(path), format="json")
+        try:
+            model.save_model(str(path), format="json", pool=pool)
+        except Exception as error:
+            if pool is None:
+                raise
+            raise ValueError(
+                f"pool= has no rows for the {name}, whose columns are "
+                f"{', '.join(map(str, model.feature_names_))}: {error}"
+            ) from error
         content = path.read_bytes()
-    name = type(model).__name__
+    if pool is None and b'"OneHotFeature"' in content and b'"OnlineCtr"' not in content:
+        raise ValueError(
+            f"the trees of the {name} test categories, and the object keeps only hashes of their names: give "
+            "the rows that it was trained on, schedc.compile(model, pool=X_train)"
+        )
     names = list(model.feature_names_ or [])
     plain = names == [str(at) for at in range(len(names))]
     answers: Answers = Answers()
@@ -308,7 +336,19 @@ def _is_code(value: Any) -> bool:
 
 
 def _isolation_forest(model: Any) -> Origin:
-    return _by_treelite(model, Isolation(offset=float(model.offset_)), single=True)
+    answers = Isolation(
+        offset=float(model.offset_), normal_length=_average_path_length(int(model.max_samples_))
+    )
+    return _by_treelite(model, answers, single=True)
+
+
+def _average_path_length(samples: int) -> float:
+    """Average length of an unsuccessful search in a binary search tree of `samples` samples. Treelite's file
+    has it in single precision."""
+    if samples <= 2:
+        return float(max(samples, 1) - 1)
+    length = 2.0 * (numpy.log(samples - 1.0) + numpy.euler_gamma) - 2.0 * (samples - 1.0) / samples
+    return float(length)
 
 
 #: How an object of a library and a class becomes a model; classes that are built on one of these are like it.
