@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, Literal
 
 from . import _native
@@ -17,6 +18,12 @@ from .model import Code, Model, Output, Recipe
 from .origin import Origin, is_read, origin_of
 from .parts import searched
 from .schedule import schedule_text, values_of
+
+#: The first bytes of a library.
+_ELF = b"\x7fELF"
+#: Endings of models' files, and of files with pickled objects.
+_MODELS = (".json", ".ubj", ".deprecated", ".model", ".txt", ".cbm", ".onnx", ".tl")
+_PICKLES = (".pkl", ".pickle", ".joblib")
 
 
 def compile(
@@ -39,6 +46,7 @@ def compile(
     check: bool = True,
     effort: Literal["fast", "full"] = "full",
     cache: bool = True,
+    pool: Any = None,
 ) -> Model:
     """Compiles a model.
 
@@ -64,6 +72,9 @@ def compile(
     compiles for calls with a base margin. Objects have their own ``missing`` and best iteration.
     ``as_release`` interprets a file of XGBoost as another release does, as in ``"3.4"``.
 
+    ``pool`` has the training rows of a CatBoost object with ``cat_features``, as a frame or a
+    ``catboost.Pool``: the object keeps only hashes of the categories' names. Labels are not needed.
+
     ``effort="fast"`` compiles in half the time, to code that takes up to a fifth longer. Compiled code is
     kept in the folder ``artefacts`` of the user's cache (``$SCHEDC_CACHE``, ``$XDG_CACHE_HOME/schedc`` or
     ``~/.cache/schedc``), from where the next compilation of the same model takes it; ``cache=False`` neither
@@ -73,13 +84,16 @@ def compile(
     thresholds, and have missing values and known and unknown categories. ``check=False`` skips this. Files
     are not compared, since there is no object.
 
-    Raises :class:`Refused`, with help, for invalid models and schedules, and :class:`Difference` if the
-    compiled model and its object predict different values.
+    Raises :class:`Refused`, with help, for invalid models and schedules, :class:`Difference` if the compiled
+    model and its object predict different values, and ValueError or TypeError for options and objects that
+    no model has.
 
     """
+    if isinstance(model, Model):
+        raise TypeError("the model is compiled already: give the object or the file that it is made from")
     chosen = searched(model)
     model = chosen if is_read(chosen) else model
-    origin = origin_of(model)
+    origin = origin_of(model, pool)
     if missing is not None:
         origin = replace(origin, missing=missing)
     if iterations is not None:
@@ -105,9 +119,19 @@ def compile(
         asked = replace(origin, answers=Answers(output=output, leaves=origin.answers.leaves))
     made = _made(asked, recipe, probes=check and is_checked(origin))
     compiled = Model(_code(made), origin, recipe)
+    if output is not None:
+        _check_output(output, compiled)
     if made.probes is not None:
         check_answers(model, compiled, origin, made.probes, is_asked_for=iterations is not None)
     return compiled if output is None else Model(_code(made), asked, recipe)
+
+
+def _check_output(output: str, compiled: Model) -> None:
+    """Raises ValueError if a model lacks an output."""
+    known = compiled.info["outputs"]
+    if not known.get(output):
+        words = ", ".join(f'"{word}"' for word, columns in known.items() if columns)
+        raise ValueError(f"the model has no output {output!r}; it has {words}")
 
 
 def _lock_of(
@@ -181,7 +205,22 @@ def load(library: str | PathLike[str] | bytes) -> Model:
     ones. Raises OSError if it is not a library.
 
     """
-    from pathlib import Path
-
-    content = bytes(library) if isinstance(library, (bytes, bytearray)) else Path(library).read_bytes()
+    if isinstance(library, (bytes, bytearray)):
+        return Model(Code(bytes(library)), None, None)
+    path = Path(library)
+    content = path.read_bytes()
+    if content[:4] != _ELF:
+        raise OSError(_no_library(path))
     return Model(Code(content), None, None)
+
+
+def _no_library(path: Path) -> str:
+    """The message that a file is no library, with the way to one."""
+    if path.suffix.lower() in _PICKLES:
+        return f"{path} is no library: give the object that it holds to schedc.compile"
+    if path.suffix.lower() in _MODELS:
+        return f'{path} is a model and no library: schedc.compile("{path}") compiles it'
+    return (
+        f"{path} is no library of schedc; schedc.compile(model).save(\"model.so\") and `schedc build "
+        "model.json -o model.so` write one"
+    )

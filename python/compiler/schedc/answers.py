@@ -149,11 +149,19 @@ class Isolation(Answers):
     """scikit-learn's IsolationForest: 1 for inliers, -1 for outliers."""
 
     offset: float = -0.5
+    normal_length: float | None = None
+    """Average path length of a tree of `max_samples_` samples; None if only the compiled code has it, in
+    single precision."""
     kind: Literal["regressor", "classifier", "outlier_detector"] = "outlier_detector"
 
     def score_samples(self, call: Call) -> Array:
         """The negated anomaly score of the paper."""
-        return -call("value")
+        if self.normal_length is None:
+            return -call("value")
+        lengths = call("raw")
+        # Trees of a single sample have no length, and every score is one half.
+        ratios = lengths / self.normal_length if self.normal_length else numpy.ones_like(lengths)
+        return -numpy.exp2(-ratios)
 
     def decision_function(self, call: Call) -> Array:
         """The negated anomaly score plus the offset: negative for outliers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import html
 import json
 import os
@@ -326,7 +327,9 @@ class Model(Estimator):
                     return found
         if is_sparse(X):
             return predict_sparse(self._native, X, output, self.info["model"], self._single, out, plain)
-        if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], Mapping)):
+        if isinstance(X, (list, tuple)) and len(X) == 0:
+            X = numpy.empty((0, self.n_features_in_), dtype="float32")
+        elif isinstance(X, (list, tuple)) and not isinstance(X[0], Mapping):
             # NumPy turns a list that mixes numbers and texts into texts.
             X = numpy.asarray(X) if numpy.asarray(X).dtype.kind in "fiub" else numpy.asarray(X, dtype=object)
         plain_array = isinstance(X, numpy.ndarray) and X.dtype != object and X.dtype.names is None
@@ -429,6 +432,12 @@ class Model(Estimator):
                 "loaded model predicts like its file's main call; a pickle keeps them",
                 stacklevel=2,
             )
+        if place.is_dir():
+            advice = "this is a folder: give the name of a file in it"
+            raise IsADirectoryError(errno.EISDIR, advice, str(place))
+        if not place.parent.exists():
+            advice = f"there is no folder {place.parent}: make it first"
+            raise FileNotFoundError(errno.ENOENT, advice, str(place))
         beside = place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}")
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o777)
         try:

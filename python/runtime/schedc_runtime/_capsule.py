@@ -176,6 +176,8 @@ def _column(field: _Schema, array: _Array, offset: int, count: int) -> Column:
         return Names(names, numpy.array([-1 if text is None else numbers[text] for text in texts],
                                         dtype="int64"))
     kind = (field.format or b"").decode(errors="replace")
+    if kind.startswith("d:"):
+        raise TypeError("holds decimals: trainers read floats, so convert it to float64 first")
     raise TypeError(
         f"holds values of Arrow's format {kind!r}; give the numbers that the model was trained on"
     )

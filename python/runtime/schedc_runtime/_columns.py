@@ -60,6 +60,8 @@ def column(values: Any, named: bool = False) -> Column:
 
 
 def _refused(kind: object) -> TypeError:
+    if "decimal" in str(kind).lower():
+        return TypeError(f"holds decimals ({kind}): trainers read floats, so convert it to float64 first")
     return TypeError(f"holds values of type {kind}; give the numbers that the model was trained on")
 
 

@@ -1,9 +1,24 @@
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, Literal, final
+from typing import Any, Literal, TypedDict, final
 
 import numpy
 import numpy.typing
+from typing_extensions import Unpack
+
+Output = Literal["value", "raw", "class", "leaf", "tree"]
+
+class CallArguments(TypedDict, total=False):
+    """The keywords of calls on columns."""
+
+    single: bool
+    """Whether doubles and integers are rounded to single precision first; by default not."""
+    out: numpy.typing.NDArray[Any] | None
+    """An array for the results, as for :meth:`Model.predict`."""
+    threads: int
+    """The largest number of threads; 0, the default, leaves it to the library."""
+    base_margin: numpy.typing.ArrayLike | None
+    """The base margin: a number for each row and margin."""
 
 class SchedcError(RuntimeError):
     """The error of a library whose call failed."""
@@ -60,7 +75,7 @@ class Model:
         self,
         rows: numpy.typing.ArrayLike,
         /,
-        output: Literal["value", "raw", "class", "leaf", "tree"] = "value",
+        output: Output = "value",
         *,
         out: numpy.typing.NDArray[Any] | None = None,
         threads: int = 0,
@@ -90,11 +105,8 @@ class Model:
         columns: Sequence[tuple[Any, ...] | None],
         rows: int,
         /,
-        output: Literal["value", "raw", "class", "leaf", "tree"] = "value",
-        *,
-        out: numpy.typing.NDArray[Any] | None = None,
-        threads: int = 0,
-        base_margin: numpy.typing.ArrayLike | None = None,
+        output: Output = "value",
+        **options: Unpack[CallArguments],
     ) -> numpy.typing.NDArray[Any]:
         """Predicts ``rows`` rows that lie in columns, which are read where they are.
 
@@ -114,19 +126,15 @@ class Model:
         position_of: numpy.typing.NDArray[Any],
         rows: int,
         /,
-        output: Literal["value", "raw", "class", "leaf", "tree"] = "value",
-        *,
-        single: bool = False,
-        out: numpy.typing.NDArray[Any] | None = None,
-        threads: int = 0,
-        base_margin: numpy.typing.ArrayLike | None = None,
+        output: Output = "value",
+        **options: Unpack[CallArguments],
     ) -> numpy.typing.NDArray[Any] | None:
         """Predicts ``rows`` rows that lie in blocks: arrays of one dimension, arrays of two whose first axis is the
         columns, or columns as for :meth:`predict_columns`.
 
         ``block_of`` and ``position_of``, int64, have the block of each feature and the column in it; the block -1 is
-        an absent feature, and a block of None has no feature. ``single`` rounds doubles and integers to single precision first. Returns None if a block
-        has a type or shape that the library cannot read.
+        an absent feature, and a block of None has no feature. Returns None if a block has a type or shape that the
+        library cannot read.
         """
 
     def predict_stream(
@@ -136,12 +144,8 @@ class Model:
         rows: int,
         given: dict[int, tuple[Any, ...]],
         /,
-        output: Literal["value", "raw", "class", "leaf", "tree"] = "value",
-        *,
-        single: bool = False,
-        out: numpy.typing.NDArray[Any] | None = None,
-        threads: int = 0,
-        base_margin: numpy.typing.ArrayLike | None = None,
+        output: Output = "value",
+        **options: Unpack[CallArguments],
     ) -> numpy.typing.NDArray[Any] | None:
         """Predicts the ``rows`` rows of an Arrow stream of one batch. ``given`` has columns that replace those of
         features. Returns None if a column is missing, or holds neither numbers nor truth values.
@@ -153,12 +157,8 @@ class Model:
         wanted: Sequence[str | None],
         given: dict[int, tuple[Any, ...]],
         /,
-        output: Literal["value", "raw", "class", "leaf", "tree"] = "value",
-        *,
-        single: bool = False,
-        out: numpy.typing.NDArray[Any] | None = None,
-        threads: int = 0,
-        base_margin: numpy.typing.ArrayLike | None = None,
+        output: Output = "value",
+        **options: Unpack[CallArguments],
     ) -> numpy.typing.NDArray[Any] | None:
         """Predicts records: dicts from names to numbers, truth values, or None for a missing value.
 

@@ -14,6 +14,20 @@ from ._names import quoted
 Results = dict[str, numpy.ndarray]
 
 
+#: What to give in place of objects that are no tables, by their types.
+_INSTEAD = {
+    "builtins.str": "read a file of rows first, as in pandas.read_csv(path)",
+    "builtins.bytes": "give an array, as in numpy.frombuffer(rows, \"float32\").reshape(-1, columns)",
+    "builtins.generator": "give list(rows)",
+    "xgboost.DMatrix": "give the array or frame that it was made of",
+    "xgboost.QuantileDMatrix": "give the array or frame that it was made of",
+    "lightgbm.Dataset": "give the array or frame that it was made of",
+    "catboost.Pool": "give the array or frame that it was made of",
+    "torch.Tensor": "give its .cpu().numpy()",
+    "cupy.ndarray": "give its .get(), an array in the host's memory",
+}
+
+
 class Table(Protocol):
     """The interface that a predictor needs of a table."""
 
@@ -46,6 +60,8 @@ def table_of(table: Any) -> Table:
         return _Arrays(_one_row(table) if any(map(_is_scalar, table.values())) else table)
     if isinstance(table, (list, tuple)) and table and all(isinstance(row, Mapping) for row in table):
         return _Records(table)
+    if isinstance(table, numpy.ndarray) and table.dtype.names is not None and table.ndim == 1:
+        return _Arrays({field: table[field] for field in table.dtype.names})
     if isinstance(table, numpy.ndarray) and table.ndim == 2 and table.dtype.names is None:
         return _Matrix(table)
     if name == "Series" and library in ("pandas", "polars"):
@@ -62,6 +78,10 @@ def table_of(table: Any) -> Table:
         import pyarrow
 
         return _Arrow(pyarrow.record_batch(table))
+    advice = _INSTEAD.get(f"{library}.{name}")
+    if advice is not None:
+        raise TypeError(f"rows are a table, not a {name}{'' if library == 'builtins' else f' of {library}'}: "
+                        f"{advice}")
     raise TypeError(
         "a table is a RecordBatch or Table of pyarrow, a DataFrame of pandas or Polars, a dict of arrays, "
         f"a list of dicts, or an array of two dimensions, not {name}"

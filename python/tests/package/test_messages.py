@@ -1,0 +1,208 @@
+"""Messages for wrong calls from Python: each says what is wrong and names the way out."""
+
+import decimal
+import re
+
+import numpy
+import pytest
+import schedc
+import xgboost
+from sklearn.ensemble import IsolationForest, RandomForestRegressor
+
+catboost = pytest.importorskip("catboost")
+pandas = pytest.importorskip("pandas")
+arrow = pytest.importorskip("pyarrow")
+
+NAMES = ["a", "b", "c", "d", "e", "f", "g", "h"]
+
+
+@pytest.fixture(scope="module")
+def frame(rows):
+    return pandas.DataFrame(rows, columns=NAMES)
+
+
+@pytest.fixture(scope="module")
+def compiled(frame, classes):
+    return schedc.compile(xgboost.XGBClassifier(n_estimators=3).fit(frame, (classes == "ant").astype(int)))
+
+
+def refused(kind, call, *parts):
+    """Checks that a call raises an error of exactly this kind whose text has each of the parts."""
+    with pytest.raises(kind) as caught:
+        call()
+    assert type(caught.value) is kind, caught.value
+    for part in parts:
+        assert part in str(caught.value), str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: catboost.CatBoostClassifier(),
+        lambda: catboost.CatBoost(),
+        lambda: xgboost.XGBRegressor(),
+        lambda: RandomForestRegressor(),
+    ],
+)
+def test_unfitted_objects(make):
+    refused(ValueError, lambda: schedc.compile(make()), "is not fitted yet: call its fit first")
+
+
+def test_an_empty_booster():
+    refused(ValueError, lambda: schedc.compile(xgboost.Booster()), "the Booster is empty", "xgboost.train",
+            "load_model")
+
+
+def test_a_compiled_model_is_not_compiled_again(compiled):
+    refused(TypeError, lambda: schedc.compile(compiled), "compiled already",
+            "the object or the file that it is made from")
+
+
+def test_outputs_that_the_model_lacks(rows, target):
+    model = xgboost.XGBRegressor(n_estimators=2).fit(rows, target)
+    for output in ("probability", "class"):
+        refused(ValueError, lambda: schedc.compile(model, output=output), f"has no output {output!r}",
+                '"value"')
+
+
+def test_an_empty_list_has_no_rows(compiled):
+    assert compiled.predict([]).shape == (0,)
+    assert compiled.predict_proba([]).shape == (0, 2)
+
+
+def test_structured_arrays_are_tables(compiled, frame):
+    records = frame.to_records(index=False)
+    for given in (records, numpy.asarray(records)):
+        assert (compiled.predict(given) == compiled.predict(frame)).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "parts"),
+    [
+        ("rows.csv", ["not a str", "pandas.read_csv"]),
+        (b"1234", ["not a bytes", "numpy.frombuffer"]),
+        ((row for row in ()), ["not a generator", "list(rows)"]),
+        (xgboost.DMatrix(numpy.zeros((1, 8))), ["not a DMatrix of xgboost", "array or frame"]),
+        (catboost.Pool(numpy.zeros((1, 8))), ["not a Pool of catboost", "array or frame"]),
+        (None, ["not NoneType", "a DataFrame of pandas or Polars"]),
+    ],
+)
+def test_objects_that_are_no_rows(compiled, given, parts):
+    refused(TypeError, lambda: compiled.predict(given), *parts)
+
+
+def test_decimals(compiled):
+    values = [decimal.Decimal("0.5")] * 2
+    way = "trainers read floats, so convert it to float64 first"
+    table = arrow.table({name: values for name in NAMES})
+    refused(TypeError, lambda: compiled.predict(table), 'column "a" holds decimals', way)
+    refused(TypeError, lambda: compiled.predict(pandas.DataFrame({name: values for name in NAMES})),
+            'column "a" holds decimals', way)
+
+
+def test_load_names_the_file_and_the_way(compiled, tmp_path):
+    model = tmp_path / "m.json"
+    model.write_text("{}")
+    refused(OSError, lambda: schedc.load(model), f'{model} is a model and no library',
+            f'schedc.compile("{model}")')
+    pickled = tmp_path / "m.pkl"
+    pickled.write_bytes(b"\x80\x04.")
+    refused(OSError, lambda: schedc.load(pickled), f"{pickled} is no library", "schedc.compile")
+    other = tmp_path / "m.so"
+    other.write_bytes(b"text")
+    refused(OSError, lambda: schedc.load(other), f"{other} is no library of schedc", "save(", "schedc build")
+
+
+def test_save_names_the_folder(compiled, tmp_path):
+    place = tmp_path / "no" / "such" / "m.so"
+    refused(FileNotFoundError, lambda: compiled.save(place),
+            f"there is no folder {place.parent}: make it first")
+    refused(IsADirectoryError, lambda: compiled.save(tmp_path), "give the name of a file in it")
+    assert list(tmp_path.iterdir()) == []
+
+
+def categorical(rows):
+    """A frame with a column of texts and one of whole numbers, and a target that depends on both."""
+    numbers = numpy.nan_to_num(rows)
+    frame = pandas.DataFrame({
+        "x": numbers[:, 0], "k": numpy.where(numbers[:, 1] > 0, "up", "down"),
+        "n": numpy.digitize(numbers[:, 2], [-1, 0, 1]),
+    })
+    return frame, ((numbers[:, 0] + (frame.k == "up") + (frame.n == 2)) > 1).astype(int)
+
+
+def trained(rows, **options):
+    frame, target = categorical(rows)
+    model = catboost.CatBoostClassifier(iterations=10, verbose=0, allow_writing_files=False, **options)
+    return frame, model.fit(frame, target, cat_features=["k", "n"])
+
+
+@pytest.mark.parametrize("as_pool", [False, True])
+def test_categories_of_catboost_come_from_the_training_rows(rows, tmp_path, as_pool):
+    frame, model = trained(rows, one_hot_max_size=10)
+    refused(ValueError, lambda: schedc.compile(model), "the CatBoostClassifier test categories",
+            "schedc.compile(model, pool=X_train)")
+    pool = catboost.Pool(frame, cat_features=["k", "n"]) if as_pool else frame
+    compiled = schedc.compile(model, pool=pool)
+    compiled.save(tmp_path / "m.so")
+    unknown = frame.assign(k="sideways", n=77)
+    for given in (frame, unknown):
+        for served in (compiled, schedc.load(tmp_path / "m.so")):
+            assert (served.predict(given) == model.predict(given)).all()
+            assert numpy.allclose(served.predict_proba(given), model.predict_proba(given), 1e-12)
+
+
+def test_the_check_sees_names_of_catboost(rows, monkeypatch):
+    """The check asks both models for known names, and not for unknown ones alone."""
+    frame, model = trained(rows, one_hot_max_size=10)
+    theirs, seen = model.predict, []
+
+    def predict(given, *arguments, **more):
+        seen.extend(given[:, 1])
+        return theirs(given, *arguments, **more)
+
+    monkeypatch.setattr(model, "predict", predict)
+    schedc.compile(model, pool=frame)
+    assert {"up", "down"} & set(seen)
+
+
+def test_training_rows_that_do_not_help(rows, frame, target):
+    table, model = trained(rows)
+    with pytest.raises(schedc.Refused, match="statistic of a category"):
+        schedc.compile(model, pool=table)
+    with pytest.raises(schedc.Refused, match="statistic of a category"):
+        schedc.compile(model)
+    table, model = trained(rows, one_hot_max_size=10)
+    refused(ValueError, lambda: schedc.compile(model, pool=table[["x", "k"]]), "pool= has no rows for the",
+            "x, k, n")
+    other = xgboost.XGBRegressor(n_estimators=2).fit(frame, target)
+    refused(ValueError, lambda: schedc.compile(other, pool=frame), "pool= is for fitted objects of CatBoost")
+
+
+@pytest.mark.parametrize("samples", [1, 2, 50])
+def test_scores_of_isolation_forests(rows, tmp_path, samples):
+    """Scores equal scikit-learn's but for the last digit, since the object has the divisor in double
+    precision."""
+    plain = numpy.nan_to_num(rows)
+    forest = IsolationForest(n_estimators=10, max_samples=samples, random_state=1).fit(plain)
+    compiled = schedc.compile(forest)
+    compiled.save(tmp_path / "m.so")
+    for served in (compiled, schedc.load(tmp_path / "m.so")):
+        assert numpy.allclose(served.score_samples(plain), forest.score_samples(plain), 1e-14, 0)
+        assert (served.predict(plain) == forest.predict(plain)).all()
+
+
+def test_doubles_for_forests_of_scikit_learn(rows, target, tmp_path):
+    """The compiled model rounds rows as the forest does; a plain library asks for floats."""
+    plain = numpy.nan_to_num(rows).astype("float64")
+    forest = RandomForestRegressor(n_estimators=3, random_state=1).fit(plain, target)
+    compiled = schedc.compile(forest)
+    assert numpy.allclose(compiled.predict(plain), forest.predict(plain))
+    compiled.save(tmp_path / "m.so")
+    import schedc_runtime
+
+    served = schedc_runtime.load(tmp_path / "m.so")
+    with pytest.raises(schedc.SchedcError) as caught:
+        served.predict(plain)
+    assert re.search("32-bit floats, to which a forest of scikit-learn", str(caught.value))
+    assert numpy.allclose(served.predict(plain.astype("float32")), forest.predict(plain))
