@@ -157,7 +157,7 @@ impl Library {
             }
         };
         // SAFETY: the caller guarantees this.
-        unsafe { self.loaded.call(&call) }
+        unsafe { self.loaded.call(&call) }.map_err(|error| error.message)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::rows::{AcceptedRows, rows_of};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use sched_library::{ColumnType, Dtype, Kind, RawColumn};
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -86,43 +86,43 @@ impl Model {
         threads: i32,
         base_margin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let kind = kind_of(output)?;
         let accepted = AcceptedRows {
             features: self.library.loaded.num_features(),
             takes_columns: self.library.takes_columns(),
             whole: self.whole,
         };
         let rows = rows_of(rows, accepted)?;
-        let shape = CallShape { kind, rows: rows.slice.count, threads, base_margin };
-        self.call(py, rows.input(), shape, out)
+        let arguments = CallArguments {
+            kind: kind_of(output)?,
+            single: false,
+            out: out.cloned(),
+            threads,
+            base_margin: base_margin.cloned(),
+        };
+        self.call(py, rows.input(), rows.slice.count, &arguments)
     }
 
-    /// Predicts rows that are given as columns, one for each feature.
-    #[pyo3(signature = (columns, rows, /, output = "value", *, out = None, threads = 0, base_margin = None))]
-    #[expect(clippy::too_many_arguments, reason = "each is a keyword")]
+    /// Predicts rows that are given as columns, one for each feature. `options` are [`CallArguments`].
+    #[pyo3(signature = (columns, rows, /, output = "value", **options))]
     fn predict_columns<'py>(
         &self,
         py: Python<'py>,
         columns: Vec<Option<ColumnBuffers<'py>>>,
         rows: usize,
         output: &str,
-        out: Option<&Bound<'py, PyAny>>,
-        threads: i32,
-        base_margin: Option<&Bound<'py, PyAny>>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let kind = kind_of(output)?;
-        let columns = Columns::of(columns, rows)?;
-        let shape = CallShape { kind, rows, threads, base_margin };
-        self.call(py, Input::Columns { columns: &columns.all, count: rows }, shape, out)
+        let arguments = CallArguments::of(output, options)?;
+        let mut columns = Columns::of(columns, rows)?;
+        let all = std::mem::take(&mut columns.all);
+        self.call_columns(py, all, rows, &arguments)
     }
 
     /// Predicts rows in blocks of pandas: arrays of two dimensions, whose first axis is the columns.
-    /// `block_of` and `position_of` have the place of each feature. None if the library cannot read them.
-    #[pyo3(signature = (
-        blocks, block_of, position_of, rows, /, output = "value", *, single = false, out = None, threads = 0,
-        base_margin = None
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "each is a keyword")]
+    /// `block_of` and `position_of` have the place of each feature, and `options` are [`CallArguments`]. None
+    /// if the library cannot read them.
+    #[pyo3(signature = (blocks, block_of, position_of, rows, /, output = "value", **options))]
+    #[expect(clippy::too_many_arguments, reason = "each is an argument of the Python method")]
     fn predict_blocks<'py>(
         &self,
         py: Python<'py>,
@@ -131,26 +131,21 @@ impl Model {
         position_of: Bound<'py, PyArray1<i64>>,
         rows: usize,
         output: &str,
-        single: bool,
-        out: Option<&Bound<'py, PyAny>>,
-        threads: i32,
-        base_margin: Option<&Bound<'py, PyAny>>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let shape = CallShape { kind: kind_of(output)?, rows, threads, base_margin };
+        let arguments = CallArguments::of(output, options)?;
         let places = Places { blocks: block_of, positions: position_of };
         match columns_of_blocks(&blocks, &places, rows) {
-            Some(columns) => self.call_columns(py, columns, single, shape, out).map(Some),
+            Some(columns) => self.call_columns(py, columns, rows, &arguments).map(Some),
             None => Ok(None),
         }
     }
 
-    /// Predicts the rows of an Arrow stream. `given` has columns of features that replace the stream's. None
-    /// if the library cannot read the stream's columns; the stream is consumed then, too.
-    #[pyo3(signature = (
-        capsule, lookup, rows, given, /, output = "value", *, single = false, out = None, threads = 0,
-        base_margin = None
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "each is a keyword")]
+    /// Predicts the rows of an Arrow stream. `given` has columns of features that replace the stream's, and
+    /// `options` are [`CallArguments`]. None if the library cannot read the stream's columns; the stream is
+    /// consumed then, too.
+    #[pyo3(signature = (capsule, lookup, rows, given, /, output = "value", **options))]
+    #[expect(clippy::too_many_arguments, reason = "each is an argument of the Python method")]
     fn predict_stream<'py>(
         &self,
         py: Python<'py>,
@@ -159,11 +154,9 @@ impl Model {
         rows: usize,
         given: HashMap<usize, ColumnBuffers<'py>>,
         output: &str,
-        single: bool,
-        out: Option<&Bound<'py, PyAny>>,
-        threads: i32,
-        base_margin: Option<&Bound<'py, PyAny>>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let arguments = CallArguments::of(output, options)?;
         let mut stream = TableStream::of(capsule)?;
         let Some(plan) = plan_of_stream(&stream, lookup, &given) else { return Ok(None) };
         let Some(batch) = stream.next()? else { return Ok(None) };
@@ -177,18 +170,14 @@ impl Model {
                 *place = column.column(rows)?;
             }
         }
-        let shape = CallShape { kind: kind_of(output)?, rows, threads, base_margin };
-        self.call_columns(py, columns, single, shape, out).map(Some)
+        self.call_columns(py, columns, rows, &arguments).map(Some)
     }
 
     /// Predicts records: dicts from names to numbers, truth values or None, which is a missing value.
     /// `wanted` has the name of each feature, None for an absent one. `given` has columns of features that
-    /// replace the records'. None if a record lacks a name, or a value is something else.
-    #[pyo3(signature = (
-        records, wanted, given, /, output = "value", *, single = false, out = None, threads = 0,
-        base_margin = None
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "each is a keyword")]
+    /// replace the records', and `options` are [`CallArguments`]. None if a record lacks a name, or a value is
+    /// something else.
+    #[pyo3(signature = (records, wanted, given, /, output = "value", **options))]
     fn predict_records<'py>(
         &self,
         py: Python<'py>,
@@ -196,11 +185,9 @@ impl Model {
         wanted: Vec<Option<Bound<'py, PyString>>>,
         given: HashMap<usize, ColumnBuffers<'py>>,
         output: &str,
-        single: bool,
-        out: Option<&Bound<'py, PyAny>>,
-        threads: i32,
-        base_margin: Option<&Bound<'py, PyAny>>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let arguments = CallArguments::of(output, options)?;
         let (features, rows) = (wanted.len(), records.len());
         let names: Vec<Option<&Bound<'py, PyString>>> = wanted
             .iter()
@@ -215,8 +202,7 @@ impl Model {
             _ => Ok(RawColumn::of(values.as_ptr().wrapping_add(feature).cast(), ColumnType::F64, stride)),
         };
         let columns = (0..features).map(column).collect::<PyResult<Vec<_>>>()?;
-        let shape = CallShape { kind: kind_of(output)?, rows, threads, base_margin };
-        self.call_columns(py, columns, single, shape, out).map(Some)
+        self.call_columns(py, columns, rows, &arguments).map(Some)
     }
 
     /// The content of a section of the library's file; None if it has no section of this name.
@@ -240,13 +226,39 @@ impl Model {
     }
 }
 
-/// The kind of output of a call, and its number of rows.
-#[derive(Clone, Copy)]
-struct CallShape<'a, 'py> {
+/// The arguments of a call that all methods share.
+struct CallArguments<'py> {
+    /// The kind of output.
     kind: Kind,
-    rows: usize,
+    /// Whether doubles and integers in columns are rounded to single precision first.
+    single: bool,
+    /// The caller's array for the results.
+    out: Option<Bound<'py, PyAny>>,
+    /// Largest number of threads; 0 leaves it to the library.
     threads: i32,
-    base_margin: Option<&'a Bound<'py, PyAny>>,
+    /// The base margin: a number for each row and margin.
+    base_margin: Option<Bound<'py, PyAny>>,
+}
+
+impl<'py> CallArguments<'py> {
+    /// The arguments of a call with the keywords `single`, `out`, `threads` and `base_margin`. Raises TypeError
+    /// for other keywords.
+    fn of(output: &str, options: Option<&Bound<'py, PyDict>>) -> PyResult<CallArguments<'py>> {
+        let (mut single, mut threads) = (false, 0);
+        let (mut out, mut base_margin) = (None, None);
+        for (name, value) in options.into_iter().flatten() {
+            match name.cast::<PyString>()?.to_str()? {
+                "single" => single = value.extract()?,
+                "threads" => threads = value.extract()?,
+                "out" => out = Some(value).filter(|value| !value.is_none()),
+                "base_margin" => base_margin = Some(value).filter(|value| !value.is_none()),
+                other => {
+                    return Err(PyTypeError::new_err(format!("a prediction takes no argument '{other}'")));
+                }
+            }
+        }
+        Ok(CallArguments { kind: kind_of(output)?, single, out, threads, base_margin })
+    }
 }
 
 /// Pointers that another thread of this call may use: Python objects keep the memory alive.
@@ -256,44 +268,42 @@ struct Pointers<'a>(Input<'a>, CallOptions);
 unsafe impl Send for Pointers<'_> {}
 
 impl Model {
-    /// Makes a call on columns. A single row that lies packed is read as a row. With `single`, doubles and
-    /// integers are rounded to single precision first.
+    /// Makes a call on columns of `rows` rows. A single row that lies packed is read as a row.
     fn call_columns<'py>(
         &self,
         py: Python<'py>,
         mut columns: Vec<RawColumn>,
-        single: bool,
-        shape: CallShape<'_, 'py>,
-        out: Option<&Bound<'py, PyAny>>,
+        rows: usize,
+        arguments: &CallArguments<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let _rounded = if single { rounded(&mut columns, shape.rows) } else { Vec::new() };
-        if shape.rows == 1
+        let _rounded = if arguments.single { rounded(&mut columns, rows) } else { Vec::new() };
+        if rows == 1
             && columns.len() == self.library.loaded.num_features()
             && let Some((start, element)) = as_packed_row(&columns)
         {
             let slice = RowSlice { start, count: 1, stride: columns.len(), element };
-            return self.call(py, Input::Rows(slice), shape, out);
+            return self.call(py, Input::Rows(slice), rows, arguments);
         }
-        self.call(py, Input::Columns { columns: &columns, count: shape.rows }, shape, out)
+        self.call(py, Input::Columns { columns: &columns, count: rows }, rows, arguments)
     }
 
-    /// Makes the call, into `out` or a new array.
+    /// Makes the call on `rows` rows, into the caller's array or a new one.
     fn call<'py>(
         &self,
         py: Python<'py>,
         input: Input<'_>,
-        shape: CallShape<'_, 'py>,
-        out: Option<&Bound<'py, PyAny>>,
+        rows: usize,
+        arguments: &CallArguments<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if shape.threads < 0 {
+        if arguments.threads < 0 {
             return Err(PyValueError::new_err(
                 "threads is a number from 1 on, or 0 for the library's own choice",
             ));
         }
-        match self.library.loaded.output_type(shape.kind) {
-            Dtype::F32 => self.fill::<f32>(py, input, shape, out),
-            Dtype::F64 => self.fill::<f64>(py, input, shape, out),
-            Dtype::I32 => self.fill::<i32>(py, input, shape, out),
+        match self.library.loaded.output_type(arguments.kind) {
+            Dtype::F32 => self.fill::<f32>(py, input, rows, arguments),
+            Dtype::F64 => self.fill::<f64>(py, input, rows, arguments),
+            Dtype::I32 => self.fill::<i32>(py, input, rows, arguments),
         }
     }
 
@@ -302,26 +312,30 @@ impl Model {
         &self,
         py: Python<'py>,
         input: Input<'_>,
-        shape: CallShape<'_, 'py>,
-        out: Option<&Bound<'py, PyAny>>,
+        count: usize,
+        arguments: &CallArguments<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (kind, count) = (shape.kind, shape.rows);
+        let kind = arguments.kind;
         let columns = self.library.loaded.num_outputs(kind);
         if columns == 0 {
             let what = kind.word();
             return Err(PyValueError::new_err(format!("the model has no output \"{what}\"")));
         }
-        let made = match out {
+        let made = match &arguments.out {
             Some(out) => out.clone(),
             // SAFETY: the call writes all elements; after an error the array is not returned.
             None if columns == 1 => unsafe { PyArray1::<T>::new(py, count, false) }.into_any(),
             // SAFETY: the call writes all elements; after an error the array is not returned.
             None => unsafe { PyArray2::<T>::new(py, [count, columns], false) }.into_any(),
         };
-        let margins = shape.base_margin.map(|margin| self.base_margin(margin, count)).transpose()?;
+        let margins =
+            arguments.base_margin.as_ref().map(|margin| self.base_margin(margin, count)).transpose()?;
         let base_margin = margins.as_ref().map_or(ptr::null(), |(_, start)| *start);
-        let options =
-            CallOptions { out: writable::<T>(&made, count, columns)?, threads: shape.threads, base_margin };
+        let options = CallOptions {
+            out: writable::<T>(&made, count, columns)?,
+            threads: arguments.threads,
+            base_margin,
+        };
         let pointers = Pointers(input, options);
         let library = &self.library;
         let done = py.detach(move || {
