@@ -28,6 +28,29 @@ impl fmt::Display for Refusal {
 
 impl Error for Refusal {}
 
+/// Reason for which a call failed. It displays its message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallError {
+    /// Status code of the C interface; `None` if the call did not reach compiled code.
+    pub status: Option<i32>,
+    /// The message.
+    pub message: String,
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for CallError {}
+
+impl From<String> for CallError {
+    fn from(message: String) -> CallError {
+        CallError { status: None, message }
+    }
+}
+
 /// The functions of a library that `schedc build` made.
 pub struct LibraryFunctions {
     num_features: usize,
@@ -124,12 +147,15 @@ impl LibraryFunctions {
     ///
     /// # Safety
     /// The pointers of the call lead to memory as the C interface describes it.
-    pub unsafe fn call(&self, call: &Call) -> Result<(), String> {
+    pub unsafe fn call(&self, call: &Call) -> Result<(), CallError> {
         // SAFETY: as the caller promises.
         match unsafe { (self.predict_ex)(call) } {
             0 => Ok(()),
-            // SAFETY: the function takes any number and returns a text that lives as long as the library.
-            status => Err(unsafe { text((self.error)(status)) }.unwrap_or_default()),
+            status => {
+                // SAFETY: the function takes any number and returns a text that lives as long as the library.
+                let message = unsafe { text((self.error)(status)) }.unwrap_or_default();
+                Err(CallError { status: Some(status), message })
+            }
         }
     }
 }

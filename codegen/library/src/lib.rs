@@ -9,5 +9,5 @@ mod functions;
 mod output;
 
 pub use call::{Call, ColumnType, Dtype, RawColumn};
-pub use functions::{LibraryFunctions, Refusal};
+pub use functions::{CallError, LibraryFunctions, Refusal};
 pub use output::{Counts, Element, Kind, Needs};

@@ -325,7 +325,8 @@ const char *schedc_rt_error(const schedc_model *model, int32_t status)
     case SCHEDC_ERR_ROWS:
         return "the rows are 64-bit floats, or columns that only these hold, and the model is compiled for "
                "32-bit floats alone; rounded, rows could end in other leaves: build it with --row-type both, "
-               "or pass 32-bit floats";
+               "or pass 32-bit floats, to which a forest of scikit-learn rounds its rows itself (in Python, "
+               "X.astype(\"float32\"))";
     default:
         return "unknown status";
     }

@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::error::LlvmError;
 use crate::packed::Predict;
-use crate::runtime::{Call, Dtype, Kind};
+use crate::runtime::{Call, CallError, Dtype, Kind};
 use sched_library::{LibraryFunctions, Refusal};
 use std::path::Path;
 
@@ -46,7 +46,7 @@ impl Library {
 }
 
 impl Predict for Library {
-    type Error = String;
+    type Error = CallError;
 
     fn num_features(&self) -> usize {
         self.loaded.num_features()
@@ -60,7 +60,7 @@ impl Predict for Library {
         self.loaded.output_type(kind)
     }
 
-    unsafe fn call(&self, call: &Call) -> Result<(), String> {
+    unsafe fn call(&self, call: &Call) -> Result<(), CallError> {
         // SAFETY: as the caller promises.
         unsafe { self.loaded.call(call) }
     }

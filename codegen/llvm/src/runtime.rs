@@ -10,7 +10,7 @@ use std::{
     fmt, mem,
 };
 
-pub use sched_library::{Call, Counts, Dtype, Element, Kind, Needs};
+pub use sched_library::{Call, CallError, Counts, Dtype, Element, Kind, Needs};
 
 /// The runtime as one relocatable ELF object; artefacts are linked with it and `-pthread`.
 pub static RUNTIME_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
@@ -283,6 +283,12 @@ impl fmt::Display for Status {
 }
 
 impl std::error::Error for Status {}
+
+impl From<Status> for CallError {
+    fn from(status: Status) -> CallError {
+        CallError { status: Some(status.code), message: status.message.to_string() }
+    }
+}
 
 /// Runs one call of a model.
 ///

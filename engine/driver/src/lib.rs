@@ -26,6 +26,6 @@ pub use failure::Failure;
 pub use job::{Job, Lookup, PendingJob, Reporter};
 pub use lock::LockUse;
 pub use model::{Model, RowTypes};
-pub use predictor::Predictor;
+pub use predictor::{Predictor, way_out};
 pub use schedule::{NamedModel, ScheduleValues, Source};
 pub use simulator::Simulator;

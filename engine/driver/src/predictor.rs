@@ -1,8 +1,7 @@
 //! Predictors: code in memory, libraries, and the simulator of GPUs.
 
-use sched_llvm::runtime::{Dtype, Kind};
+use sched_llvm::runtime::{CallError, Dtype, Kind, Status};
 use sched_llvm::{Extras, Output, Predict, Rows};
-use std::fmt::Display;
 
 /// Most rows of a call on the processor: callers show progress after each call.
 pub const ROWS_OF_CALL: usize = 1 << 16;
@@ -28,7 +27,7 @@ pub trait Predictor {
     /// Predicts `n` rows. `out` has `n` rows of the output's columns.
     ///
     /// # Errors
-    /// The code's message: when it refuses the call, or cannot finish it.
+    /// When the code refuses the call, or cannot finish it. [`way_out`] has the help.
     fn predict(
         &self,
         kind: Kind,
@@ -36,14 +35,37 @@ pub trait Predictor {
         n: usize,
         out: Output,
         extras: Extras<'_>,
-    ) -> Result<(), String>;
+    ) -> Result<(), CallError>;
+}
+
+/// Returns the way out of a failed call, by its [`CallError::status`].
+pub fn way_out(status: Option<i32>) -> &'static str {
+    match status {
+        Some(Status::CPU) => "compile the model for this processor, with --cpu or on this machine",
+        Some(Status::MEMORY) => "end other programs, or predict parts of the rows, as with --shard 0/2",
+        Some(Status::UNSUPPORTED) => "choose another --output",
+        Some(Status::DRIVER) => {
+            "run it where a driver is installed, or build it for the processor; with the model, --simulate \
+             runs the code of a GPU without one"
+        }
+        Some(Status::DEVICE) => "name the GPU with --target when the model is compiled, such as 'gpu(sm_90)'",
+        Some(Status::DEVICE_MEMORY) => {
+            "end other programs on the GPU, or build the model for the processor, which needs no copy of the \
+             tables"
+        }
+        Some(Status::LAUNCH) => "with the model, --simulate runs the code without a GPU, and checks it",
+        Some(Status::ROWS) => {
+            "convert the rows to 32-bit floats, or build the library again with --row-type both"
+        }
+        _ => "report it, with the model and the schedule",
+    }
 }
 
 /// Code in memory, and libraries.
 impl<P> Predictor for P
 where
     P: Predict,
-    P::Error: Display,
+    P::Error: Into<CallError>,
 {
     fn rows_of_call(&self) -> usize {
         if self.is_for_gpu() { ROWS_OF_GPU_CALL } else { ROWS_OF_CALL }
@@ -68,7 +90,7 @@ where
         n: usize,
         out: Output,
         extras: Extras<'_>,
-    ) -> Result<(), String> {
-        self.predict_with(kind, rows, n, out, extras).map_err(|error| error.to_string())
+    ) -> Result<(), CallError> {
+        self.predict_with(kind, rows, n, out, extras).map_err(Into::into)
     }
 }

@@ -8,7 +8,7 @@ use sched_diagnostics::internal;
 use sched_forest::Forest;
 use sched_ir::interp::{AccessCost, InterpreterError, LaunchCost, Memory, Options, count_launches};
 use sched_ir::lir::{Interface, KernelKind, Module, Scalar};
-use sched_llvm::runtime::{Dtype, Element, Kind, Needs};
+use sched_llvm::runtime::{CallError, Dtype, Element, Kind, Needs};
 use sched_llvm::{Extras, Output as Results, Rows};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -211,7 +211,7 @@ impl Predictor for Simulator {
         n: usize,
         out: Results,
         extras: Extras<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), CallError> {
         // The simulator has no entry points for rows of another shape.
         let stride = extras.stride;
         let features = self.num_features();
@@ -245,7 +245,7 @@ impl Predictor for Simulator {
             (Results::F64(out), Scalar::F32 | Scalar::F64) => {
                 out.iter_mut().zip(doubles(&results, element)).for_each(|(place, x)| *place = x);
             }
-            _ => return Err(format!("results of `{}` have another type", kind.word())),
+            _ => return Err(format!("results of `{}` have another type", kind.word()).into()),
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::samples::Quartiles;
 use rustix::time::{ClockId, clock_gettime};
 use sched_llvm::runtime::{Dtype, Kind, Status, output_type};
 use sched_llvm::{Jit, Output, Predict};
-use schedc_driver::Failure;
+use schedc_driver::{Failure, way_out};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -263,7 +263,8 @@ fn sample(
         done.map_err(|status| {
             let help = match status.code() {
                 Status::DRIVER | Status::DEVICE => "time it on a machine with a GPU, or name --target cpu",
-                _ => "predict fewer rows",
+                Status::MEMORY | Status::DEVICE_MEMORY => "time fewer rows a call, with --batch",
+                other => way_out(Some(other)),
             };
             Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {status}"), help)
         })?;

@@ -261,7 +261,9 @@ impl Calls<'_> {
         let wanted = shape.rows * self.width(kind);
         let room = wanted + GUARD;
         let extras = Extras { threads: shape.threads, stride, ..Extras::default() };
-        let call = |out: Results| self.code.predict(kind, laid, shape.rows, out, extras);
+        let call = |out: Results| {
+            self.code.predict(kind, laid, shape.rows, out, extras).map_err(|error| error.message)
+        };
         // The results are initialized with a number that no code computes. It shows missing results, and
         // writes behind the results.
         const MARK: i32 = i32::MIN + 7;

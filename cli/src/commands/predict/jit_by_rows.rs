@@ -1,6 +1,6 @@
 //! Code in memory for rows of two types.
 
-use sched_llvm::runtime::{Dtype, Kind};
+use sched_llvm::runtime::{CallError, Dtype, Kind, Status};
 use sched_llvm::{Extras, Jit, Output as Results, Rows};
 use schedc_driver::{Failure, Predictor};
 use std::cell::OnceCell;
@@ -20,7 +20,7 @@ impl<'a> JitByRows<'a> {
     }
 
     /// Returns the code for these rows: the wide code if the first would round some value.
-    fn code_for(&self, rows: Rows) -> Result<&Jit, String> {
+    fn code_for(&self, rows: Rows) -> Result<&Jit, CallError> {
         let model = self.first.model();
         let would_round = rows.need_doubles() && i64::from(model.row_type) != model.own_row_type;
         match self.wide.get() {
@@ -34,12 +34,13 @@ impl<'a> JitByRows<'a> {
     }
 }
 
-/// The reason why compilation failed.
-fn why(failure: Failure) -> String {
-    match failure {
+/// The error of a call whose code for wide rows failed to compile.
+fn why(failure: Failure) -> CallError {
+    let message = match failure {
         Failure::Refused(diagnostic) => diagnostic.message,
         Failure::Findings | Failure::Reported(_) => "there is no code for rows of 64-bit floats".to_string(),
-    }
+    };
+    CallError { status: Some(Status::ROWS), message }
 }
 
 impl Predictor for JitByRows<'_> {
@@ -66,7 +67,7 @@ impl Predictor for JitByRows<'_> {
         n: usize,
         out: Results,
         extras: Extras<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), CallError> {
         Predictor::predict(self.code_for(rows)?, kind, rows, n, out, extras)
     }
 }

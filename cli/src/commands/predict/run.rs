@@ -10,7 +10,7 @@ use sched_llvm::column::{Column, ColumnValues};
 use sched_llvm::runtime::{Dtype, Element, Kind};
 use sched_llvm::{Extras, Output as Results, Rows};
 use schedc_data::{Batch, Destination, Number, Numbers, RowStream, TableWriter, Values};
-use schedc_driver::{Failure, Predictor};
+use schedc_driver::{Failure, Predictor, way_out};
 use std::time::{Duration, Instant};
 
 /// Most numbers in the rows of a batch, and in its results. Larger batches take more memory.
@@ -168,9 +168,9 @@ impl PredictRun<'_> {
             Predictions::I64(_) | Predictions::Label(_) => Results::I32(&mut []),
         };
         let extras = Extras { threads: self.args.threads, base_margin: begin.map(Begin::as_rows), stride: 0 };
-        predictor.predict(kind, rows, n, out, extras).map_err(|status| {
-            let help = help_of(&status);
-            Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {status}"), help)
+        predictor.predict(kind, rows, n, out, extras).map_err(|error| {
+            let help = way_out(error.status);
+            Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {error}"), help)
         })?;
         // Code returns classes as floats; they are written as numbers or labels.
         Ok(match results {
@@ -185,26 +185,6 @@ impl PredictRun<'_> {
             results => results,
         })
     }
-}
-
-/// Ways out of a failed call, by words of the runtime's message.
-const WAYS_OUT: [(&str, &str); 6] = [
-    (
-        "there is no driver",
-        "run it where a driver is installed, or build it for the processor; with the model, --simulate runs \
-         the code of a GPU without one",
-    ),
-    ("there is no GPU", "name the GPU with --target when the model is compiled, such as 'gpu(sm_90)'"),
-    ("not enough memory", "predict fewer rows at a time"),
-    ("the GPU failed", "with the model, --simulate runs the code without a GPU, and checks it"),
-    ("64-bit floats", "convert the rows to 32-bit floats, or build the library again with --row-type both"),
-    ("no output of this kind", "choose another --output"),
-];
-
-/// Returns the help for the message of a failed call.
-fn help_of(message: &str) -> &'static str {
-    let found = WAYS_OUT.iter().find(|(words, _)| message.contains(words));
-    found.map_or("build for the machine that runs the code", |(_, help)| help)
 }
 
 /// Prints the notes of the reader of rows.
@@ -239,7 +219,7 @@ fn filled<T: Copy>(value: T, rows: usize, columns: usize) -> Result<Vec<T>, Fail
         Failure::new(
             schedc_data::codes::TOO_LARGE,
             format!("{rows} rows of {columns} results do not fit into memory"),
-            "predict fewer rows at a time",
+            "predict parts of the rows, as with --shard 0/2",
         )
     })?;
     values.resize(size, value);
