@@ -2,6 +2,7 @@
 //! one size each become one schedule.
 
 use sched_grammar::ast::{Comparison, ExprKind, File, Span, Stmt, StmtKind, When};
+use sched_grammar::{LexemeKind, lexemes};
 use sched_nest::Variants;
 
 /// Parts of a text, without comments.
@@ -9,6 +10,8 @@ use sched_nest::Variants;
 pub struct Pieces {
     /// Lines that declare params and constants.
     pub declarations: Vec<String>,
+    /// Names of these params and constants.
+    pub names: Vec<String>,
     /// Directives for calls of each number of rows, one a line.
     pub directives: Variants<String>,
 }
@@ -26,12 +29,52 @@ impl Pieces {
                 directives.insert(bound(source, when)?, of_block).ok()?;
             }
         }
-        Some(Pieces { declarations: declarations.collect::<Option<_>>()?, directives })
+        let names = file.stmts.iter().filter_map(declared).map(String::from).collect();
+        Some(Pieces { declarations: declarations.collect::<Option<_>>()?, names, directives })
+    }
+
+    /// The pieces as a block beside `outer` in one text. Equal declarations are shared, so none remain.
+    /// Otherwise `suffix` is appended to each declared name, since a name is declared once in a text.
+    pub fn beside(self, outer: &Pieces, suffix: &str) -> Pieces {
+        if self.declarations == outer.declarations {
+            return Pieces { declarations: Vec::new(), names: Vec::new(), ..self };
+        }
+        let renamed = |text: &String| renamed(text, &self.names, suffix);
+        Pieces {
+            declarations: self.declarations.iter().map(renamed).collect(),
+            names: self.names.iter().map(|name| format!("{name}{suffix}")).collect(),
+            directives: self.directives.as_ref().map(|_, text| renamed(text)),
+        }
     }
 }
 
+/// A text with `suffix` appended to each of the names. Names of directives and functions stay.
+fn renamed(text: &str, names: &[String], suffix: &str) -> String {
+    let (mut new, mut done) = (String::new(), 0);
+    let all = lexemes(text);
+    for (at, lexeme) in all.iter().enumerate() {
+        let range = lexeme.span.range();
+        let word = text.get(range.clone()).unwrap_or_default();
+        let is_call = all.get(at + 1).is_some_and(|next| next.kind == LexemeKind::Open);
+        if lexeme.kind == LexemeKind::Name && !is_call && names.iter().any(|name| name == word) {
+            new += text.get(done..range.end).unwrap_or_default();
+            new += suffix;
+            done = range.end;
+        }
+    }
+    new + text.get(done..).unwrap_or_default()
+}
+
 fn declares(stmt: &Stmt) -> bool {
-    matches!(stmt.kind, StmtKind::Param { .. } | StmtKind::Const { .. })
+    declared(stmt).is_some()
+}
+
+/// The name that a statement declares.
+fn declared(stmt: &Stmt) -> Option<&str> {
+    match &stmt.kind {
+        StmtKind::Param { name, .. } | StmtKind::Const { name, .. } => Some(&name.text),
+        _ => None,
+    }
 }
 
 fn directives(source: &str, stmts: &[Stmt]) -> Option<String> {
@@ -84,6 +127,18 @@ mod tests {
         let rest = "tile(batch, b0, b1, R)\nparallel(b0)\ncache(b0)\n";
         let few = [(Some(2), "interleave(tree,\n 2)\n"), (Some(8), "parallel(tree)\n")];
         assert_eq!(all, [few[0], few[1], (None, rest)]);
+    }
+
+    #[test]
+    fn names_of_a_block_differ_from_those_outside() {
+        let text = |value| format!("param R = {value}\nconst H = R / 2\ntile(batch, b0, R_, max(R, H))\n");
+        let [outer, same, other] = [8, 8, 4].map(|value| Pieces::of(&text(value)).expect("a schedule"));
+        let shared = same.clone().beside(&outer, "_64");
+        assert_eq!((shared.declarations, shared.directives), (Vec::new(), same.directives));
+        let apart = other.beside(&outer, "_64");
+        assert_eq!(apart.declarations, ["param R_64 = 4", "const H_64 = R_64 / 2"]);
+        assert_eq!(apart.names, ["R_64", "H_64"]);
+        assert_eq!(apart.directives.rest(), "tile(batch, b0, R_, max(R_64, H_64))\n");
     }
 
     #[test]

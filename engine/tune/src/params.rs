@@ -5,6 +5,7 @@ use crate::limits::WORTH;
 use crate::results::{Best, SearchResult};
 use crate::state::State;
 use crate::task::Task;
+use sched_lang::pieces::Pieces;
 use sched_lang::{Options, Supported};
 use schedc_driver::choice::Chosen;
 use schedc_driver::{CodeDestination, Failure, Source};
@@ -30,6 +31,12 @@ pub fn search(
             format!("the schedule {} has no params whose values could be varied", start.name),
             "write `param block = 64` above it and `block` in place of a number, or leave out -s to search \
              all schedules",
+        ));
+    }
+    if task.sizes.len() > 1 && Pieces::of(&start.text).is_none() {
+        return Err(Failure::usage(
+            format!("the schedule {} has a block whose bound is not a plain number", start.name),
+            "write the bound as in `when n_rows <= 8`, or tune one number of rows, such as --batch 64",
         ));
     }
     let owns = Chosen::new(task.model, task.cpu, CodeDestination::Artefact).variants;

@@ -1,6 +1,7 @@
 //! The result of a search as a schedule that a person would write.
 
 use crate::results::{Best, SearchResult};
+use sched_lang::pieces::Pieces;
 use std::fmt::Write as _;
 
 /// The text of the result. The schedule for the largest calls is outside of all blocks, and those for smaller
@@ -23,17 +24,59 @@ pub fn text(found: &SearchResult, head: &str, target: Option<&str>) -> String {
         }
     }
     let Some((_, largest)) = parts.pop() else { return all };
-    for line in part(&largest) {
-        let _ = writeln!(all, "{line}");
+    if parts.is_empty() {
+        lines(&mut all, "", &largest, schedule(&largest));
+        return all;
     }
-    for (bound, sizes) in parts {
-        let _ = writeln!(all, "\nwhen n_rows <= {} {{", bound.unwrap_or(1));
-        for line in part(&sizes) {
-            let _ = writeln!(all, "    {line}");
+    let outer = pieces(&largest);
+    let apart = outer.as_ref().filter(|outer| !outer.directives.bounded().is_empty());
+    match apart {
+        // The schedule has blocks of its own.
+        Some(outer) => {
+            let own = outer.declarations.iter().map(|line| format!("{line}\n")).collect::<String>();
+            lines(&mut all, "", &largest, &(own + of_calls(outer, &largest)));
         }
-        all.push_str("}\n");
+        None => lines(&mut all, "", &largest, schedule(&largest)),
     }
-    all
+    let mut blocks = String::new();
+    for (bound, sizes) in parts {
+        let bound = bound.unwrap_or(1);
+        let _ = writeln!(blocks, "\nwhen n_rows <= {bound} {{");
+        match (pieces(&sizes), &outer) {
+            (Some(inner), Some(outer)) => {
+                let inner = inner.beside(outer, &format!("_{bound}"));
+                for (number, line) in inner.declarations.iter().enumerate() {
+                    let _ = writeln!(all, "{}{line}", if number == 0 { "\n" } else { "" });
+                }
+                lines(&mut blocks, "    ", &sizes, of_calls(&inner, &sizes));
+            }
+            _ => lines(&mut blocks, "    ", &sizes, schedule(&sizes)),
+        }
+        blocks.push_str("}\n");
+    }
+    all + &blocks
+}
+
+/// Schedule of calls of these sizes.
+fn schedule<'b>(sizes: &[&'b Best]) -> &'b str {
+    sizes.first().map_or("", |best| best.schedule.as_str())
+}
+
+fn pieces(sizes: &[&Best]) -> Option<Pieces> {
+    Pieces::of(schedule(sizes))
+}
+
+/// The directives for calls of the largest of these sizes.
+fn of_calls<'p>(pieces: &'p Pieces, sizes: &[&Best]) -> &'p str {
+    pieces.directives.for_rows(sizes.last().map_or(1, |best| best.rows))
+}
+
+/// Appends a schedule, below comments with its speed.
+fn lines(all: &mut String, indent: &str, sizes: &[&Best], schedule: &str) {
+    let figures = sizes.iter().flat_map(|best| speed(best));
+    for line in figures.chain(schedule.lines().map(str::to_string)) {
+        let _ = writeln!(all, "{indent}{line}");
+    }
 }
 
 /// A speed in times of another one, in words: `1.02 times faster than`.
@@ -55,13 +98,6 @@ pub fn calls(rows: usize, threads: Option<i32>) -> String {
         Some(1) => format!("{rows}, 1 thread"),
         Some(several) => format!("{rows}, {several} threads"),
     }
-}
-
-/// The lines of a schedule, below comments with its speed.
-fn part<'b>(sizes: &[&'b Best]) -> impl Iterator<Item = String> + 'b {
-    let figures: Vec<String> = sizes.iter().flat_map(|best| speed(best)).collect();
-    let schedule = sizes.first().map_or("", |best| best.schedule.as_str());
-    figures.into_iter().chain(schedule.lines().map(str::to_string))
 }
 
 /// Comment lines with the speed of calls of a size.
@@ -136,6 +172,35 @@ mod tests {
                  }}\n"
             )
         );
+    }
+
+    #[test]
+    fn sizes_with_other_values_of_a_param_have_params_of_their_own() {
+        let start = |value: i64| {
+            format!("model \"m.json\"\nparam R = {value} in {{8, 16}}\ntile(batch, b0, b1, R)\n")
+        };
+        let found = |first: &str, second: &str| SearchResult {
+            best: vec![best(1, first), best(64, second)],
+            bounds: vec![20],
+            ended_early: false,
+        };
+        let written = text(&found(&start(8), &start(16)), "tuned", None);
+        let plain: Vec<&str> = written.lines().filter(|line| !line.contains("//")).collect();
+        assert_eq!(
+            plain.join("\n"),
+            "model \"m.json\"\nparam R = 16 in {8, 16}\ntile(batch, b0, b1, R)\n\n\
+             param R_20 = 8 in {8, 16}\n\nwhen n_rows <= 20 {\n    tile(batch, b0, b1, R_20)\n}"
+        );
+        let own = "parallel(batch)\n";
+        let inside = start(8) + "when n_rows <= 32 { unrollWalk(tree, R) }\n";
+        for (first, second) in [(start(8), start(16)), (own.into(), start(8)), (inside.clone(), own.into())]
+            .into_iter()
+            .chain([(inside.clone(), inside.replace("= 8", "= 16")), (start(8), inside)])
+        {
+            let written = text(&found(&first, &second), "tuned", None);
+            let checked = sched_lang::check(&written, &sched_lang::Options::default());
+            assert!(checked.nests.is_some(), "{written}\n{:?}", checked.diagnostics);
+        }
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use super::Entry;
 use sched_lang::part::MOST_BLOCKS;
 use sched_lang::pieces::Pieces;
+use sched_nest::Variants;
 
 /// The schedule of entries in ascending order of their rows. Each serves calls of at most its rows that no
-/// smaller entry serves. The last one serves all larger calls, too. `None` if the texts cannot be composed
-/// because they declare different params.
+/// smaller entry serves. The last one serves all larger calls, too. `None` if a text has blocks whose bounds
+/// are not plain numbers.
 pub fn composed(entries: &[&Entry]) -> Option<String> {
     let last = entries.last()?;
     let names: Vec<String> = entries.iter().map(|entry| entry.key.to_string()).collect();
@@ -16,30 +17,31 @@ pub fn composed(entries: &[&Entry]) -> Option<String> {
     }
     let target = last.key.target.as_str();
     let mut text = if target.starts_with("gpu") { format!("{head}target {target}\n") } else { head };
-    let mut declared: Option<Vec<String>> = None;
-    // Directives with the most rows that they serve. Equal neighbours are merged.
-    let mut served: Vec<(u64, String)> = Vec::new();
+    // The parts of each schedule with the most rows that it serves. Equal neighbours are merged.
+    let mut served: Vec<(u64, Pieces)> = Vec::new();
     for entry in entries {
         let pieces = Pieces::of(&entry.schedule)?;
-        if *declared.get_or_insert_with(|| pieces.declarations.clone()) != pieces.declarations {
-            return None;
-        }
         let rows = usize::try_from(entry.key.rows).unwrap_or(usize::MAX);
-        let directives = pieces.directives.for_rows(rows).clone();
+        let directives = Variants::only(pieces.directives.for_rows(rows).clone());
+        let pieces = Pieces { directives, ..pieces };
         match served.last_mut() {
-            Some((rows, before)) if *before == directives => *rows = entry.key.rows,
-            _ => served.push((entry.key.rows, directives)),
+            Some((rows, before)) if *before == pieces => *rows = entry.key.rows,
+            _ => served.push((entry.key.rows, pieces)),
         }
     }
-    let (_, rest) = served.pop()?;
-    for line in declared.unwrap_or_default() {
-        text = text + &line + "\n";
-    }
-    text += &rest;
+    let (_, outer) = served.pop()?;
     // A text has at most `MOST_BLOCKS` blocks. Calls of fewer rows are served by the next larger entry.
-    for (rows, directives) in served.iter().skip(served.len().saturating_sub(MOST_BLOCKS)) {
+    let blocks = served.split_off(served.len().saturating_sub(MOST_BLOCKS));
+    let beside = |(rows, pieces): (u64, Pieces)| (rows, pieces.beside(&outer, &format!("_{rows}")));
+    let blocks: Vec<(u64, Pieces)> = blocks.into_iter().map(beside).collect();
+    let declarations = blocks.iter().flat_map(|(_, pieces)| &pieces.declarations);
+    for line in outer.declarations.iter().chain(declarations) {
+        text = text + line + "\n";
+    }
+    text += outer.directives.rest();
+    for (rows, pieces) in &blocks {
         text += &format!("\nwhen n_rows <= {rows} {{\n");
-        text.extend(directives.lines().map(|line| format!("    {line}\n")));
+        text.extend(pieces.directives.rest().lines().map(|line| format!("    {line}\n")));
         text += "}\n";
     }
     Some(text)

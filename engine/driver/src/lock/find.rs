@@ -249,10 +249,11 @@ fn other_threads(entries: &[&Entry], threads: u32) -> Diagnostic {
 fn not_together(entries: &[&Entry]) -> Diagnostic {
     let names: Vec<String> = entries.iter().map(|entry| entry.key.to_string()).collect();
     let message = format!(
-        "the schedules of {} cannot be put together: they declare different params",
+        "the schedules of {} cannot be put together: one has a block whose bound is not a plain number",
         names.join(", ")
     );
-    let help = "tune the model again for all these numbers of rows at once";
+    let help = "write the bound as in `when n_rows <= 8`, or tune the model again for all these numbers of \
+                rows at once";
     Diagnostic::new(usage::LOCK_MISSING, Place::Whole, message).help(help)
 }
 
