@@ -51,6 +51,9 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     for note in job.notes(first) {
         terminal.say(&format!("note: {note}"));
     }
+    if let Some(note) = job.note_of_effort(args.effort) {
+        terminal.say(&format!("note: {note}"));
+    }
     let files = Files::of(args, &job)?;
     if matches!(args.emit, Emit::Ptx | Emit::Cubin | Emit::Hsaco) {
         return kernels::run(args, job, &files.out, terminal);

@@ -1,6 +1,6 @@
 //! Jobs: a model, and the schedule under which it is compiled.
 
-use crate::choice::CodeDestination;
+use crate::choice::{CodeDestination, Effort};
 use crate::failure::Failure;
 use crate::lock::{LockQuery, LockUse};
 use crate::machines;
@@ -163,6 +163,15 @@ impl Job {
     /// Notes for the user: on the model, and on a chosen schedule for a processor without measured costs.
     pub fn notes(&self, cpu: Cpu) -> Vec<String> {
         notes(&self.model, self.source.is_chosen, cpu)
+    }
+
+    /// The note that an effort has no effect, since it decides only how schedc chooses a schedule.
+    pub fn note_of_effort(&self, effort: Effort) -> Option<String> {
+        let is_idle = effort == Effort::Fast && !self.source.is_chosen;
+        is_idle.then(|| {
+            "effort `fast` has no effect on a given schedule: it makes schedc choose one that compiles sooner"
+                .to_string()
+        })
     }
 
     /// Changes the type of rows. Chooses the schedule again if the user named none.

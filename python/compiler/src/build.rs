@@ -235,7 +235,7 @@ fn compiled(options: BuildOptions<'_>, keeper: &Keeper) -> Result<Built, Failure
         library,
         header: header_of(&made, PREFIX),
         schedules: described.collect(),
-        notes: job.notes(first),
+        notes: job.notes(first).into_iter().chain(job.note_of_effort(effort)).collect(),
         findings: FindingsReport::default(),
         miss,
         probes,
