@@ -66,7 +66,7 @@ pub struct Limits {
     pub l2: u64,
     /// Bits of a CPU's vector registers, if they are known.
     pub vector_bits: Option<u32>,
-    /// Most rows of one run of the nest, if they are known.
+    /// Most rows that the loops process at once, if they are known.
     pub max_rows: Option<u64>,
 }
 

@@ -111,7 +111,11 @@ fn compare(a: &Nest, b: &Nest, before: LoopId, after: LoopId, pairs: &Pairs, cha
     };
     changed("range", range(&old.start, &old.stop, &old.step), range(&new.start, &new.stop, &new.step));
     changed("limit", pairs.limit_of_first(a, before), pairs.limit_of_second(b, after));
-    changed("facts", annotations(&old.annotations).join(", "), annotations(&new.annotations).join(", "));
+    changed(
+        "annotations",
+        annotations(&old.annotations).join(", "),
+        annotations(&new.annotations).join(", "),
+    );
 }
 
 /// Adds the changes of the whole nest.

@@ -81,7 +81,7 @@ pub struct Options {
     /// The model; without one, ranges are symbolic. Shared, because models may have many trees and callers
     /// check often.
     pub model: Option<Arc<ModelInfo>>,
-    /// Largest number of rows of one run of the nest.
+    /// Largest number of rows that the loops process at once.
     pub batch_size: Option<u64>,
     /// Values that override params, in order.
     pub sets: Vec<(String, i64)>,

@@ -74,8 +74,9 @@ impl From<RowTypes> for schedc_driver::RowTypes {
     }
 }
 
-/// End of the help of `--cpu`: the list may name several.
-const OF_SEVERAL: &str = ", or several; the best one is picked where the code runs";
+/// End of the help of `--cpu` for a list.
+const OF_SEVERAL: &str = "; for a list such as x86-64-v3,x86-64-v4 the library has code for each, and every \
+                          machine runs the best that it supports";
 
 /// `schedc build`
 #[derive(Debug, Args)]

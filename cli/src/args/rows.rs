@@ -11,7 +11,7 @@ pub enum Unseen {
     Error,
     /// A missing value.
     Missing,
-    /// A category that is in no set of the model.
+    /// A category that no tree asks for.
     Other,
 }
 

@@ -45,7 +45,7 @@ pub struct Tune {
     #[arg(long, alias = "rows", value_delimiter = ',', default_value = "1,64,1024", value_name = "ROWS")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), allow_negative_numbers = true)]
     pub batch: Vec<u64>,
-    /// Threads per call, which count alike; 0 leaves the number to the library
+    /// Threads per call; 0 leaves the number to the library. Several numbers have equal weight
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
     pub threads: Vec<i32>,

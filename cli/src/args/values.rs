@@ -15,7 +15,7 @@ struct Arguments {
     /// Give a `param` of the schedule another value
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_set)]
     sets: Vec<(String, i64)>,
-    /// Maximum rows of one run of the nest; the property `batch_size`
+    /// Most rows that the loops process at once; the property `batch_size`
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     batch_size: Option<u64>,
     /// Accept a schedule whose fingerprint is another model's

@@ -15,7 +15,7 @@ pub struct ScheduleValues {
     pub target: Option<Target>,
     /// Values for the schedule's `param`s.
     pub sets: Vec<(String, i64)>,
-    /// Most rows of one run of the nest.
+    /// Most rows that the loops process at once.
     pub batch_size: Option<u64>,
     /// Whether a schedule may name another fingerprint than the model's.
     pub ignore_fingerprint: bool,

@@ -8,7 +8,7 @@ pub enum Unseen {
     Error,
     /// A missing value (LightGBM, scikit-learn).
     Missing,
-    /// A category that is in no set of the model (CatBoost).
+    /// A category that no tree asks for (CatBoost).
     Other,
 }
 

@@ -63,7 +63,7 @@ impl Names {
         }
     }
 
-    /// The code of a category that is in no set of the model, valid for every trainer. LightGBM, XGBoost and
+    /// The code of a category that no tree asks for, valid for every trainer. LightGBM, XGBoost and
     /// ONNX refuse negative codes.
     pub fn other(&self) -> f64 {
         match self.naming {

@@ -116,7 +116,7 @@ impl Refusal {
         let (names, codes) = (words.choice("categories", "names"), words.choice("categories", "codes"));
         match self {
             Refusal::Unseen(_) => format!(
-                "{} takes such values as missing, and {} as a category that is in no set",
+                "{} takes such values as missing, and {} as a category that no tree asks for",
                 words.choice("unseen", "missing"),
                 words.choice("unseen", "other")
             ),

@@ -262,7 +262,7 @@ impl<'a> Here<'a> {
         self.at > 0
     }
 
-    /// Most rows of one run of the nest, if that is known.
+    /// Most rows that the loops process at once, if that is known.
     pub(crate) fn batch_size(&self) -> Option<u64> {
         self.variant().batch_size()
     }

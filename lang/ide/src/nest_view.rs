@@ -30,7 +30,7 @@ pub struct NestView {
     pub tree_order: String,
     /// The bound of the block that the nest belongs to, if it belongs to one.
     pub max_rows: Option<u32>,
-    /// Most rows of one run of the nest, if that is given.
+    /// Most rows that the loops process at once, if that is given.
     pub batch_size: Option<u64>,
     /// Bytes of the second-level cache of a core, for CPUs.
     pub near: Option<u64>,

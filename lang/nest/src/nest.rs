@@ -236,7 +236,7 @@ pub struct Nest {
     pub tile_trees: Option<TileTrees>,
     /// The order in which each row's sum is added up.
     pub accumulation: Accumulation,
-    /// Largest number of rows of one run of the nest, if the schedule depends on it.
+    /// Largest number of rows that the loops process at once, if the schedule depends on it.
     pub batch_size: Option<u64>,
     /// Bytes of memory that the threads of a block may share, if the nest is for GPUs.
     pub shared_memory: Option<u64>,

@@ -36,7 +36,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Largest number of rows of one run of the nest, if known.
+    /// Largest number of rows that the loops process at once, if known.
     pub fn batch_size(&self) -> Option<u64> {
         self.batch_size
     }
@@ -141,7 +141,8 @@ fn batch_size_not_known(source: &str, parsed: &Parsed) -> Diagnostic {
     let at = source.match_indices(name).map(|(at, _)| at).find(is_said).unwrap_or(0);
     let message = format!("the schedule uses `{name}`, which is unknown");
     let span = Span::new(at, at + name.len());
-    let help = "Give the largest number of rows of one run of the nest: `schedc check ... --batch-size \
+    let help = "Give the largest number of rows that the loops process at once: `schedc check ... \
+                --batch-size \
                 4096`. \
                 Or write a number instead.";
     Diagnostic::new(codes::NOT_KNOWN, span, message).label("unknown").help(help).fix(

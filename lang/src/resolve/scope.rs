@@ -330,7 +330,8 @@ impl Scope<'_> {
         if text == "n_rows" {
             diagnostic.message = "`n_rows` has no value here".to_owned();
             diagnostic.label = "known only at run time".to_owned();
-            return diagnostic.help("Use `batch_size`, the largest number of rows of one run of the nest.");
+            return diagnostic
+                .help("Use `batch_size`, the largest number of rows that the loops process at once.");
         }
         let known =
             self.named.keys().map(String::as_str).chain(PROPERTIES.iter().map(|(property, _)| *property));

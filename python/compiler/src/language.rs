@@ -23,7 +23,7 @@ pub struct Values {
     pub sets: Vec<(String, i64)>,
     /// Target as in a `target` line, such as `cpu(avx512)`.
     pub target: Option<String>,
-    /// Largest number of rows of one run of the nest.
+    /// Largest number of rows that the loops process at once.
     pub batch_size: Option<u64>,
 }
 

@@ -91,7 +91,7 @@ fn write_rows(rows: &RowSummary, out: &mut String) -> std::fmt::Result {
         ..
     } = rows.coverage;
     let given = if rows.given > 0 { format!(" and {} given", rows.given) } else { String::new() };
-    writeln!(out, "  {} rows    {} solved{given}", rows.float, rows.solved)?;
+    writeln!(out, "  {} rows    {} made for the trees{given}", rows.float, rows.solved)?;
     writeln!(
         out,
         "    covered   {met_values} of {values} values at {reachable_nodes} nodes, {reached_leaves} of \

@@ -126,7 +126,7 @@ pub(crate) fn property_meaning(property: Property) -> &'static str {
         Property::NumFeatures => "the number of features of a row.",
         Property::NumClasses => "the number of outputs of a row.",
         Property::MaxDepth => "the depth of the deepest tree.",
-        Property::BatchSize => "the largest number of rows of one run of the nest.",
+        Property::BatchSize => "the largest number of rows that the loops process at once.",
         Property::TreesToDepth(_) => "the number of trees that are no deeper than this.",
         Property::RunDepth => "the depth of the trees in a run that `splitByDepth` made.",
     }

@@ -11,7 +11,7 @@ use sched_nest::Layout;
 use sched_nest::sym::Property;
 
 const MODEL: &str = "To check it, name a model in a `model` line or on the command line.";
-const BATCH_SIZE: &str = "Give the largest number of rows of one run of the nest: `schedc check ... \
+const BATCH_SIZE: &str = "Give the largest number of rows that the loops process at once: `schedc check ... \
                           --batch-size 4096`. \
                           Or write a number instead of `batch_size`.";
 const BOTH: &str = "Name a model in a `model` line or on the command line, and give the batch size: \
