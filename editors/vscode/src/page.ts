@@ -7,11 +7,21 @@ import * as vscode from 'vscode';
 /**
  * A page that may run nothing but the bundle `name`, and load nothing. The script and the style sheet are
  * inside: each file of its own would be fetched through the editor's service worker before the first picture.
+ * `first` is the message that the script begins with, if there is one.
  */
-export function page(extension: vscode.Uri, name: string, title: string, body: string): string {
+export function page(
+    extension: vscode.Uri,
+    name: string,
+    title: string,
+    body: string,
+    first: unknown = null,
+): string {
     const nonce = randomBytes(16).toString('base64');
     const bundle = (ending: string): string =>
         readFileSync(vscode.Uri.joinPath(extension, 'dist', `${name}.${ending}`).fsPath, 'utf8');
+    // Data of the page, which is not run: the policy does not apply to it.
+    const json = JSON.stringify(first).replaceAll('<', '\\u003c');
+    const data = first === null ? '' : `<script type="application/json" id="first">${json}</script>`;
     const policy = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'`;
     return `<!DOCTYPE html>
 <html lang="en">
@@ -23,6 +33,7 @@ export function page(extension: vscode.Uri, name: string, title: string, body: s
 </head>
 <body>
 ${body}
+${data}
 <script nonce="${nonce}">${bundle('js').replaceAll('</script', '<\\/script')}</script>
 </body>
 </html>`;

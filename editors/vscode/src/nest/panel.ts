@@ -12,6 +12,8 @@ import { directiveLines, nextStep, type Step } from './step';
 import { readAnswer, type NestView, type Position, type Range } from './view';
 
 const KIND = 'schedc.nest';
+/** Milliseconds for which a new webview waits for the server's answer, to contain the first picture. */
+const FIRST = 80;
 /** Milliseconds without a keystroke after which the picture is requested again. */
 const PAUSE = 40;
 
@@ -45,6 +47,8 @@ export class NestPanel implements vscode.Disposable {
     private step: Step | null = null;
     /** The last picture, for a webview that is ready after it. */
     private last: ToPanel | null = null;
+    /** Called at the next picture. */
+    private onPicture: () => void = () => undefined;
     private readonly byHand = new ByHand((message) => this.post(message));
     private readonly fixes = new Fixes((message) => this.post(message));
     private readonly subscriptions: vscode.Disposable[];
@@ -52,7 +56,7 @@ export class NestPanel implements vscode.Disposable {
     constructor(private readonly extension: vscode.Uri, private readonly server: Server) {
         this.subscriptions = [
             vscode.window.registerWebviewPanelSerializer(KIND, {
-                deserializeWebviewPanel: async (panel) => this.adopt(panel, this.openSchedule()),
+                deserializeWebviewPanel: (panel) => this.adopt(panel, this.openSchedule()),
             }),
             vscode.window.onDidChangeActiveTextEditor((editor) => {
                 if (editor && isSchedule(editor.document)) this.follow(editor.document);
@@ -106,7 +110,7 @@ export class NestPanel implements vscode.Disposable {
         const panel = vscode.window.createWebviewPanel(
             KIND, 'Loop nest', { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true }, {},
         );
-        this.adopt(panel, document);
+        void this.adopt(panel, document);
     }
 
     /** Shows the nest after the next directive, or after the previous one; the whole nest beyond the ends. */
@@ -143,7 +147,10 @@ export class NestPanel implements vscode.Disposable {
         );
     }
 
-    private adopt(panel: vscode.WebviewPanel, document: vscode.TextDocument | null): void {
+    private async adopt(
+        panel: vscode.WebviewPanel,
+        document: vscode.TextDocument | null,
+    ): Promise<void> {
         this.panel = panel;
         this.document = document;
         panel.iconPath = vscode.Uri.joinPath(this.extension, 'icons', 'file.svg');
@@ -155,10 +162,14 @@ export class NestPanel implements vscode.Disposable {
         panel.onDidDispose(() => {
             if (this.panel === panel) this.panel = null;
         });
-        panel.webview.html = page(this.extension, 'nest', 'Loop nest', BODY);
-        // The server answers while the webview loads.
+        // The server answers in milliseconds, and loading a webview takes far longer. A page that contains
+        // the answer shows the nest without a message to and fro.
         this.last = null;
+        const pictured = new Promise<void>((resolve) => (this.onPicture = resolve));
         void this.ask();
+        await Promise.race([pictured, new Promise<void>((resolve) => setTimeout(resolve, FIRST))]);
+        if (this.panel === panel)
+            panel.webview.html = page(this.extension, 'nest', 'Loop nest', BODY, this.last);
     }
 
     private async receive(message: FromPanel): Promise<void> {
@@ -267,6 +278,7 @@ export class NestPanel implements vscode.Disposable {
     /** Sends a picture, and keeps it until the webview is ready. */
     private picture(message: ToPanel): void {
         this.last = message;
+        this.onPicture();
         this.post(message);
     }
 

@@ -328,5 +328,7 @@ new ResizeObserver(() => {
 }).observe(picture);
 
 pressed();
+const first = document.getElementById('first');
+if (first !== null) show(JSON.parse(first.textContent ?? '') as Nest);
 send({ type: 'follow', cursor: atCursor });
 send({ type: 'ready' });
