@@ -112,6 +112,17 @@ fn params_of_a_start_schedule_are_varied_and_its_directives_stay() -> Result<()>
         format!("param ROWS = {rows} in {{2, 256}}\ntile(batch, b0, b1, ROWS)\nreorder(b0, tree, b1)\n")
     };
     assert!(text.ends_with(&with(2)) || text.ends_with(&with(256)), "{text}");
+    // Several sizes, whose values may differ, and their entries of a lock make one legal schedule.
+    let sizes = ["-s", "start.sched", "--batch", "1,64,1024", "--budget", "900ms", "--allow-slower"];
+    stdout_of(
+        &[&["tune", model], &sizes[..], &["-o", "sizes.sched", "--lock", "sizes.lock"]].concat(),
+        here,
+    )?;
+    stdout_of(&["check", model, "-s", "sizes.sched"], here)?;
+    stdout_of(&["build", model, "--lock", "sizes.lock", "--locked", "-o", "model.so"], here)?;
+    std::fs::write(here.join("bound.sched"), format!("{start}when n_rows <= 2 * 4 {{ parallel(tree) }}\n"))?;
+    let sum = refused(&["tune", model, "-s", "bound.sched"], here)?;
+    assert!(sum.contains("a block whose bound is not a plain number") && sum.contains("help"), "{sum}");
     std::fs::write(here.join("plain.sched"), "parallel(batch)\n")?;
     let none = refused(&["tune", model, "-s", "plain.sched"], here)?;
     assert!(none.contains("no params") && none.contains("help"), "{none}");

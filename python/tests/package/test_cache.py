@@ -56,3 +56,9 @@ def test_both_efforts_predict_the_same(booster, rows):
     assert (fast.predict(rows) == full.predict(rows)).all()
     with pytest.raises(ValueError, match="effort: choose `fast`"):
         schedc.compile(booster, effort="some")
+
+
+def test_an_effort_has_no_effect_on_a_given_schedule(booster):
+    idle = schedc.compile(booster, "parallel(batch)", effort="fast")
+    assert any("effort `fast` has no effect on a given schedule" in note for note in idle.notes)
+    assert not any("effort" in note for note in schedc.compile(booster, effort="fast").notes)
