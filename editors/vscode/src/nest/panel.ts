@@ -13,7 +13,7 @@ import { readAnswer, type NestView, type Position, type Range } from './view';
 
 const KIND = 'schedc.nest';
 /** Milliseconds for which a new webview waits for the server's answer, to contain the first picture. */
-const FIRST = 80;
+const FIRST = 25;
 /** Milliseconds without a keystroke after which the picture is requested again. */
 const PAUSE = 40;
 
