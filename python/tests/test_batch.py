@@ -317,7 +317,7 @@ def test_categories_that_are_refused(libraries):
 
 def test_what_is_no_table(predictor):
     for wrong in [None, 7, "rows", [1.0, 2.0], numpy.zeros(30)]:
-        with pytest.raises(TypeError, match="a table is"):
+        with pytest.raises(TypeError, match="a table"):
             predictor.predict(wrong)
 
 
