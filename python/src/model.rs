@@ -175,8 +175,8 @@ impl Model {
 
     /// Predicts records: dicts from names to numbers, truth values or None, which is a missing value.
     /// `wanted` has the name of each feature, None for an absent one. `given` has columns of features that
-    /// replace the records', and `options` are [`CallArguments`]. None if a record lacks a name, or a value is
-    /// something else.
+    /// replace the records', and `options` are [`CallArguments`]. None if a record lacks a name, or a value
+    /// is something else.
     #[pyo3(signature = (records, wanted, given, /, output = "value", **options))]
     fn predict_records<'py>(
         &self,
@@ -241,8 +241,8 @@ struct CallArguments<'py> {
 }
 
 impl<'py> CallArguments<'py> {
-    /// The arguments of a call with the keywords `single`, `out`, `threads` and `base_margin`. Raises TypeError
-    /// for other keywords.
+    /// The arguments of a call with the keywords `single`, `out`, `threads` and `base_margin`. Raises
+    /// TypeError for other keywords.
     fn of(output: &str, options: Option<&Bound<'py, PyDict>>) -> PyResult<CallArguments<'py>> {
         let (mut single, mut threads) = (false, 0);
         let (mut out, mut base_margin) = (None, None);

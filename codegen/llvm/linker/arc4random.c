@@ -1,5 +1,5 @@
-/* LLVM takes random numbers, for names of temporary files, from `arc4random`, which needs glibc 2.36. This one
- * needs glibc 2.25. */
+/* LLVM takes random numbers, for names of temporary files, from `arc4random`, which needs glibc 2.36. This
+ * one needs glibc 2.25. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <sys/random.h>
