@@ -119,7 +119,7 @@ def cases():
     yield make(pre.FunctionTransformer(), forest()), "array", "two", "equal"
     for curve in (pre.QuantileTransformer(n_quantiles=20), pre.PowerTransformer(), pre.SplineTransformer(),
                   pre.SplineTransformer(degree=2, knots="quantile", include_bias=False, n_knots=4)):
-        promise = "equal" if isinstance(curve, pre.QuantileTransformer) else "outside"
+        promise = "outside" if isinstance(curve, pre.PowerTransformer) else "equal"
         yield imputed(curve, forest()), "array", "two", promise
         yield imputed(curve, lin.LogisticRegression()), "array", "two", "bound"
     # Categories.

@@ -15,8 +15,9 @@ from .stages import held, key_of
 #: Difference between two roundings of one result, relative to the largest magnitude in its output. Sums of
 #: some thousand terms stay below.
 _ROUNDING = {4: 1e-5, 8: 1e-9}
-#: Share of the rows that may reach other leaves behind a value that is only within a bound.
-_OUTSIDE_SHARE = 0.02
+#: Share of the rows that may reach other leaves behind a value that is only within a bound. Rows that are
+#: made for the check lie on thresholds, so that a few of 100 do.
+_OUTSIDE_SHARE = 0.1
 
 
 class Mismatch(ValueError):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from .columns import Columns, columns_of, names_out, same_names
-from .graph import FLOAT64, INT64, Graph, Promise, Value
+from .graph import FLOAT64, INT64, Graph, Value
 from .scalers import standard_scaler
 from .stages import refuse
 
@@ -100,9 +100,7 @@ def quantile_transformer(graph: Graph, estimator: Any, columns: Columns) -> Colu
 
 
 def spline_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """Polynomials between knots, by their coefficients in each interval."""
-    from scipy.interpolate import BSpline, PPoly
-
+    """Splines of each column, by de Boor's recursion in SciPy's order."""
     if estimator.extrapolation not in ("constant", "continue", "error") or columns.sparse:
         raise refuse(graph, estimator, f"continues splines by extrapolation={estimator.extrapolation!r}; "
                      "'constant', 'continue' and 'error' are exported, for dense rows")
@@ -112,28 +110,50 @@ def spline_transformer(graph: Graph, estimator: Any, columns: Columns) -> Column
     value = graph.cast(columns.value(graph, kind), FLOAT64)
     made = []
     for at, spline in enumerate(estimator.bsplines_):
-        knots, degree = numpy.asarray(spline.t), int(spline.k)
+        knots, degree = numpy.asarray(spline.t, FLOAT64), int(spline.k)
         count = len(knots) - degree - 1
-        low, high = knots[degree], knots[count]
         graph.note(columns.columns[at].source, knots[degree:count + 1])
         column = graph.take(value, [at])
         if estimator.extrapolation == "constant":
-            column = graph.add("Clip", column, FLOAT64.type(low), FLOAT64.type(high))
-        pieces = [PPoly.from_spline(BSpline(knots, one, degree)).c for one in numpy.asarray(spline.c).T]
-        # Coefficients of the intervals between the first and the last knot, highest power first.
-        inner = numpy.arange(degree, count)
-        inner = inner[knots[inner + 1] > knots[inner]]
-        segment = segments(graph, column, knots[inner[1:]])
-        offset = graph.add("Sub", column, of_segment(graph, segment, knots[inner]))
-        terms = numpy.ascontiguousarray(numpy.stack(pieces, axis=2)[:, inner])
-        width = terms[0].shape[1]
-        total: Value | None = None
-        for table in terms:
-            found = graph.add("Gather", table, segment, axis=0, dtype=FLOAT64, width=width,
-                              promise=Promise.BOUND)
-            total = found if total is None else graph.add("Add", graph.add("Mul", total, offset), found)
-        assert total is not None
-        keeps = width if estimator.include_bias else width - 1
-        made.append(graph.cast(graph.take(total, range(keeps)), kind))
+            column = graph.add("Clip", column, knots[degree], knots[count])
+        basis = _basis(graph, column, knots, degree)
+        keeps = count if estimator.include_bias else count - 1
+        made.append(graph.cast(graph.take(basis, range(keeps)), kind))
     whole = graph.join(made)
     return columns_of(whole, names_out(estimator, columns, whole.width))
+
+
+def _basis(graph: Graph, column: Value, knots: numpy.ndarray, degree: int) -> Value:
+    """All splines of a degree over knots, one column for each."""
+    count = len(knots) - degree - 1
+    intervals = numpy.arange(degree, count)
+    intervals = intervals[knots[intervals + 1] > knots[intervals]]
+    segment = segments(graph, column, knots[intervals[1:]])
+    heights: list[Value] = []
+    for level in range(1, degree + 1):
+        before, heights = heights, []
+        for place in range(1, level + 1):
+            above, below = knots[intervals + place], knots[intervals + place - level]
+            # Between knots that are alike, a spline is zero.
+            apart = numpy.where(above == below, numpy.inf, above - below)
+            if level == 1:
+                share = of_segment(graph, segment, 1.0 / apart)
+            else:
+                share = graph.add("Div", before[place - 1], of_segment(graph, segment, apart))
+            left = graph.add("Mul", share, graph.add("Sub", of_segment(graph, segment, above), column))
+            right = graph.add("Mul", share, graph.add("Sub", column, of_segment(graph, segment, below)))
+            if heights:
+                heights[-1] = graph.add("Add", heights[-1], left)
+            else:
+                heights.append(left)
+            heights.append(right)
+    total: Value | None = None
+    for at in range(degree + 1):
+        # The interval decides which column each height belongs to. One term of each sum is not zero.
+        places = numpy.eye(count)[intervals - degree + at]
+        term = graph.add("Gather", places, segment, axis=0, dtype=FLOAT64, width=count,
+                         promise=segment.promise)
+        term = graph.add("Mul", term, heights[at]) if heights else term
+        total = term if total is None else graph.add("Add", total, term)
+    assert total is not None
+    return total

@@ -17,13 +17,16 @@ from .stages import Prediction
 def margins_of(graph: Graph, columns: Columns, coefficients: Any, intercept: Any) -> Value:
     """`X @ coefficients.T + intercept`, one column for each row of the coefficients, in NumPy's type."""
     coefficients = numpy.atleast_2d(numpy.asarray(coefficients))
-    kind = numpy.result_type(columns.floating, coefficients.dtype, numpy.asarray(intercept).dtype)
+    # A plain number, such as 0.0 for none, does not decide the type.
+    kinds = [] if isinstance(intercept, float) else [numpy.asarray(intercept).dtype]
+    kind = numpy.result_type(columns.floating, coefficients.dtype, *kinds)
     kind = kind if kind.kind == "f" else FLOAT64
     weights = numpy.ascontiguousarray(coefficients.T.astype(kind))
     intercepts = numpy.broadcast_to(intercept, len(coefficients)).astype(kind)
     value = columns.value(graph, kind)
     graph.sums.append((value, numpy.abs(weights), numpy.abs(intercepts)))
-    return graph.add("Add", graph.add("MatMul", value, weights, width=len(coefficients)), intercepts)
+    product = graph.add("MatMul", value, weights, width=len(coefficients))
+    return graph.add("Add", product, intercepts) if intercepts.any() else product
 
 
 def regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
