@@ -291,7 +291,7 @@ fn a_library_has_code_for_rows_of_each_type() {
     let of_floats = load(&folder, &[(&floats, Cpu::Native)]);
     let mut out = vec![0f64; n];
     let refused = of_floats.predict(runtime::Kind::Raw, Rows::F64(&wide), n, Output::F64(&mut out), 1);
-    assert!(refused.is_err_and(|why| why.contains("64-bit floats")));
+    assert!(refused.is_err_and(|why| why.message.contains("64-bit floats")));
 }
 
 #[test]

@@ -300,7 +300,7 @@ mod tests {
         let mut margins = [0.0];
         let result =
             simulator.predict(Kind::Raw, Rows::F32(&[1.0]), 1, Results::F32(&mut margins), Extras::default());
-        assert!(result.is_err_and(|fault| fault.starts_with("race on bytes 0..4 of `result`")));
+        assert!(result.is_err_and(|fault| fault.message.starts_with("race on bytes 0..4 of `result`")));
         let failure = simulator.failure().expect("a finding");
         assert_eq!(failure.status(), 101);
         let Failure::Refused(diagnostic) = failure else { panic!("the failure has no diagnostic") };
