@@ -40,6 +40,7 @@ from sklearn import (  # noqa: E402
     preprocessing,
     tree,
 )
+from sklearn.base import clone  # noqa: E402
 from sklearn.feature_extraction.text import CountVectorizer  # noqa: E402
 
 CASES = list(cases())
@@ -254,7 +255,7 @@ def test_other_trainers(library, goal, tmp_path):
     sparse = columns(one_hot(), preprocessing.StandardScaler(), sparse_threshold=1.0)
     for first, rows in ((preprocessing.RobustScaler(), TABLE[NUMBERS].to_numpy("float32")),
                         (sparse, TABLE), (columns(one_hot(), preprocessing.MinMaxScaler()), TABLE)):
-        whole = make(first, model).fit(rows, GOALS[goal])
+        whole = make(first, clone(model)).fit(rows, GOALS[goal])
         path = str(tmp_path / "p.onnx")
         schedc.export(whole, path)
         schedc.export(whole, path, check=rows)
