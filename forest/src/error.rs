@@ -10,22 +10,28 @@ sched_diagnostics::error! {
 }
 
 impl ModelError {
-    pub(crate) fn new(code: Code, message: impl Into<String>) -> ModelError {
+    /// An error about a whole model.
+    pub fn new(code: Code, message: impl Into<String>) -> ModelError {
         ModelError::of(Diagnostic::new(code, Place::Whole, message))
     }
 
-    pub(crate) fn at(mut self, place: impl Into<Place>) -> ModelError {
+    /// The error with a place.
+    #[must_use]
+    pub fn at(mut self, place: impl Into<Place>) -> ModelError {
         self.0.place = place.into();
         self
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> ModelError {
+    /// The error with a suggestion.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> ModelError {
         self.0.help = Some(help.into());
         self
     }
 
     /// Puts the place of an error below the place of what contains it.
-    pub(crate) fn below(mut self, container: &str) -> ModelError {
+    #[must_use]
+    pub fn below(mut self, container: &str) -> ModelError {
         self.0.place = match (container.is_empty(), &self.place) {
             (false, Place::Element(path)) => format!("{container}.{path}").into(),
             (false, Place::Whole) => container.into(),

@@ -6,8 +6,8 @@ use crate::error::ModelError;
 use crate::forest::{Inner, Leaf, NodeRef, Target, Tree};
 
 /// The place that waits for a node: the root, or a child of an inner node. Also says how deep it is.
-#[derive(Clone, Copy)]
-pub(crate) struct Slot {
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
     parent: Option<(u32, bool)>,
     depth: u32,
 }
@@ -18,10 +18,11 @@ impl Slot {
 }
 
 /// A tree that is filled in depth-first order, left before right.
-pub(crate) struct Growing(Tree);
+#[derive(Debug)]
+pub struct Growing(Tree);
 
 /// The test of a node whose children are not known yet.
-pub(crate) type Test = crate::forest::Predicate;
+pub type Test = crate::forest::Predicate;
 
 impl Growing {
     /// A tree without nodes; it has to get at least one.

@@ -38,7 +38,7 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
 }
 
 /// Refuses the meaning of a release of XGBoost for a file that it did not save.
-fn refuse_release(format: &Format, options: &ReadOptions) -> Result<(), ModelError> {
+pub(crate) fn refuse_release(format: &Format, options: &ReadOptions) -> Result<(), ModelError> {
     let Some(release) = options.as_release.filter(|_| !format.has(Quirk::Releases)) else { return Ok(()) };
     let whose = if format.trainer.is_empty() {
         "XGBoost did not save this file".into()

@@ -186,6 +186,11 @@ impl Forest {
         }
     }
 
+    /// Whether a feature value, widened, goes to the left child of a node of this forest.
+    pub fn goes_left(&self, inner: &Inner, value: f64) -> bool {
+        goes_left(self, inner, value)
+    }
+
     /// The leaf of a tree that a row ends in.
     ///
     /// Values beyond the end of a row that is too short count as missing.

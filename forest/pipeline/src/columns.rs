@@ -58,7 +58,7 @@ impl Columns {
     }
 
     /// Adds an expression of a known type.
-    fn insert(&mut self, expr: Expr, column_type: ColumnType) -> ColumnId {
+    pub(crate) fn insert(&mut self, expr: Expr, column_type: ColumnType) -> ColumnId {
         let next = ColumnId(self.exprs.len() as u32);
         *self.numbers.entry(expr).or_insert_with_key(|expr| {
             self.exprs.push((expr.clone(), column_type));
@@ -101,6 +101,19 @@ impl Columns {
         numbers.filter_map(|(column, is_needed)| is_needed.then_some(column)).collect()
     }
 
+    /// All columns, each after those that it reads.
+    pub fn all(&self) -> impl Iterator<Item = ColumnId> + use<> {
+        (0..self.exprs.len() as u32).map(ColumnId)
+    }
+
+    /// Checks that an operation takes the types of its columns.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub(crate) fn check(&self, expr: &Expr) -> Result<(), TypeMismatch> {
+        self.typed(expr).map(|_| ())
+    }
+
     /// The type of an expression's values.
     fn typed(&self, expr: &Expr) -> Result<ColumnType, TypeMismatch> {
         let of = |column: &ColumnId| self.column_type(*column);
@@ -140,6 +153,21 @@ impl Columns {
 }
 
 impl Expr {
+    /// The expression with other columns as operands.
+    #[must_use]
+    pub fn with_operands(self, mut map: impl FnMut(ColumnId) -> ColumnId) -> Expr {
+        match self {
+            Expr::Input { .. } | Expr::Const(_) => self,
+            Expr::Unary(op, x) => Expr::Unary(op, map(x)),
+            Expr::Binary(op, x, y) => Expr::Binary(op, map(x), map(y)),
+            Expr::Select { condition, then, otherwise } => {
+                Expr::Select { condition: map(condition), then: map(then), otherwise: map(otherwise) }
+            }
+            Expr::Step { of, edges } => Expr::Step { of: map(of), edges },
+            Expr::Table { of, table } => Expr::Table { of: map(of), table },
+        }
+    }
+
     /// The columns that the expression reads.
     pub fn operands(&self) -> impl Iterator<Item = ColumnId> + use<> {
         let columns = match *self {

@@ -30,16 +30,17 @@ macro_rules! arithmetic {
 impl Columns {
     /// The values of some columns for a row. A feature that the row lacks is missing.
     pub fn evaluate(&self, wanted: &[ColumnId], row: &[f64]) -> Vec<ColumnValue> {
-        let mut values = vec![None; self.len()];
+        let mut values: Vec<Option<ColumnValue>> = vec![None; self.len()];
         for column in self.needed_for(wanted) {
-            values[column.index()] = Some(self.value(self.expr(column), row, &values));
+            let of = |operand: ColumnId| values[operand.index()].unwrap_or(ColumnValue::F64(f64::NAN));
+            values[column.index()] = Some(Self::value(self.expr(column), row, of));
         }
         wanted.iter().filter_map(|column| values[column.index()]).collect()
     }
 
     /// The value of an expression for a row, given those of the columns that it reads.
-    fn value(&self, expr: &Expr, row: &[f64], values: &[Option<ColumnValue>]) -> ColumnValue {
-        let of = |column: &ColumnId| values[column.index()].unwrap_or(ColumnValue::F64(f64::NAN));
+    pub(crate) fn value(expr: &Expr, row: &[f64], operand: impl Fn(ColumnId) -> ColumnValue) -> ColumnValue {
+        let of = |column: &ColumnId| operand(*column);
         match expr {
             Expr::Input { feature, float } => {
                 let value = row.get(*feature as usize).copied().unwrap_or(f64::NAN);

@@ -8,10 +8,23 @@
 //! Columns are row-wise: a column depends on values of its own row alone.
 
 mod columns;
+mod constants;
+mod describe;
 mod evaluate;
 mod expr;
+mod fold;
+mod live;
+mod load;
+mod onnx;
+mod pipeline;
 mod value;
 
 pub use columns::{Columns, TypeMismatch};
+pub use constants::constants;
 pub use expr::{Binary, CategoryTable, ColumnId, Edges, Expr, Ties, Unary};
+pub use fold::{Fate, Folding, Reason, fold};
+pub use live::live;
+pub use load::{ColumnSummary, Loaded, StageSummary, load};
+pub use onnx::{ReadPipeline, read_pipeline};
+pub use pipeline::{Input, InputKind, OTHER, Pipeline, Stage};
 pub use value::{ColumnType, ColumnValue};

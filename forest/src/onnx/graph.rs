@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::attribute::{Attributes, element, single_number};
+use super::attribute::Attributes;
+use super::tensor::{element, single_number};
 use super::wire::{Message, Value};
 use crate::codes;
 use crate::error::ModelError;
@@ -84,6 +85,15 @@ pub(super) struct Rows {
 }
 
 impl Rows {
+    /// Rows of computed values.
+    pub fn of(float: Float, features: usize) -> Rows {
+        let element = match float {
+            Float::F32 => element::FLOAT,
+            Float::F64 => element::DOUBLE,
+        };
+        Rows { element, is_single: float == Float::F32, features: Some(features) }
+    }
+
     /// The type of rows: what rounds values on the way rounds them here.
     pub fn input(self) -> Float {
         match self.is_single || self.compared() == Float::F32 {
@@ -119,6 +129,9 @@ const ONLY_FOREST: &str = "convert the forest alone, without the steps around it
                            the prediction";
 const MULTIPLE: &str = "make a model of each";
 
+/// The field of a node with the name of its operator.
+pub(super) const NODE_OPERATOR: u32 = 4;
+
 /// Fields of messages.
 mod field {
     pub const GRAPH_NODE: u32 = 1;
@@ -128,7 +141,6 @@ mod field {
     pub const NODE_INPUT: u32 = 1;
     pub const NODE_OUTPUT: u32 = 2;
     pub const NODE_NAME: u32 = 3;
-    pub const NODE_OPERATOR: u32 = 4;
     pub const NODE_DOMAIN: u32 = 7;
     pub const INPUT_NAME: u32 = 1;
     pub const INPUT_TYPE: u32 = 2;
@@ -156,7 +168,7 @@ pub(super) fn find(graph: Message<'_>) -> Result<Ensemble<'_>, ModelError> {
     for (index, node) in graph.all(field::GRAPH_NODE).enumerate() {
         let node = node?;
         let place = || format!("graph.node[{index}]");
-        let (name, domain) = (node.text(field::NODE_OPERATOR)?, node.text(field::NODE_DOMAIN)?);
+        let (name, domain) = (node.text(NODE_OPERATOR)?, node.text(field::NODE_DOMAIN)?);
         let mut inputs = node.all(field::NODE_INPUT);
         let mut input = || inputs.next().map_or(Ok(None), |input| Ok(known.get(input?.as_text()?).copied()));
         let (value, second) = (input()?, input()?);
@@ -213,7 +225,8 @@ pub(super) fn find(graph: Message<'_>) -> Result<Ensemble<'_>, ModelError> {
     })
 }
 
-fn operator(name: &str) -> Option<Operator> {
+/// The kind of forest that an operator of `ai.onnx.ml` is.
+pub(super) fn operator(name: &str) -> Option<Operator> {
     match name {
         "TreeEnsembleRegressor" => Some(Operator::Regressor),
         "TreeEnsembleClassifier" => Some(Operator::Classifier),

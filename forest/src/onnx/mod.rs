@@ -11,6 +11,7 @@ mod graph;
 mod nodes;
 mod outcome;
 mod sets;
+mod tensor;
 mod tree;
 mod v5;
 mod votes;
@@ -21,8 +22,11 @@ use crate::error::ModelError;
 use crate::forest::{Float, Forest, Types};
 use crate::loaded::{Loaded, Note, ReadOptions, Source};
 use context::Context;
-use graph::{Ensemble, Operator};
-use wire::{Message, Value};
+use graph::{Ensemble, Operator, Rows};
+
+pub use attribute::Attributes;
+pub use tensor::{Tensor, element};
+pub use wire::{Field, Fields, Message, Value};
 
 /// The newest version of the operator set `ai.onnx.ml` that was tried.
 const NEWEST_KNOWN: i64 = 5;
@@ -72,6 +76,28 @@ pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelE
     let version =
         model.text(PRODUCER_VERSION)?.split('.').map(|part| part.parse().ok()).collect::<Option<_>>();
     Ok(Loaded { forest, version: version.unwrap_or_default(), notes, source: Source::default() })
+}
+
+/// Reads the tree ensemble of a node of a graph, for rows of `num_features` values of a type. None if the node
+/// is no tree ensemble. `file` is the size of the file in bytes, which bounds the size of the forest.
+///
+/// # Errors
+/// A [`ModelError`] if the node has no exact meaning, with a place below the node.
+pub fn node_forest(
+    node: Message<'_>,
+    (float, num_features): (Float, usize),
+    file: usize,
+    notes: &mut Vec<Note>,
+) -> Result<Option<Forest>, ModelError> {
+    let Some(operator) = graph::operator(node.text(graph::NODE_OPERATOR)?) else { return Ok(None) };
+    let found = Ensemble {
+        operator,
+        attributes: Attributes::of(node),
+        rows: Rows::of(float, num_features),
+        after: Vec::new(),
+        place: String::new(),
+    };
+    Forest::new(ensemble(&found, file, notes)?).map(Some)
 }
 
 /// Trees and what follows them; features and types are filled in here.

@@ -9,7 +9,7 @@ use sched_diagnostics::Place;
 
 /// A message, or another field with a length: a text or a byte string.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Message<'a> {
+pub struct Message<'a> {
     bytes: &'a [u8],
     /// Position in the file of the first byte that remains to be read.
     start: usize,
@@ -17,19 +17,23 @@ pub(super) struct Message<'a> {
 
 /// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Value<'a> {
+pub enum Value<'a> {
+    /// A whole number.
     Varint(u64),
+    /// Eight bytes.
     Fixed64([u8; 8]),
+    /// A message, a text or a byte string.
     Bytes(Message<'a>),
+    /// Four bytes.
     Fixed32([u8; 4]),
 }
 
 /// A field: its number and its value.
-pub(super) type Field<'a> = (u32, Value<'a>);
+pub type Field<'a> = (u32, Value<'a>);
 
 /// Iterates over the fields of a message in the order of the file. Ends after the first error.
 #[derive(Clone, Debug)]
-pub(super) struct Fields<'a> {
+pub struct Fields<'a> {
     rest: &'a [u8],
     end: usize,
 }
@@ -37,19 +41,25 @@ pub(super) struct Fields<'a> {
 const HELP: &str = "the file was probably damaged or cut short; copy it again or save the model again";
 
 impl<'a> Message<'a> {
+    /// The message in a whole file.
     pub fn new(bytes: &'a [u8]) -> Message<'a> {
         Message { bytes, start: 0 }
     }
 
+    /// Its bytes.
     pub fn bytes(self) -> &'a [u8] {
         self.bytes
     }
 
+    /// Its fields, in the order of the file.
     pub fn fields(self) -> Fields<'a> {
         Fields { rest: self.bytes, end: self.start + self.bytes.len() }
     }
 
     /// The value of the last field with this number. Protocol buffers ignore earlier ones.
+    ///
+    /// # Errors
+    /// `M0003` if a field is damaged.
     pub fn last(self, number: u32) -> Result<Option<Value<'a>>, ModelError> {
         let mut found = None;
         for field in self.fields() {
@@ -72,6 +82,9 @@ impl<'a> Message<'a> {
     }
 
     /// The message, text or byte string of a field; empty if the field is missing.
+    ///
+    /// # Errors
+    /// `M0003` if a field is damaged, or the value is another one.
     pub fn child(self, number: u32) -> Result<Message<'a>, ModelError> {
         match self.last(number)? {
             Some(Value::Bytes(message)) => Ok(message),
@@ -81,6 +94,9 @@ impl<'a> Message<'a> {
     }
 
     /// The whole number in a field.
+    ///
+    /// # Errors
+    /// `M0003` if a field is damaged, or the value is another one.
     pub fn integer(self, number: u32) -> Result<Option<i64>, ModelError> {
         match self.last(number)? {
             Some(Value::Varint(value)) => Ok(Some(value as i64)),
@@ -90,11 +106,17 @@ impl<'a> Message<'a> {
     }
 
     /// The text of a field; empty if the field is missing.
+    ///
+    /// # Errors
+    /// `M0003` if a field is damaged, or the value is no text.
     pub fn text(self, number: u32) -> Result<&'a str, ModelError> {
         self.child(number)?.as_text()
     }
 
     /// The bytes as text.
+    ///
+    /// # Errors
+    /// `M0003` if they are not UTF-8.
     pub fn as_text(self) -> Result<&'a str, ModelError> {
         std::str::from_utf8(self.bytes).map_err(|error| {
             let at = self.start + error.valid_up_to();
@@ -102,6 +124,7 @@ impl<'a> Message<'a> {
         })
     }
 
+    /// The error for a field whose value has another type.
     pub fn wrong_type(self, number: u32) -> ModelError {
         damaged(format!("field {number} of a message has the wrong type"), self.start)
     }
@@ -141,6 +164,9 @@ impl<'a> Fields<'a> {
     }
 
     /// The next whole number, in a variable number of bytes, mostly one.
+    ///
+    /// # Errors
+    /// `M0003` if the bytes end before it does, or it has too many.
     #[inline]
     pub fn varint(&mut self) -> Result<u64, ModelError> {
         match self.rest {
@@ -199,6 +225,7 @@ impl<'a> Fields<'a> {
         Some((u32::try_from(key >> 3).ok()?, (key & 7) as u8))
     }
 
+    /// Whether there are no more fields.
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }

@@ -1,0 +1,74 @@
+//! Columns in words.
+
+use crate::columns::Columns;
+use crate::expr::{Binary, ColumnId, Expr, Unary};
+use crate::pipeline::Input;
+
+/// Most operations that a description lists.
+const MOST_WORDS: usize = 6;
+
+/// A column as its features and the operations that compute it, such as `age: subtract, divide`.
+pub(crate) fn describe(inputs: &[Input], columns: &Columns, column: ColumnId) -> String {
+    let (mut features, mut words): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
+    for needed in columns.needed_for(&[column]) {
+        let word = match columns.expr(needed) {
+            Expr::Input { feature, .. } => {
+                let name = inputs.get(*feature as usize).map(|input| input.name.clone());
+                let name =
+                    name.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("feature {feature}"));
+                if !features.contains(&name) {
+                    features.push(name);
+                }
+                continue;
+            }
+            Expr::Const(_) => continue,
+            Expr::Unary(op, _) => unary(*op),
+            Expr::Binary(op, _, _) => binary(*op),
+            Expr::Select { .. } => "select",
+            Expr::Step { .. } => "intervals",
+            Expr::Table { .. } => "table",
+        };
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    if words.len() > MOST_WORDS {
+        words.truncate(MOST_WORDS);
+        words.push("..");
+    }
+    let features = match features.len() {
+        0 => "no feature".to_owned(),
+        1..=4 => features.join(", "),
+        count => format!("{}, {} and {} more", features[0], features[1], count - 2),
+    };
+    if words.is_empty() { features } else { format!("{features}: {}", words.join(", ")) }
+}
+
+fn unary(op: Unary) -> &'static str {
+    match op {
+        Unary::Cast(_) => "cast",
+        Unary::Negate => "negate",
+        Unary::Abs => "abs",
+        Unary::SquareRoot => "square root",
+        Unary::Floor => "floor",
+        Unary::Ceil => "ceil",
+        Unary::Round => "round",
+        Unary::IsNan => "is missing",
+        Unary::Not => "not",
+    }
+}
+
+fn binary(op: Binary) -> &'static str {
+    match op {
+        Binary::Add => "add",
+        Binary::Subtract => "subtract",
+        Binary::Multiply => "multiply",
+        Binary::Divide => "divide",
+        Binary::Min => "min",
+        Binary::Max => "max",
+        Binary::Less | Binary::LessOrEqual => "compare",
+        Binary::Equal => "equal",
+        Binary::And => "and",
+        Binary::Or => "or",
+    }
+}

@@ -1,0 +1,83 @@
+//! The columns of one feature, evaluated quickly for many values.
+
+use super::domain::Domain;
+use crate::columns::Columns;
+use crate::expr::{ColumnId, Expr};
+use crate::value::ColumnValue;
+use std::collections::HashMap;
+
+/// A column with the columns that it depends on, all of one feature.
+#[derive(Debug)]
+pub(super) struct Chain {
+    /// The columns, each after those that it reads. Their feature has the number 0.
+    exprs: Columns,
+    values: Vec<ColumnValue>,
+    /// The feature.
+    pub feature: u32,
+    /// The values of the feature.
+    pub domain: Domain,
+}
+
+/// The number of features that a column depends on, other than one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotOne {
+    /// The column is the same for every row.
+    None,
+    /// The column depends on several features.
+    Several,
+}
+
+/// The feature of a column that depends on one.
+pub(super) fn only_feature(columns: &Columns, column: ColumnId) -> Result<u32, NotOne> {
+    let mut features = columns.needed_for(&[column]).into_iter().filter_map(|it| match columns.expr(it) {
+        Expr::Input { feature, .. } => Some(*feature),
+        _ => None,
+    });
+    let first = features.next().ok_or(NotOne::None)?;
+    match features.all(|feature| feature == first) {
+        true => Ok(first),
+        false => Err(NotOne::Several),
+    }
+}
+
+impl Chain {
+    /// The chain of a column. It must depend on this feature alone.
+    pub fn new(columns: &Columns, column: ColumnId, feature: u32, domain: Domain) -> Chain {
+        let mut exprs = Columns::default();
+        let mut numbers = HashMap::new();
+        for old in columns.needed_for(&[column]) {
+            let expr = match columns.expr(old).clone() {
+                Expr::Input { float, .. } => Expr::Input { feature: 0, float },
+                other => other.with_operands(|operand| numbers[&operand]),
+            };
+            numbers.insert(old, exprs.insert(expr, columns.column_type(old)));
+        }
+        Chain { values: Vec::with_capacity(exprs.len()), exprs, feature, domain }
+    }
+
+    /// The number of columns. The last is the one that the chain is for.
+    pub fn len(&self) -> usize {
+        self.exprs.len()
+    }
+
+    /// The expression of a column of the chain.
+    pub fn expr(&self, column: usize) -> &Expr {
+        self.exprs.expr(ColumnId(column as u32))
+    }
+
+    /// The value of a column of the chain for a value of the feature, by its index in the domain.
+    pub fn at(&mut self, column: usize, index: i64) -> ColumnValue {
+        self.of(column, self.domain.value(index))
+    }
+
+    /// The value of a column of the chain for a value of the feature.
+    pub fn of(&mut self, column: usize, value: f64) -> ColumnValue {
+        self.values.clear();
+        for number in 0..=column {
+            let expr = self.exprs.expr(ColumnId(number as u32));
+            let value = Columns::value(expr, &[value], |operand| self.values[operand.index()]);
+            self.values.push(value);
+        }
+        self.values[column]
+    }
+}

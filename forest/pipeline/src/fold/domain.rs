@@ -1,0 +1,101 @@
+//! The values that a feature can have, as consecutive whole numbers.
+//!
+//! Floating-point numbers are ordered as their bits are, so that a search for a threshold halves a range of
+//! whole numbers. Each value has an *index*; a larger value has a larger index.
+
+use crate::pipeline::{Input, InputKind};
+use sched_forest::Float;
+
+/// Whole numbers up to this size are exact in double precision.
+const EXACT: i64 = 1 << 53;
+
+/// The values of a feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Domain {
+    /// All numbers of a floating-point type but NaN.
+    Float(Float),
+    /// Whole numbers that double precision holds exactly.
+    Whole,
+    /// The codes of names, and -1 for every other category.
+    Codes {
+        /// The number of names.
+        count: u32,
+    },
+}
+
+impl Domain {
+    /// The domain of an input, in rows of a type.
+    pub fn of(input: &Input, rows: Float) -> Domain {
+        match input.kind {
+            InputKind::Float(_) => Domain::Float(rows),
+            InputKind::Integer => Domain::Whole,
+            InputKind::Truth => Domain::Codes { count: 2 },
+            InputKind::Text => Domain::Codes { count: input.names.labels.len() as u32 },
+        }
+    }
+
+    /// The indices of the smallest and of the largest value.
+    pub fn bounds(self) -> (i64, i64) {
+        match self {
+            Domain::Float(float) => (index_of(f64::NEG_INFINITY, float), index_of(f64::INFINITY, float)),
+            Domain::Whole => (-EXACT, EXACT),
+            Domain::Codes { count } => (-1, i64::from(count) - 1),
+        }
+    }
+
+    /// The value of an index.
+    pub fn value(self, index: i64) -> f64 {
+        match self {
+            Domain::Float(Float::F32) => {
+                let index = index as i32;
+                f64::from(f32::from_bits(if index >= 0 { index as u32 } else { !(index as u32) | 1 << 31 }))
+            }
+            Domain::Float(Float::F64) => {
+                f64::from_bits(if index >= 0 { index as u64 } else { !(index as u64) | 1 << 63 })
+            }
+            Domain::Whole | Domain::Codes { .. } => index as f64,
+        }
+    }
+
+    /// Whether a test can tell the value of an index from the next one: it cannot tell -0 from 0.
+    pub fn can_split_after(self, index: i64) -> bool {
+        !matches!(self, Domain::Float(_)) || index != -1
+    }
+}
+
+/// The index of a number among those of its type: both zeros are neighbours.
+fn index_of(value: f64, float: Float) -> i64 {
+    match float {
+        Float::F32 => {
+            let bits = (value as f32).to_bits() as i32;
+            i64::from(if bits >= 0 { bits } else { !(bits & i32::MAX) })
+        }
+        Float::F64 => {
+            let bits = value.to_bits() as i64;
+            if bits >= 0 { bits } else { !(bits & i64::MAX) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_ascend_with_values() {
+        for float in [Float::F32, Float::F64] {
+            let domain = Domain::Float(float);
+            let (low, high) = domain.bounds();
+            assert_eq!((domain.value(low), domain.value(high)), (f64::NEG_INFINITY, f64::INFINITY));
+            assert_eq!((domain.value(-1).to_bits(), domain.value(0).to_bits()), (1 << 63, 0));
+            let values = [-1e30, -1.5, -1e-40, -0.0, 0.0, 1e-40, 2.5, 1e30];
+            let indices = values.map(|value| index_of(value, float));
+            assert!(indices.is_sorted_by(|left, right| left < right), "{indices:?}");
+            for (value, index) in values.into_iter().zip(indices) {
+                let held = if float == Float::F32 { f64::from(value as f32) } else { value };
+                assert_eq!(domain.value(index).to_bits(), held.to_bits());
+                assert!(domain.value(index + 1) > held || value == -0.0);
+            }
+        }
+    }
+}

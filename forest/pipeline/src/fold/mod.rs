@@ -1,0 +1,284 @@
+//! The pass *fold*: tests of columns that depend on one feature become tests of the feature.
+//!
+//! `g(x) <= t`, with `g` a column that rises in `x`, is `x <= T` for the largest `T` with `g(T) <= t`. A
+//! bisection over the values of `x` finds `T` with the column's own operations, so that every row reaches the
+//! same leaves, whatever `g` rounds. Columns that fall swap the sides; columns that do both are several
+//! [pieces](pieces). The value of `g` for a missing `x` is the side of missing values. Columns of categories
+//! become sets.
+
+mod chain;
+mod decide;
+mod domain;
+mod pieces;
+mod rebuild;
+mod runs;
+
+use crate::columns::Columns;
+use crate::expr::{ColumnId, Expr};
+use crate::pipeline::{Pipeline, Stage};
+use chain::{Chain, NotOne, only_feature};
+use decide::{Decision, Folded, Sides};
+use domain::Domain;
+use rebuild::{Failure, NewTest, Rebuilding, Sets};
+use sched_forest::{Comparison, Float, Forest, ForestParts, Inner, ModelError, Predicate};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// What became of the columns that stages test.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Folding {
+    /// The pipeline with tests of inputs in place of tests of columns.
+    pub pipeline: Pipeline,
+    /// The fate of each column that a stage could test, in the order of its features.
+    pub fates: Vec<Vec<Fate>>,
+}
+
+/// The fate of a column that a stage can test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// No node tests it.
+    Unread,
+    /// Its tests are tests of a feature's values: the column is not computed.
+    Folded,
+    /// Its tests are tests of a feature's categories: the column is not computed.
+    Categories,
+    /// It has to be computed.
+    Computed(Reason),
+}
+
+/// The reason why a column has to be computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It depends on several features.
+    SeveralFeatures,
+    /// This column, on which it depends, neither rises nor falls in pieces that are known.
+    NoOrder(ColumnId),
+    /// Its tests divide the feature's values into too many intervals.
+    TooManyIntervals,
+}
+
+/// The key of a test: column, kind and bits of its number, side of missing values.
+type TestKey = (ColumnId, u8, u64, bool);
+
+/// The sides and the simplest test of a node.
+type NodeTest = (Rc<Sides>, Rc<Decision>);
+
+/// A forest can have this many times the inner nodes that it had, and some more, for copies of subtrees.
+const MOST_GROWTH: usize = 8;
+
+/// Inner nodes by which a small forest can grow.
+const SMALL: usize = 1 << 12;
+
+/// Folds the columns of all stages into tests of inputs, as far as they allow it.
+///
+/// # Errors
+/// A [`ModelError`] if a forest with the new tests is not valid.
+pub fn fold(pipeline: Pipeline) -> Result<Folding, ModelError> {
+    let rows = pipeline.row_type();
+    let Pipeline { inputs, mut columns, stages } = pipeline;
+    let inputs_as_columns: Vec<ColumnId> =
+        (0..inputs.len() as u32).map(|feature| columns.input(feature, rows)).collect();
+    let domains: Vec<Domain> = inputs.iter().map(|input| Domain::of(input, rows)).collect();
+    let mut fates = Vec::new();
+    let mut folded = Vec::new();
+    for stage in stages {
+        let Stage::Forest { name, forest, tested } = stage;
+        let mut search = Search {
+            columns: &columns,
+            domains: &domains,
+            forest: &forest,
+            tested: &tested,
+            kept: HashMap::new(),
+            columns_of: HashMap::new(),
+            tests: HashMap::new(),
+        };
+        search.find_tests();
+        let (new, computed) = search.folded_forest(rows)?;
+        fates.push(search.fates());
+        let tested = inputs_as_columns.iter().copied().chain(computed).collect();
+        folded.push(Stage::Forest { name, forest: Box::new(new), tested });
+    }
+    Ok(Folding { pipeline: Pipeline { inputs, columns, stages: folded }, fates })
+}
+
+/// The search for the tests of one forest.
+struct Search<'a> {
+    columns: &'a Columns,
+    domains: &'a [Domain],
+    forest: &'a Forest,
+    tested: &'a [ColumnId],
+    /// Columns that have to be computed, with the reason.
+    kept: HashMap<ColumnId, Reason>,
+    columns_of: HashMap<ColumnId, Option<Folded>>,
+    tests: HashMap<TestKey, NodeTest>,
+}
+
+impl Search<'_> {
+    /// Finds the tests of all nodes, or the reason why their columns have to be computed.
+    fn find_tests(&mut self) {
+        let forest = self.forest;
+        for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
+            let Some(&column) = self.tested.get(inner.feature as usize) else { continue };
+            let key = key(column, inner);
+            if self.kept.contains_key(&column) || self.tests.contains_key(&key) {
+                continue;
+            }
+            match self.test(column, inner) {
+                Ok(test) => {
+                    self.tests.insert(key, test);
+                }
+                Err(reason) => {
+                    self.kept.insert(column, reason);
+                }
+            }
+        }
+    }
+
+    fn test(&mut self, column: ColumnId, inner: &Inner) -> Result<NodeTest, Reason> {
+        let feature = match only_feature(self.columns, column) {
+            Err(NotOne::Several) => return Err(Reason::SeveralFeatures),
+            // The column is the same for every row, so that any feature tells its side.
+            Err(NotOne::None) => 0,
+            Ok(feature) => feature,
+        };
+        if !self.columns_of.contains_key(&column) {
+            let domain = self.domains.get(feature as usize).copied().unwrap_or(Domain::Whole);
+            let chain = Chain::new(self.columns, column, feature, domain);
+            let needed = self.columns.needed_for(&[column]);
+            let folded = Folded::new(chain).map_err(|stop| Reason::NoOrder(needed[stop.column]))?;
+            self.columns_of.insert(column, Some(folded));
+        }
+        let folded = self.columns_of.get_mut(&column).and_then(Option::as_mut);
+        let sides = folded.and_then(|folded| folded.sides(self.forest, inner));
+        let sides = sides.ok_or(Reason::TooManyIntervals)?;
+        let decision = sides.decision();
+        if decision == Decision::Runs && sides.runs.len() > rebuild::MOST_TESTS {
+            return Err(Reason::TooManyIntervals);
+        }
+        Ok((Rc::new(sides), Rc::new(decision)))
+    }
+
+    /// The forest over the inputs and the columns that have to be computed, with these columns.
+    fn folded_forest(&mut self, rows: Float) -> Result<(Forest, Vec<ColumnId>), ModelError> {
+        loop {
+            let computed: Vec<ColumnId> = {
+                let mut seen: Vec<ColumnId> = self.kept.keys().copied().collect();
+                seen.sort();
+                seen
+            };
+            match self.rebuilt(rows, &computed) {
+                Ok(forest) => return Ok((forest, computed)),
+                Err(Failure::Model(error)) => return Err(error),
+                Err(Failure::TooLarge) => {
+                    // Columns whose tests copy subtrees are computed then.
+                    let copying = self.tests.iter().filter(|(_, (_, decision))| **decision == Decision::Runs);
+                    let copying: Vec<ColumnId> = copying.map(|(key, _)| key.0).collect();
+                    let before = self.kept.len();
+                    self.kept.extend(copying.into_iter().map(|column| (column, Reason::TooManyIntervals)));
+                    if self.kept.len() == before {
+                        let all = self.tested.iter().map(|column| (*column, Reason::TooManyIntervals));
+                        self.kept.extend(all);
+                    }
+                }
+            }
+        }
+    }
+
+    fn rebuilt(&self, rows: Float, computed: &[ColumnId]) -> Result<Forest, Failure> {
+        let forest = self.forest;
+        let inputs = self.domains.len();
+        let mut sets = Sets::default();
+        let comparison = forest.comparison;
+        let old: HashMap<u32, u32> =
+            (0..).zip(&forest.sets).map(|(number, set)| (number, sets.number(set))).collect();
+        let mut rebuilding = Rebuilding { budget: budget(forest), sets: &mut sets };
+        let test = |inner: &Inner| {
+            let column = self.tested[inner.feature as usize];
+            match computed.binary_search(&column) {
+                Ok(place) => {
+                    let feature = (inputs + place) as u32;
+                    let predicate = at_most(&inner.predicate, comparison, forest.types.threshold, &old);
+                    NewTest::Kept { feature, predicate }
+                }
+                Err(_) => {
+                    let (sides, decision) = self.tests[&key(column, inner)].clone();
+                    let feature =
+                        self.columns_of.get(&column).and_then(Option::as_ref).map_or(0, Folded::feature);
+                    NewTest::Folded { feature, sides, decision }
+                }
+            }
+        };
+        let trees = forest.trees.iter().map(|tree| rebuilding.tree(tree, test));
+        let trees = trees.collect::<Result<Vec<_>, _>>()?;
+        let float = if computed.is_empty() { rows } else { Float::F64 };
+        let mut types = forest.types;
+        (types.input, types.threshold) = (float, float);
+        let parts = forest.clone().into_parts();
+        let parts = ForestParts {
+            trees,
+            num_features: inputs + computed.len(),
+            comparison: Comparison::LessOrEqual,
+            types,
+            sets: sets.all,
+            category_rule: sched_forest::CategoryRule::Whole,
+            feature_names: Vec::new(),
+            categories: Vec::new(),
+            ..parts
+        };
+        Ok(Forest::new(parts)?)
+    }
+
+    /// The fate of each column that the forest could test.
+    fn fates(&self) -> Vec<Fate> {
+        let mut is_tested = vec![false; self.tested.len()];
+        for inner in self.forest.trees.iter().flat_map(|tree| &tree.inner) {
+            is_tested[inner.feature as usize] = true;
+        }
+        let reads_categories = |column: &ColumnId| {
+            let is_table = |it: ColumnId| matches!(self.columns.expr(it), Expr::Table { .. });
+            self.columns.needed_for(&[*column]).into_iter().any(is_table)
+        };
+        let fate = |(column, is_tested): (&ColumnId, bool)| match self.kept.get(column) {
+            _ if !is_tested => Fate::Unread,
+            Some(reason) => Fate::Computed(*reason),
+            None if reads_categories(column) => Fate::Categories,
+            None => Fate::Folded,
+        };
+        self.tested.iter().zip(is_tested).map(fate).collect()
+    }
+}
+
+fn budget(forest: &Forest) -> usize {
+    let nodes: usize = forest.trees.iter().map(|tree| tree.inner.len()).sum();
+    nodes.saturating_mul(MOST_GROWTH).saturating_add(SMALL)
+}
+
+fn key(column: ColumnId, inner: &Inner) -> TestKey {
+    let (kind, number) = match inner.predicate {
+        Predicate::Numeric { threshold } => (0, threshold.to_bits()),
+        Predicate::NumericNotZero { threshold } => (1, threshold.to_bits()),
+        Predicate::Equal { value } => (2, value.to_bits()),
+        Predicate::Member { set } => (3, set.into()),
+    };
+    (column, kind, number, inner.missing_left)
+}
+
+/// The test of a column as it was, for the comparison `<=`.
+fn at_most(
+    predicate: &Predicate,
+    comparison: Comparison,
+    float: Float,
+    sets: &HashMap<u32, u32>,
+) -> Predicate {
+    let below = |threshold: f64| match (comparison, float) {
+        (Comparison::LessOrEqual, _) => threshold,
+        (Comparison::Less, Float::F32) => f64::from((threshold as f32).next_down()),
+        (Comparison::Less, Float::F64) => threshold.next_down(),
+    };
+    match predicate {
+        Predicate::Numeric { threshold } => Predicate::Numeric { threshold: below(*threshold) },
+        Predicate::NumericNotZero { threshold } => Predicate::NumericNotZero { threshold: below(*threshold) },
+        Predicate::Equal { value } => Predicate::Equal { value: *value },
+        Predicate::Member { set } => Predicate::Member { set: sets.get(set).copied().unwrap_or(*set) },
+    }
+}

@@ -1,0 +1,420 @@
+//! A column of one feature as pieces: intervals of the feature on which the column is constant, rises or falls.
+//!
+//! Arithmetic that rounds correctly keeps order: if `x <= y`, then `round(x + c) <= round(y + c)`. So an
+//! operation on pieces gives pieces again, by the operands' directions and signs. Ends of pieces are found by
+//! bisection over the feature's values, with the column's own operations, so pieces are exact. Operations of
+//! mathematical libraries (`exp`, `log`) keep no order that anyone proves, and have no rule here.
+
+use super::chain::Chain;
+use super::runs::{Run, category, in_runs, sign};
+use crate::expr::{Binary, Expr, Unary};
+use crate::value::{ColumnType, ColumnValue};
+use std::cmp::Ordering;
+
+/// The course of a column over a piece. A column that rises or falls may have equal neighbours, and is never
+/// NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Course {
+    /// One value.
+    Constant(ColumnValue),
+    /// No smaller value follows.
+    Rising,
+    /// No larger value follows.
+    Falling,
+}
+
+impl Course {
+    fn reversed(self) -> Course {
+        match self {
+            Course::Rising => Course::Falling,
+            Course::Falling => Course::Rising,
+            constant => constant,
+        }
+    }
+
+    fn is_constant(self) -> bool {
+        matches!(self, Course::Constant(_))
+    }
+}
+
+/// An interval of a feature's indices, which begins behind the piece before it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Piece {
+    /// The last index.
+    pub last: i64,
+    /// The course of the column.
+    pub course: Course,
+}
+
+/// The reason why a column has no pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NoPieces {
+    /// The column of the chain whose operation has no rule for its operands.
+    pub column: usize,
+}
+
+/// Most pieces of a column. Bounds the time of a search; tables of 60,000 categories need fewer.
+const MOST_PIECES: usize = 1 << 17;
+
+/// Domains with at most this many values are evaluated value by value.
+const FEW_VALUES: i64 = 1 << 16;
+
+/// Intervals with at most this many values are evaluated value by value where an operand is zero.
+const FEW_NEIGHBOURS: i64 = 4;
+
+/// An interval on which each operand has one course.
+#[derive(Clone, Copy)]
+struct Interval {
+    first: i64,
+    last: i64,
+    courses: [Course; 3],
+}
+
+impl Interval {
+    fn piece(&self, course: Course) -> Vec<Piece> {
+        vec![Piece { last: self.last, course }]
+    }
+}
+
+/// The pieces of the chain's last column, in ascending order of the feature.
+pub(super) fn pieces(chain: &mut Chain) -> Result<Vec<Piece>, NoPieces> {
+    let mut all: Vec<Vec<Piece>> = Vec::with_capacity(chain.len());
+    for column in 0..chain.len() {
+        let found = Finder { chain, column, all: &all }.find();
+        let found = found.filter(|pieces| pieces.len() <= MOST_PIECES).ok_or(NoPieces { column })?;
+        all.push(found);
+    }
+    Ok(all.pop().unwrap_or_default())
+}
+
+/// The search for the pieces of a column, given those of the columns before it.
+struct Finder<'a> {
+    chain: &'a mut Chain,
+    column: usize,
+    all: &'a [Vec<Piece>],
+}
+
+impl Finder<'_> {
+    fn find(&mut self) -> Option<Vec<Piece>> {
+        let (low, high) = self.chain.domain.bounds();
+        let expr = self.chain.expr(self.column).clone();
+        if let Expr::Const(value) = expr {
+            return Some(vec![Piece { last: high, course: Course::Constant(value) }]);
+        }
+        if high - low < FEW_VALUES {
+            let values = (low..=high)
+                .map(|last| Piece { last, course: Course::Constant(self.chain.at(self.column, last)) });
+            return Some(compressed(values.collect()));
+        }
+        let operands: Vec<usize> = expr.operands().map(|operand| operand.index()).collect();
+        if operands.is_empty() {
+            return Some(vec![Piece { last: high, course: Course::Rising }]);
+        }
+        let mut found = Vec::new();
+        for interval in self.intervals(&operands) {
+            let all_constant = interval.courses.iter().all(|course| course.is_constant());
+            match all_constant {
+                true => {
+                    found.append(&mut self.constants(&[Run { first: interval.first, last: interval.last }]))
+                }
+                false => found.append(&mut self.operation(&expr, &operands, interval)?),
+            }
+            if found.len() > MOST_PIECES {
+                return None;
+            }
+        }
+        Some(compressed(self.levelled(found)))
+    }
+
+    /// The intervals on which all operands have one course each.
+    fn intervals(&self, operands: &[usize]) -> Vec<Interval> {
+        let (low, high) = self.chain.domain.bounds();
+        let (mut first, mut at) = (low, [0; 3]);
+        let mut intervals = Vec::new();
+        while first <= high {
+            let of = |place: usize| {
+                let operand = operands[place.min(operands.len() - 1)];
+                self.all[operand][at[place.min(operands.len() - 1)]]
+            };
+            let pieces = [of(0), of(1), of(2)];
+            let last = pieces.iter().map(|piece| piece.last).min().unwrap_or(high);
+            intervals.push(Interval { first, last, courses: pieces.map(|piece| piece.course) });
+            for (place, operand) in operands.iter().enumerate() {
+                at[place] += usize::from(self.all[*operand][at[place]].last == last);
+            }
+            first = last + 1;
+        }
+        intervals
+    }
+
+    /// The column over an interval on which some operand is not constant.
+    fn operation(&mut self, expr: &Expr, operands: &[usize], interval: Interval) -> Option<Vec<Piece>> {
+        let [course, second, third] = interval.courses;
+        match expr {
+            Expr::Input { .. } | Expr::Const(_) => None,
+            Expr::Unary(op, _) => self.unary(*op, operands[0], interval),
+            Expr::Binary(op, _, _) => self.binary(*op, [operands[0], operands[1]], interval),
+            Expr::Select { .. } => match course {
+                Course::Constant(condition) if condition.is_true() => Some(interval.piece(second)),
+                Course::Constant(_) => Some(interval.piece(third)),
+                _ => None,
+            },
+            Expr::Step { .. } => Some(interval.piece(course)),
+            Expr::Table { table, .. } => {
+                let (rule, count) = (table.rule, table.values.len());
+                self.by(operands[0], interval, |value| category(rule, count, value.to_f64()))
+            }
+        }
+    }
+
+    fn unary(&mut self, op: Unary, of: usize, interval: Interval) -> Option<Vec<Piece>> {
+        let course = interval.courses[0];
+        match op {
+            Unary::Cast(ColumnType::Bool) => self.by(of, interval, sign),
+            Unary::IsNan => Some(self.constants(&[Run { first: interval.first, last: interval.last }])),
+            Unary::Cast(_) | Unary::Floor | Unary::Ceil | Unary::Round => Some(interval.piece(course)),
+            Unary::Negate => {
+                self.does_not_overflow(interval, |it, index| it.value(of, index).checked_neg().map(|_| ()))?;
+                Some(interval.piece(course.reversed()))
+            }
+            Unary::Abs | Unary::SquareRoot => {
+                self.does_not_overflow(interval, |it, index| it.value(of, index).checked_abs().map(|_| ()))?;
+                let mut found = Vec::new();
+                for run in self.runs(of, interval, |value| sign(value) == Ordering::Less)? {
+                    let is_negative = sign(self.chain.at(of, run.first)) == Ordering::Less;
+                    match (op, is_negative) {
+                        (_, false) => found.push(Piece { last: run.last, course }),
+                        (Unary::Abs, true) => found.push(Piece { last: run.last, course: course.reversed() }),
+                        (_, true) => found.append(&mut self.constants(&[run])),
+                    }
+                }
+                Some(found)
+            }
+            Unary::Not => None,
+        }
+    }
+
+    fn binary(&mut self, op: Binary, [x, y]: [usize; 2], interval: Interval) -> Option<Vec<Piece>> {
+        let [of_x, of_y, _] = interval.courses;
+        // The course of one value and of another that moves the same way.
+        let together = |x: Course, y: Course| match (x, y) {
+            (Course::Constant(value), course) | (course, Course::Constant(value)) => {
+                value.to_f64().is_finite().then_some(course)
+            }
+            _ => (x == y).then_some(x),
+        };
+        match op {
+            Binary::Add | Binary::Subtract => {
+                let moved = if op == Binary::Add { of_y } else { of_y.reversed() };
+                let course = together(of_x, moved)?;
+                self.is_number_at_ends(interval, [x, y])?;
+                self.does_not_overflow(interval, |it, index| {
+                    let (x, y) = (it.value(x, index), it.value(y, index));
+                    if op == Binary::Add { x.checked_add(y) } else { x.checked_sub(y) }.map(|_| ())
+                })?;
+                Some(interval.piece(course))
+            }
+            Binary::Min | Binary::Max => {
+                let is_nan = |course| matches!(course, Course::Constant(value) if value.is_nan());
+                match (of_x, of_y) {
+                    _ if is_nan(of_x) || is_nan(of_y) => {
+                        Some(self.constants(&[Run { first: interval.first, last: interval.last }]))
+                    }
+                    (Course::Constant(_), course) | (course, Course::Constant(_)) => {
+                        Some(interval.piece(course))
+                    }
+                    _ => (of_x == of_y).then(|| interval.piece(of_x)),
+                }
+            }
+            Binary::Multiply | Binary::Divide => self.product(op, [x, y], interval),
+            Binary::Less | Binary::LessOrEqual | Binary::Equal => {
+                // The difference of both moves one way, if one is constant or both move apart.
+                if !has_one_order(of_x, of_y) {
+                    return None;
+                }
+                self.compared([x, y], interval)
+            }
+            Binary::And | Binary::Or => None,
+        }
+    }
+
+    /// A product or a quotient, by the signs of both operands.
+    fn product(&mut self, op: Binary, [x, y]: [usize; 2], interval: Interval) -> Option<Vec<Piece>> {
+        let mut found = Vec::new();
+        for by_x in self.runs(x, interval, sign)? {
+            let part = Interval { first: by_x.first, last: by_x.last, ..interval };
+            for run in self.runs(y, part, sign)? {
+                let part = Interval { first: run.first, last: run.last, ..interval };
+                found.append(&mut self.signed_product(op, [x, y], part)?);
+            }
+        }
+        Some(found)
+    }
+
+    /// A product or a quotient of operands that keep their signs.
+    fn signed_product(&mut self, op: Binary, [x, y]: [usize; 2], part: Interval) -> Option<Vec<Piece>> {
+        let at = |it: &mut Self, column, index| it.chain.at(column, index);
+        let ends = [(x, part.first), (x, part.last), (y, part.first), (y, part.last)];
+        let [x0, x1, y0, y1] = ends.map(|(column, index)| at(self, column, index));
+        let is_finite = |value: ColumnValue| value.to_f64().is_finite();
+        if part.first == part.last {
+            return Some(self.constants(&[Run { first: part.first, last: part.last }]));
+        }
+        if [x0, y0].into_iter().any(|value| value.is_nan()) {
+            return None;
+        }
+        let signs = [sign(x0), sign(y0)];
+        let [of_x, of_y, _] = part.courses;
+        let (moves_x, moves_y) = (grows(of_x, signs[0]), grows(of_y, signs[1]));
+        // Zeros: their product has a sign of its own, and infinity times zero is NaN.
+        if signs.contains(&Ordering::Equal) {
+            if part.last - part.first < FEW_NEIGHBOURS {
+                let single = (part.first..=part.last).map(|index| Run { first: index, last: index });
+                return Some(self.constants(&single.collect::<Vec<_>>()));
+            }
+            let stays_zero = op == Binary::Multiply || signs[1] != Ordering::Equal;
+            let are_finite = [x0, x1, y0, y1].into_iter().all(is_finite);
+            return (stays_zero && are_finite)
+                .then(|| self.constants(&[Run { first: part.first, last: part.last }]));
+        }
+        // The size of the result moves one way, if both operands move its way or only one moves.
+        let size = match (op, moves_x, moves_y) {
+            (Binary::Multiply, Some(x), Some(y)) => (x == y).then_some(x),
+            (Binary::Divide, Some(x), Some(y)) => (x != y).then_some(x),
+            (Binary::Divide, None, Some(y)) => Some(!y),
+            (_, Some(one), None) | (_, None, Some(one)) => Some(one),
+            _ => None,
+        }?;
+        let infinite = |from: ColumnValue, to: ColumnValue| !is_finite(from) || !is_finite(to);
+        if op == Binary::Divide && infinite(x0, x1) && infinite(y0, y1) {
+            return None;
+        }
+        self.does_not_overflow(part, |it, index| {
+            it.value(x, index).checked_mul(it.value(y, index)).map(|_| ())
+        })?;
+        let is_positive = signs[0] == signs[1];
+        let course = if size == is_positive { Course::Rising } else { Course::Falling };
+        Some(part.piece(course))
+    }
+
+    /// A comparison, in runs by the order of both operands.
+    fn compared(&mut self, [x, y]: [usize; 2], interval: Interval) -> Option<Vec<Piece>> {
+        let mut runs = Vec::new();
+        let order = |it: &mut Self, index| {
+            let (x, y) = (it.chain.at(x, index), it.chain.at(y, index));
+            match (x, y) {
+                (ColumnValue::I64(x), ColumnValue::I64(y)) => Some(x.cmp(&y)),
+                _ => x.to_f64().partial_cmp(&y.to_f64()),
+            }
+        };
+        let mut first = interval.first;
+        while first <= interval.last {
+            let key = order(self, first);
+            let last = super::runs::last_with(first, interval.last, |index| order(self, index) == key);
+            runs.push(Run { first, last });
+            first = last + 1;
+        }
+        Some(self.constants(&runs))
+    }
+
+    /// Pieces of constants, by runs of a property of an operand.
+    fn by<K: PartialEq>(
+        &mut self,
+        of: usize,
+        interval: Interval,
+        property: impl Fn(ColumnValue) -> K,
+    ) -> Option<Vec<Piece>> {
+        let runs = self.runs(of, interval, property)?;
+        Some(self.constants(&runs))
+    }
+
+    fn runs<K: PartialEq>(
+        &mut self,
+        of: usize,
+        interval: Interval,
+        property: impl Fn(ColumnValue) -> K,
+    ) -> Option<Vec<Run>> {
+        in_runs(self.chain, of, (interval.first, interval.last), property)
+    }
+
+    /// The column's values where it is constant in each run.
+    fn constants(&mut self, runs: &[Run]) -> Vec<Piece> {
+        let value = |run: &Run| Piece {
+            last: run.last,
+            course: Course::Constant(self.chain.at(self.column, run.first)),
+        };
+        runs.iter().map(value).collect()
+    }
+
+    /// The number of a column of integers at an index; 0 for other columns.
+    fn value(&mut self, column: usize, index: i64) -> i64 {
+        match self.chain.at(column, index) {
+            ColumnValue::I64(value) => value,
+            _ => 0,
+        }
+    }
+
+    /// None if an operation on integers overflows at an end of the interval, between which values lie.
+    fn does_not_overflow(
+        &mut self,
+        interval: Interval,
+        mut checked: impl FnMut(&mut Self, i64) -> Option<()>,
+    ) -> Option<()> {
+        checked(self, interval.first)?;
+        checked(self, interval.last)
+    }
+
+    /// None if a sum of two columns that both move may be of infinities with two signs.
+    fn is_number_at_ends(&mut self, interval: Interval, operands: [usize; 2]) -> Option<()> {
+        let moving = interval.courses[..2].iter().filter(|course| !course.is_constant()).count();
+        let is_finite = |it: &mut Self, column| {
+            [interval.first, interval.last].iter().all(|&at| it.chain.at(column, at).to_f64().is_finite())
+        };
+        (moving < 2 || operands.into_iter().any(|column| is_finite(self, column))).then_some(())
+    }
+
+    /// Pieces whose ends are equal become constants.
+    fn levelled(&mut self, pieces: Vec<Piece>) -> Vec<Piece> {
+        let mut first = self.chain.domain.bounds().0;
+        let level = |mut piece: Piece| {
+            let ends = [first, piece.last].map(|index| self.chain.at(self.column, index));
+            first = piece.last + 1;
+            // A zero between zeros may have another sign.
+            if !piece.course.is_constant() && ends[0] == ends[1] && ends[0].is_true() {
+                piece.course = Course::Constant(ends[0]);
+            }
+            piece
+        };
+        pieces.into_iter().map(level).collect()
+    }
+}
+
+/// Whether the size of a value that keeps its sign grows; none if it is constant.
+fn grows(course: Course, sign: Ordering) -> Option<bool> {
+    match course {
+        Course::Constant(_) => None,
+        Course::Rising => Some(sign == Ordering::Greater),
+        Course::Falling => Some(sign == Ordering::Less),
+    }
+}
+
+/// Whether the order of two values changes from one side to the other at most: one of them is constant, or they
+/// move apart.
+fn has_one_order(x: Course, y: Course) -> bool {
+    x != y || x.is_constant()
+}
+
+/// Pieces without neighbours of one value.
+fn compressed(pieces: Vec<Piece>) -> Vec<Piece> {
+    let mut kept: Vec<Piece> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        match kept.last_mut() {
+            Some(before) if before.course == piece.course && piece.course.is_constant() => {
+                before.last = piece.last;
+            }
+            _ => kept.push(piece),
+        }
+    }
+    kept.shrink_to_fit();
+    kept
+}

@@ -1,0 +1,239 @@
+//! Trees with other tests in place of their own.
+
+use super::decide::{Decision, Passes, Sides};
+use sched_forest::grow::{Growing, Slot};
+use sched_forest::{CategorySet, Inner, ModelError, NodeRef, Predicate, Tree};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The test that takes the place of a node's.
+#[derive(Clone)]
+pub(super) enum NewTest {
+    /// The same test of a feature with another number.
+    Kept {
+        /// The feature.
+        feature: u32,
+        /// The test, for the comparison `<=`.
+        predicate: Predicate,
+    },
+    /// Tests of a feature.
+    Folded {
+        /// The feature.
+        feature: u32,
+        /// The sides of its values.
+        sides: Rc<Sides>,
+        /// The simplest test.
+        decision: Rc<Decision>,
+    },
+}
+
+/// The sets of the new forest, each once.
+#[derive(Default)]
+pub(super) struct Sets {
+    pub all: Vec<CategorySet>,
+    known: HashMap<CategorySet, u32>,
+}
+
+impl Sets {
+    /// The number of a set.
+    pub fn number(&mut self, set: &CategorySet) -> u32 {
+        if let Some(number) = self.known.get(set) {
+            return *number;
+        }
+        let number = self.all.len() as u32;
+        self.all.push(set.clone());
+        self.known.insert(set.clone(), number);
+        number
+    }
+}
+
+/// Knowledge of a feature on the way to a node that was copied.
+struct Known {
+    before: Option<Rc<Known>>,
+    feature: u32,
+    /// The indices that are possible: none if the first is above the second.
+    range: (i64, i64),
+    may_be_missing: bool,
+}
+
+/// Most tests of one node: each has a copy of a subtree.
+pub(super) const MOST_TESTS: usize = 16;
+
+/// A node that waits for its place.
+struct Waiting {
+    slot: Slot,
+    node: NodeRef,
+    known: Option<Rc<Known>>,
+    /// The rest of the node's tests, if the first ones have their places.
+    rest: Option<Rc<Sides>>,
+}
+
+/// The reason why a tree has no new tests.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The new tree is not valid.
+    Model(ModelError),
+    /// Copies of subtrees make the tree too large.
+    TooLarge,
+}
+
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Failure {
+        Failure::Model(error)
+    }
+}
+
+/// Trees that get new tests.
+pub(super) struct Rebuilding<'a> {
+    /// The sets of all trees.
+    pub sets: &'a mut Sets,
+    /// The inner nodes that further trees may have.
+    pub budget: usize,
+}
+
+impl Rebuilding<'_> {
+    /// The tree with a new test for each inner node.
+    pub fn tree(&mut self, tree: &Tree, test: impl Fn(&Inner) -> NewTest) -> Result<Tree, Failure> {
+        let mut out = Growing::new(tree.target, tree.source);
+        let mut todo = vec![Waiting { slot: Slot::ROOT, node: tree.root, known: None, rest: None }];
+        while let Some(waiting) = todo.pop() {
+            let inner = match waiting.node {
+                NodeRef::Leaf(leaf) => {
+                    out.leaf(waiting.slot, tree.leaves[leaf as usize].clone());
+                    continue;
+                }
+                NodeRef::Inner(index) => &tree.inner[index as usize],
+            };
+            match test(inner) {
+                NewTest::Folded { feature, sides, decision } => {
+                    self.folded(&mut out, &mut todo, (waiting, inner), (feature, sides, decision))?;
+                }
+                NewTest::Kept { feature, predicate } => {
+                    self.spend()?;
+                    let (left, right) = out.inner(waiting.slot, feature, predicate, inner.missing_left)?;
+                    let known = waiting.known;
+                    todo.push(Waiting { slot: right, node: inner.right, known: known.clone(), rest: None });
+                    todo.push(Waiting { slot: left, node: inner.left, known, rest: None });
+                }
+            }
+        }
+        Ok(out.done())
+    }
+
+    fn spend(&mut self) -> Result<(), Failure> {
+        self.budget = self.budget.checked_sub(1).ok_or(Failure::TooLarge)?;
+        Ok(())
+    }
+
+    /// Gives a place to the first test of a node, or to its child if the side is known.
+    fn folded(
+        &mut self,
+        out: &mut Growing,
+        todo: &mut Vec<Waiting>,
+        (waiting, inner): (Waiting, &Inner),
+        (feature, sides, decision): (u32, Rc<Sides>, Rc<Decision>),
+    ) -> Result<(), Failure> {
+        let Waiting { slot, node, known, rest } = waiting;
+        let child = |is_left: bool| if is_left { inner.left } else { inner.right };
+        let here = known.as_ref().and_then(|known| known.of(feature));
+        let (sides, decision) = match (rest.or_else(|| here.map(|_| Rc::clone(&sides))), here) {
+            (Some(sides), Some(here)) => {
+                let sides = here.restricted(&sides);
+                let decision = sides.decision();
+                (Rc::new(sides), Rc::new(decision))
+            }
+            _ => (sides, decision),
+        };
+        let (test, passing) = match &*decision {
+            Decision::Always(side) => {
+                todo.push(Waiting { slot, node: child(*side), known, rest: None });
+                return Ok(());
+            }
+            Decision::Test { test, passing } => (test.clone(), *passing),
+            Decision::Runs if sides.runs.len() > MOST_TESTS => return Err(Failure::TooLarge),
+            Decision::Runs => (Passes::UpTo(sides.domain.value(sides.runs[0].0)), sides.runs[0].1),
+        };
+        self.spend()?;
+        let predicate = match &test {
+            Passes::UpTo(threshold) => Predicate::Numeric { threshold: *threshold },
+            Passes::Equal(value) => Predicate::Equal { value: *value },
+            Passes::Member(set) => Predicate::Member { set: self.sets.number(set) },
+        };
+        let missing_left = sides.missing == passing;
+        let (left, right) = out.inner(slot, feature, predicate, missing_left)?;
+        let is_in_runs = *decision == Decision::Runs;
+        let tracks = is_in_runs || known.is_some();
+        let known_on = |is_left: bool| match (&test, sides.runs.as_slice()) {
+            (Passes::UpTo(_), [(last, _), _, ..]) if tracks => {
+                Known::on_side(&known, feature, &sides, (*last, is_left), is_left == missing_left)
+            }
+            _ => known.clone(),
+        };
+        let (of_left, of_right) = (known_on(true), known_on(false));
+        let behind = match is_in_runs {
+            true => Waiting { slot: right, node, known: of_right, rest: Some(Rc::clone(&sides)) },
+            false => Waiting { slot: right, node: child(!passing), known: of_right, rest: None },
+        };
+        todo.push(behind);
+        todo.push(Waiting { slot: left, node: child(passing), known: of_left, rest: None });
+        Ok(())
+    }
+}
+
+impl Known {
+    /// The knowledge on a side of a test whether an index is at most `last`.
+    fn on_side(
+        before: &Option<Rc<Known>>,
+        feature: u32,
+        sides: &Sides,
+        (last, is_left): (i64, bool),
+        may_be_missing: bool,
+    ) -> Option<Rc<Known>> {
+        let (mut range, mut may) = (sides.domain.bounds(), may_be_missing);
+        if let Some(known) = before.as_ref().and_then(|before| before.of(feature)) {
+            range = known.range;
+            may &= known.may_be_missing;
+        }
+        match is_left {
+            true => range.1 = range.1.min(last),
+            false => range.0 = range.0.max(last + 1),
+        }
+        Some(Rc::new(Known { before: before.clone(), feature, range, may_be_missing: may }))
+    }
+
+    fn of(&self, feature: u32) -> Option<&Known> {
+        let mut known = Some(self);
+        while let Some(here) = known {
+            if here.feature == feature {
+                return Some(here);
+            }
+            known = here.before.as_deref();
+        }
+        None
+    }
+
+    /// The sides of the values that are possible. The side of other values is that of their neighbours.
+    fn restricted(&self, sides: &Sides) -> Sides {
+        let (low, high) = self.range;
+        let mut first = sides.domain.bounds().0;
+        let mut runs: Vec<(i64, bool)> = Vec::new();
+        for &(last, side) in &sides.runs {
+            if low.max(first) <= high.min(last) {
+                match runs.last_mut() {
+                    Some(before) if before.1 == side => before.0 = last,
+                    _ => runs.push((last, side)),
+                }
+            }
+            first = last + 1;
+        }
+        let missing = match runs.first() {
+            Some((_, side)) if !self.may_be_missing => *side,
+            _ => sides.missing,
+        };
+        match runs.last_mut() {
+            Some((last, _)) => *last = sides.domain.bounds().1,
+            None => runs.push((sides.domain.bounds().1, missing)),
+        }
+        Sides { runs, missing, domain: sides.domain }
+    }
+}

@@ -1,0 +1,109 @@
+//! Runs: the parts of an interval on which a property of a column is the same.
+
+use super::chain::Chain;
+use crate::value::ColumnValue;
+use sched_forest::CategoryRule;
+use std::cmp::Ordering;
+
+/// Consecutive indices that share a property.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Run {
+    /// The first index.
+    pub first: i64,
+    /// The last index.
+    pub last: i64,
+}
+
+/// Most runs of one interval, beyond any table of categories that was met.
+const MOST_RUNS: usize = 1 << 17;
+
+/// The last index from `first` to `last` with a property that `first` has, and that ends once.
+pub(super) fn last_with(first: i64, last: i64, mut has: impl FnMut(i64) -> bool) -> i64 {
+    if has(last) {
+        return last;
+    }
+    // The property holds at `inside`, and not at `outside`.
+    let (mut inside, mut outside) = (first, last);
+    while outside - inside > 1 {
+        let middle = inside + (outside - inside) / 2;
+        if has(middle) {
+            inside = middle;
+        } else {
+            outside = middle;
+        }
+    }
+    inside
+}
+
+/// The runs of an interval by a property of a column. Indices of equal properties must be consecutive, which
+/// holds for the interval of a value that rises or falls. None if there are too many runs.
+pub(super) fn in_runs<K: PartialEq>(
+    chain: &mut Chain,
+    column: usize,
+    (first, last): (i64, i64),
+    property: impl Fn(ColumnValue) -> K,
+) -> Option<Vec<Run>> {
+    let mut runs = Vec::new();
+    let mut next = first;
+    while next <= last {
+        let key = property(chain.at(column, next));
+        let end = last_with(next, last, |index| property(chain.at(column, index)) == key);
+        runs.push(Run { first: next, last: end });
+        if runs.len() > MOST_RUNS {
+            return None;
+        }
+        next = end + 1;
+    }
+    Some(runs)
+}
+
+/// The sign of a number that is not NaN.
+pub(super) fn sign(value: ColumnValue) -> Ordering {
+    value.to_f64().partial_cmp(&0.0).unwrap_or(Ordering::Equal)
+}
+
+/// The place of a value among the first `count` categories: equal for the values of one category, and ascending
+/// in between.
+pub(super) fn category(rule: CategoryRule, count: usize, value: f64) -> (Option<u32>, i64) {
+    let category = rule.category(value).filter(|category| (*category as usize) < count);
+    let between = match category {
+        Some(_) => 0,
+        None if value < 0.0 => -1,
+        None => value.floor().min(count as f64) as i64,
+    };
+    (category, between)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::Columns;
+    use crate::fold::domain::Domain;
+    use sched_forest::Float;
+
+    #[test]
+    fn runs_have_exact_ends() {
+        let mut columns = Columns::default();
+        let x = columns.input(0, Float::F64);
+        let mut chain = Chain::new(&columns, x, 0, Domain::Float(Float::F64));
+        let (low, high) = chain.domain.bounds();
+        let runs = in_runs(&mut chain, 0, (low, high), sign).expect("three runs");
+        let ends: Vec<[f64; 2]> =
+            runs.iter().map(|run| [run.first, run.last].map(|index| chain.domain.value(index))).collect();
+        let least = f64::from_bits(1);
+        assert_eq!(ends, [[f64::NEG_INFINITY, -least], [-0.0, 0.0], [least, f64::INFINITY]]);
+    }
+
+    #[test]
+    fn categories_are_consecutive() {
+        for rule in [CategoryRule::Whole, CategoryRule::Truncated, CategoryRule::Positive { below: 2.0 }] {
+            let values = [-7.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 9.0, 1e300];
+            let mut keys: Vec<_> = values.map(|value| category(rule, 3, value)).to_vec();
+            keys.dedup();
+            let mut distinct = keys.clone();
+            distinct.sort();
+            distinct.dedup();
+            assert_eq!(keys.len(), distinct.len(), "{rule:?} {keys:?}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The pass *live*: columns that no node tests, and that no tested column reads, go.
+
+use crate::columns::Columns;
+use crate::expr::ColumnId;
+use crate::pipeline::{Pipeline, Stage};
+use crate::value::ColumnValue;
+use std::collections::HashMap;
+
+/// Removes columns that change no result. A stage reads a constant in place of a column that it never tests.
+#[must_use]
+pub fn live(pipeline: Pipeline) -> Pipeline {
+    let Pipeline { inputs, columns, stages } = pipeline;
+    let tested: Vec<ColumnId> = stages.iter().flat_map(tested_columns).flatten().collect();
+    let mut kept = Columns::default();
+    let mut numbers: HashMap<ColumnId, ColumnId> = HashMap::new();
+    for old in columns.needed_for(&tested) {
+        let expr = columns.expr(old).clone().with_operands(|operand| numbers[&operand]);
+        numbers.insert(old, kept.insert(expr, columns.column_type(old)));
+    }
+    let mut live_stage = |stage: Stage| {
+        let live = tested_columns(&stage);
+        let Stage::Forest { name, forest, .. } = stage;
+        let missing = ColumnValue::F64(f64::NAN);
+        let column = |old: Option<ColumnId>| match old {
+            Some(old) => numbers[&old],
+            None => kept.constant(missing),
+        };
+        Stage::Forest { name, forest, tested: live.into_iter().map(column).collect() }
+    };
+    let stages = stages.into_iter().map(&mut live_stage).collect();
+    Pipeline { inputs, columns: kept, stages }
+}
+
+/// The columns of a stage that some node tests.
+fn tested_columns(stage: &Stage) -> Vec<Option<ColumnId>> {
+    let Stage::Forest { forest, tested, .. } = stage;
+    let mut is_tested = vec![false; tested.len()];
+    for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
+        is_tested[inner.feature as usize] = true;
+    }
+    for (feature, _) in forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms) {
+        is_tested[*feature as usize] = true;
+    }
+    tested.iter().zip(is_tested).map(|(column, is_tested)| is_tested.then_some(*column)).collect()
+}

@@ -1,0 +1,117 @@
+//! From the bytes of a model's file to a forest, by way of a pipeline where the file has one.
+
+use crate::columns::TypeMismatch;
+use crate::constants::constants;
+use crate::describe::describe;
+use crate::fold::{Fate, Reason, fold};
+use crate::live::live;
+use crate::onnx::{ReadPipeline, read_pipeline};
+use crate::pipeline::Pipeline;
+use sched_forest::{ModelError, ONNX, Quirk, ReadOptions, Source, codes};
+
+/// A model and its pipeline.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The model.
+    pub model: sched_forest::Loaded,
+    /// The columns that each stage could test; no stages for a model without steps before its trees.
+    pub stages: Vec<StageSummary>,
+}
+
+/// A stage of a pipeline in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageSummary {
+    /// The name of its node in the file; empty if it has none.
+    pub name: String,
+    /// The columns that it could test, in the order of its features.
+    pub columns: Vec<ColumnSummary>,
+}
+
+/// A column of a stage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnSummary {
+    /// The features that it depends on, and the operations that compute it, such as `age: subtract, divide`.
+    pub description: String,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// The treatment of unknown categories that [`Source::trainer`] asks for: a file of a pipeline says itself
+/// what they mean.
+const TRAINER: &str = "ONNX";
+
+/// Reads a model of any format. Steps before the trees become tests of the trees.
+///
+/// # Errors
+/// A [`ModelError`] if the bytes are no model, or one that cannot be computed exactly.
+pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
+    let error = match sched_forest::load(bytes, options) {
+        Ok(model) => return Ok(Loaded { model, stages: Vec::new() }),
+        Err(error) => error,
+    };
+    let is_graph = [codes::UNSUPPORTED_OPERATOR, codes::ONNX_TYPE].contains(&error.code);
+    if !is_graph {
+        return Err(error);
+    }
+    options.check_whole(&ONNX)?;
+    let ReadPipeline { pipeline, version, notes } = read_pipeline(bytes)?;
+    let (forest, stages) = folded(pipeline)?;
+    let source = Source { format: Some(&ONNX), trainer: TRAINER, ..Source::default() };
+    debug_assert!(!source.has(Quirk::Releases));
+    Ok(Loaded { model: sched_forest::Loaded { forest, version, notes, source }, stages })
+}
+
+/// The forest of a pipeline, with what became of its columns.
+///
+/// # Errors
+/// `M0043` if a column has to be computed.
+fn folded(pipeline: Pipeline) -> Result<(sched_forest::Forest, Vec<StageSummary>), ModelError> {
+    let original = pipeline.clone();
+    let pipeline = constants(live(pipeline)).map_err(impossible)?;
+    let names: Vec<String> = pipeline.stages.iter().map(|stage| stage.name().to_owned()).collect();
+    let columns = pipeline.columns.clone();
+    let tested: Vec<_> = pipeline.stages.iter().map(|stage| stage.tested().to_vec()).collect();
+    let folding = fold(pipeline)?;
+    let mut stages = Vec::new();
+    for (number, fates) in folding.fates.into_iter().enumerate() {
+        for (&column, &fate) in tested[number].iter().zip(&fates) {
+            if let Fate::Computed(reason) = fate {
+                let description = describe(&original.inputs, &columns, column);
+                return Err(computed(&names[number], &description, reason, |stop| {
+                    describe(&original.inputs, &columns, stop)
+                }));
+            }
+        }
+        let whole = original.stages[number].tested().iter().zip(fates);
+        let summaries = whole.map(|(column, fate)| ColumnSummary {
+            description: describe(&original.inputs, &original.columns, *column),
+            fate,
+        });
+        stages.push(StageSummary { name: names[number].clone(), columns: summaries.collect() });
+    }
+    let forest = folding.pipeline.into_forest().map_err(|_| {
+        ModelError::new(codes::UNSUPPORTED_COLUMN, "a column of the pipeline has to be computed")
+    })?;
+    Ok((forest, stages))
+}
+
+fn computed(
+    stage: &str,
+    column: &str,
+    reason: Reason,
+    of: impl Fn(crate::expr::ColumnId) -> String,
+) -> ModelError {
+    let why = match reason {
+        Reason::SeveralFeatures => "it depends on several features".to_owned(),
+        Reason::NoOrder(stop) => format!("`{}` has no known order", of(stop)),
+        Reason::TooManyIntervals => "its tests divide the feature into too many intervals".to_owned(),
+    };
+    let stage = if stage.is_empty() { "the trees".to_owned() } else { format!("`{stage}`") };
+    let message = format!("{stage} test a column that has to be computed: `{column}`; {why}");
+    ModelError::new(codes::UNSUPPORTED_COLUMN, message)
+        .help("compute this column outside, and give the model its values as a feature")
+}
+
+fn impossible(error: TypeMismatch) -> ModelError {
+    ModelError::new(codes::ONNX_TYPE, error.to_string())
+}

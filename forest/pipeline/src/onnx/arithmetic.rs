@@ -1,0 +1,172 @@
+//! Operators that compute each cell from cells at the same place.
+
+use super::builder::Builder;
+use super::node::Node;
+use super::tensor::{Cells, Element, Tensor, Text};
+use crate::expr::{Binary, ColumnId, Expr, Unary};
+use crate::value::ColumnValue;
+use sched_forest::ModelError;
+use sched_forest::onnx::element;
+
+type Outputs = Result<Vec<Tensor>, ModelError>;
+
+pub(super) fn identity(node: &Node, _: &mut Builder) -> Outputs {
+    Ok(vec![Tensor::clone(node.input(0)?)])
+}
+
+pub(super) fn cast(node: &Node, builder: &mut Builder) -> Outputs {
+    let of = node.input(0)?;
+    let code = node.attributes.int("to")?.unwrap_or(0);
+    let to = Element::of_code(code)
+        .ok_or_else(|| node.refuse(&format!("makes values of the type {}", element::name(code))))?;
+    if to == of.element {
+        return identity(node, builder);
+    }
+    let cells = match &of.cells {
+        Cells::Numbers(cells) if to != Element::Text => builder.cast(cells, to)?,
+        _ => {
+            return Err(node.refuse(&format!("turns {} into {}", of.element.name(), to.name())));
+        }
+    };
+    builder.spend(Some(cells.len()))?;
+    Ok(vec![Tensor::numbers(of.by_row, of.shape.clone(), to, cells)])
+}
+
+fn unary(node: &Node, builder: &mut Builder, op: Unary, to: Option<Element>) -> Outputs {
+    let of = node.input(0)?;
+    let element = to.unwrap_or(of.element);
+    let computed = node.each(builder, &[of], element, |builder, cell| builder.add(Expr::Unary(op, cell[0])));
+    Ok(vec![computed?])
+}
+
+/// Declares operators on one tensor.
+macro_rules! unary {
+    ($($name:ident: $op:expr, $to:expr;)*) => {
+        $(pub(super) fn $name(node: &Node, builder: &mut Builder) -> Outputs {
+            unary(node, builder, $op, $to)
+        })*
+    };
+}
+
+unary! {
+    sqrt: Unary::SquareRoot, None;
+    abs: Unary::Abs, None;
+    neg: Unary::Negate, None;
+    floor: Unary::Floor, None;
+    ceil: Unary::Ceil, None;
+    round: Unary::Round, None;
+    is_nan: Unary::IsNan, Some(Element::Bool);
+    not: Unary::Not, None;
+}
+
+/// An operation on two tensors, from left to right over any more.
+fn binary(node: &Node, builder: &mut Builder, op: Binary) -> Outputs {
+    let first = node.input(0)?;
+    let element = match op {
+        Binary::Less | Binary::LessOrEqual | Binary::Equal => Element::Bool,
+        _ => first.element,
+    };
+    let is_arithmetic = matches!(op, Binary::Add | Binary::Subtract | Binary::Multiply);
+    if is_arithmetic && element == Element::I32 {
+        return Err(node.refuse("computes with int32"));
+    }
+    let mut result = Tensor::clone(first);
+    for number in 1..node.inputs.len() {
+        let next = node.input(number)?;
+        result = node.each(builder, &[&result, next], element, |builder, cells| {
+            builder.add(Expr::Binary(op, cells[0], cells[1]))
+        })?;
+    }
+    Ok(vec![result])
+}
+
+/// Declares operators on two tensors.
+macro_rules! binary {
+    ($($name:ident: $op:expr;)*) => {
+        $(pub(super) fn $name(node: &Node, builder: &mut Builder) -> Outputs {
+            binary(node, builder, $op)
+        })*
+    };
+}
+
+binary! {
+    add: Binary::Add;
+    sub: Binary::Subtract;
+    mul: Binary::Multiply;
+    min: Binary::Min;
+    max: Binary::Max;
+    less: Binary::Less;
+    less_or_equal: Binary::LessOrEqual;
+    and: Binary::And;
+    or: Binary::Or;
+}
+
+pub(super) fn div(node: &Node, builder: &mut Builder) -> Outputs {
+    match node.input(0)?.element.is_float() {
+        true => binary(node, builder, Binary::Divide),
+        false => Err(node.refuse("divides whole numbers")),
+    }
+}
+
+/// A comparison with its operands in the other order.
+fn reversed(node: &Node, builder: &mut Builder, op: Binary) -> Outputs {
+    let (left, right) = (node.input(0)?, node.input(1)?);
+    let compare =
+        |builder: &mut Builder, cells: &[ColumnId]| builder.add(Expr::Binary(op, cells[1], cells[0]));
+    Ok(vec![node.each(builder, &[left, right], Element::Bool, compare)?])
+}
+
+pub(super) fn greater(node: &Node, builder: &mut Builder) -> Outputs {
+    reversed(node, builder, Binary::Less)
+}
+
+pub(super) fn greater_or_equal(node: &Node, builder: &mut Builder) -> Outputs {
+    reversed(node, builder, Binary::LessOrEqual)
+}
+
+pub(super) fn equal(node: &Node, builder: &mut Builder) -> Outputs {
+    let (left, right) = (node.input(0)?, node.input(1)?);
+    let (Cells::Texts(of_left), Cells::Texts(of_right)) = (&left.cells, &right.cells) else {
+        return binary(node, builder, Binary::Equal);
+    };
+    let shared = node.broadcast(builder, &[left, right])?;
+    let mut cells = Vec::with_capacity(shared.count);
+    for cell in 0..shared.count {
+        let pair = (&of_left[shared.places[0][cell]], &of_right[shared.places[1][cell]]);
+        let (text, known) = match pair {
+            (text, Text::Known(known)) | (Text::Known(known), text) => (text, known),
+            _ => return Err(node.refuse("compares texts of a row with each other")),
+        };
+        let entries = [(&**known, ColumnValue::Bool(true))];
+        cells.push(builder.look_up(text, &entries, ColumnValue::Bool(false))?);
+    }
+    Ok(vec![Tensor::numbers(shared.by_row, shared.shape, Element::Bool, cells)])
+}
+
+pub(super) fn choose(node: &Node, builder: &mut Builder) -> Outputs {
+    let (condition, then, otherwise) = (node.input(0)?, node.input(1)?, node.input(2)?);
+    let select = |builder: &mut Builder, cells: &[ColumnId]| {
+        builder.add(Expr::Select { condition: cells[0], then: cells[1], otherwise: cells[2] })
+    };
+    Ok(vec![node.each(builder, &[condition, then, otherwise], then.element, select)?])
+}
+
+pub(super) fn clip(node: &Node, builder: &mut Builder) -> Outputs {
+    let of = node.input(0)?;
+    let mut result = Tensor::clone(of);
+    for (number, name, op) in [(1, "min", Binary::Max), (2, "max", Binary::Min)] {
+        let bound = match (node.optional(number), node.attributes.float(name)?) {
+            (Some(bound), _) => Tensor::clone(bound),
+            (None, Some(bound)) => {
+                let bound = builder.columns.constant(ColumnValue::F32(bound));
+                let cells = builder.cast(&[bound], of.element)?;
+                Tensor::numbers(false, Vec::new(), of.element, cells)
+            }
+            (None, None) => continue,
+        };
+        result = node.each(builder, &[&result, &bound], of.element, |builder, cells| {
+            builder.add(Expr::Binary(op, cells[0], cells[1]))
+        })?;
+    }
+    Ok(vec![result])
+}

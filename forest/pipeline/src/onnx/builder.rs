@@ -1,0 +1,212 @@
+//! The columns that a graph computes, while it is read.
+
+use super::tensor::{Element, Tensor, Text, places, size};
+use crate::columns::Columns;
+use crate::expr::{CategoryTable, ColumnId, Expr};
+use crate::value::ColumnValue;
+use sched_forest::{CategoryRule, ModelError, codes};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Cells of all tensors of a graph: a small file cannot take much memory.
+const MOST_CELLS: usize = 1 << 22;
+
+/// Columns, and the names of texts.
+#[derive(Debug)]
+pub(super) struct Builder {
+    pub columns: Columns,
+    cells_left: usize,
+    /// The names that codes of a column stand for.
+    names: HashMap<ColumnId, NameList>,
+}
+
+/// Names in the order of their codes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NameList {
+    pub names: Vec<Rc<str>>,
+    codes: HashMap<Rc<str>, u32>,
+}
+
+impl NameList {
+    /// The code of a name, which is added if it is new. None for the empty text, which is a missing one.
+    fn code(&mut self, name: &str) -> Option<u32> {
+        if name.is_empty() {
+            return None;
+        }
+        if let Some(code) = self.codes.get(name) {
+            return Some(*code);
+        }
+        let code = self.names.len() as u32;
+        let name: Rc<str> = name.into();
+        self.names.push(Rc::clone(&name));
+        self.codes.insert(name, code);
+        Some(code)
+    }
+}
+
+impl Default for Builder {
+    fn default() -> Builder {
+        Builder { columns: Columns::default(), cells_left: MOST_CELLS, names: HashMap::new() }
+    }
+}
+
+impl Builder {
+    /// Takes cells from those that a graph may have.
+    ///
+    /// # Errors
+    /// `M0019` if there are none left.
+    pub fn spend(&mut self, cells: Option<usize>) -> Result<usize, ModelError> {
+        let left = cells.and_then(|cells| self.cells_left.checked_sub(cells));
+        self.cells_left = left.ok_or_else(|| {
+            let message = format!("the graph computes more than {MOST_CELLS} values for each row");
+            ModelError::new(codes::TOO_LARGE, message).help("convert a pipeline with fewer columns")
+        })?;
+        Ok(cells.unwrap_or(0))
+    }
+
+    /// A column of codes whose names are found while the graph is read.
+    pub fn name_codes(&mut self, column: ColumnId) {
+        self.names.entry(column).or_default();
+    }
+
+    /// The names that codes of a column stand for.
+    pub fn names(&self, column: ColumnId) -> &[Rc<str>] {
+        self.names.get(&column).map_or(&[], |list| &list.names)
+    }
+
+    /// The entry of a table for a text. Entries are of one type, and the first of equal texts counts.
+    pub fn look_up(
+        &mut self,
+        text: &Text,
+        entries: &[(&str, ColumnValue)],
+        other: ColumnValue,
+    ) -> Result<ColumnId, ModelError> {
+        let entry = |text: &str| entries.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
+        let column = match text {
+            Text::Known(text) => return Ok(self.columns.constant(entry(text).unwrap_or(other))),
+            Text::Coded(column) => *column,
+        };
+        let list = self.names.entry(column).or_default();
+        let mut values = Vec::new();
+        for (name, value) in entries.iter().rev() {
+            if let Some(code) = list.code(name) {
+                let code = code as usize;
+                if values.len() <= code {
+                    values.resize(code + 1, other);
+                }
+                values[code] = *value;
+            }
+        }
+        let missing = entry("").unwrap_or(other);
+        let table = CategoryTable { rule: CategoryRule::Whole, values, other, missing };
+        self.add(Expr::Table { of: column, table: Arc::new(table) })
+    }
+
+    /// The text that a table has for a text or a number; `code` makes a column of the place among `entries`, or
+    /// of `entries.len()` for any other key.
+    pub fn texts_of(&mut self, place: ColumnId, entries: &[&str], other: &str) -> Result<Text, ModelError> {
+        let mut list = NameList::default();
+        let code =
+            |list: &mut NameList, text: &str| ColumnValue::F64(list.code(text).map_or(f64::NAN, f64::from));
+        let values = entries.iter().map(|text| code(&mut list, text)).collect();
+        let other = code(&mut list, other);
+        let table = CategoryTable { rule: CategoryRule::Whole, values, other, missing: other };
+        let column = self.add(Expr::Table { of: place, table: Arc::new(table) })?;
+        self.names.insert(column, list);
+        Ok(Text::Coded(column))
+    }
+
+    /// Adds a column; operations on constants are constants.
+    ///
+    /// # Errors
+    /// `M0042` if the operation does not take these types.
+    pub fn add(&mut self, expr: Expr) -> Result<ColumnId, ModelError> {
+        let added = self.columns.add_folded(expr);
+        added.map_err(|error| ModelError::new(codes::ONNX_TYPE, error.to_string()))
+    }
+
+    /// The value of a column that is the same in every row.
+    pub fn constant(&self, column: ColumnId) -> Option<ColumnValue> {
+        match self.columns.expr(column) {
+            Expr::Const(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The columns of a tensor of numbers in another type.
+    ///
+    /// # Errors
+    /// `M0042` for texts.
+    pub fn cast(&mut self, columns: &[ColumnId], to: Element) -> Result<Vec<ColumnId>, ModelError> {
+        let Some(to) = to.column_type() else {
+            return Err(ModelError::new(codes::ONNX_TYPE, "there is no text of a number"));
+        };
+        let cast = |&column: &ColumnId| {
+            let cast = self.columns.cast(column, to);
+            cast.map_err(|error| ModelError::new(codes::ONNX_TYPE, error.to_string()))
+        };
+        columns.iter().map(cast).collect()
+    }
+
+    /// The common shape of tensors, and the place of each of its cells in each tensor.
+    ///
+    /// # Errors
+    /// A message if shapes do not fit, or if rows would meet other rows.
+    pub fn broadcast(&mut self, tensors: &[&Tensor]) -> Result<Broadcast, BroadcastError> {
+        let by_row = tensors.iter().any(|tensor| tensor.by_row);
+        let rank = tensors.iter().map(|tensor| tensor.rank()).max().unwrap_or(0);
+        let mixes = |message: &str| Err(BroadcastError::Shapes(message.into()));
+        if by_row && tensors.iter().any(|tensor| tensor.by_row && tensor.rank() != rank) {
+            return mixes("would combine values of one row with those of others");
+        }
+        let axes = rank - usize::from(by_row);
+        let mut shape = vec![1; axes];
+        let mut aligned = Vec::new();
+        for tensor in tensors {
+            let mut own = tensor.shape.clone();
+            if by_row && !tensor.by_row && own.len() == rank {
+                if own.remove(0) != 1 {
+                    return mixes("has a constant for each of a number of rows");
+                }
+            }
+            let before = axes - own.len();
+            for (axis, count) in own.iter().enumerate() {
+                let common = &mut shape[before + axis];
+                match (*common, *count) {
+                    (1, count) => *common = count,
+                    (_, 1) => {}
+                    (common, count) if common == count => {}
+                    _ => return mixes("combines tensors whose shapes do not fit"),
+                }
+            }
+            aligned.push((before, own));
+        }
+        let count = self.spend(size(&shape)).map_err(BroadcastError::Model)?;
+        let place_of = |(before, own): (usize, Vec<usize>)| {
+            let own_steps = super::tensor::strides(&own);
+            let mut steps = vec![0; before];
+            steps.extend(own.iter().zip(own_steps).map(|(count, step)| if *count == 1 { 0 } else { step }));
+            places(&shape, &steps, 0)
+        };
+        let places = aligned.into_iter().map(place_of).collect();
+        Ok(Broadcast { by_row, count, places, shape })
+    }
+}
+
+/// Tensors side by side.
+pub(super) struct Broadcast {
+    pub by_row: bool,
+    pub shape: Vec<usize>,
+    /// The number of cells.
+    pub count: usize,
+    /// For each tensor, the place of each cell.
+    pub places: Vec<Vec<usize>>,
+}
+
+/// The error for tensors that cannot be combined.
+pub(super) enum BroadcastError {
+    /// A message about their shapes, which follows the name of the node.
+    Shapes(String),
+    Model(ModelError),
+}

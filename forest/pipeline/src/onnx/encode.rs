@@ -1,0 +1,335 @@
+//! Encoders: from texts and numbers to numbers and texts.
+
+use super::builder::Builder;
+use super::node::Node;
+use super::tensor::{Cells, Element, Tensor, Text};
+use crate::expr::{Binary, CategoryTable, ColumnId, Edges, Expr, Ties, Unary};
+use crate::value::{ColumnType, ColumnValue};
+use sched_forest::onnx::Tensor as FileTensor;
+use sched_forest::{CategoryRule, Float, ModelError};
+use std::sync::Arc;
+
+type Outputs = Result<Vec<Tensor>, ModelError>;
+
+/// Keys or values of a mapping.
+enum Items<'a> {
+    Texts(Vec<&'a str>),
+    Numbers(Element, Vec<ColumnValue>),
+}
+
+impl<'a> Items<'a> {
+    fn len(&self) -> usize {
+        match self {
+            Items::Texts(items) => items.len(),
+            Items::Numbers(_, items) => items.len(),
+        }
+    }
+
+    /// The values of a tensor in the file.
+    fn of_tensor(node: &Node, tensor: &FileTensor<'a>) -> Result<Items<'a>, ModelError> {
+        let element = Element::of_code(tensor.element());
+        let number = |value: f64, element| match element {
+            Element::F32 => ColumnValue::F32(value as f32),
+            _ => ColumnValue::F64(value),
+        };
+        let floats = |float, element| {
+            let values = tensor.floats(float)?.into_iter().map(|value| number(value, element)).collect();
+            Ok(Items::Numbers(element, values))
+        };
+        match element {
+            Some(Element::Text) => Ok(Items::Texts(tensor.texts()?)),
+            Some(Element::F32) => floats(Float::F32, Element::F32),
+            Some(Element::F64) => floats(Float::F64, Element::F64),
+            Some(element @ (Element::I32 | Element::I64)) => {
+                let values = tensor.integers()?.into_iter().map(ColumnValue::I64).collect();
+                Ok(Items::Numbers(element, values))
+            }
+            Some(Element::Bool) | None => Err(node.refuse("maps values of a type that is not read")),
+        }
+    }
+
+    /// The attribute for keys, values or a default, of any type.
+    fn of_node(node: &Node<'a>, side: &str) -> Result<Option<Items<'a>>, ModelError> {
+        let attributes = node.attributes;
+        if let Some(tensor) = attributes.tensor(&format!("{side}_tensor"))? {
+            return Items::of_tensor(node, &tensor).map(Some);
+        }
+        let strings = format!("{side}_strings");
+        let texts = attributes.texts(&strings)?.map(|text| text?.as_text());
+        let texts = texts.collect::<Result<Vec<_>, _>>()?;
+        if !texts.is_empty() {
+            return Ok(Some(Items::Texts(texts)));
+        }
+        if let Some(integers) = node.ints(&format!("{side}_int64s"))? {
+            let values = integers.into_iter().map(ColumnValue::I64).collect();
+            return Ok(Some(Items::Numbers(Element::I64, values)));
+        }
+        let floats = attributes.floats(&format!("{side}_floats"))?;
+        let values = floats.iter().map(|value| ColumnValue::F32(*value as f32)).collect::<Vec<_>>();
+        Ok((!values.is_empty()).then_some(Items::Numbers(Element::F32, values)))
+    }
+}
+
+/// A mapping with a value for every other key.
+struct Mapping<'a> {
+    keys: Items<'a>,
+    values: Items<'a>,
+    other: OtherValue<'a>,
+}
+
+/// The value for keys that are not listed.
+enum OtherValue<'a> {
+    Text(&'a str),
+    Number(ColumnValue),
+}
+
+impl<'a> Mapping<'a> {
+    /// The attributes of a LabelEncoder of versions 2 and 4.
+    fn of_label_encoder(node: &Node<'a>) -> Result<Mapping<'a>, ModelError> {
+        let lacks = || node.refuse("lacks keys or values");
+        let keys = Items::of_node(node, "keys")?.ok_or_else(lacks)?;
+        let values = Items::of_node(node, "values")?.ok_or_else(lacks)?;
+        let attributes = node.attributes;
+        let from_tensor = match attributes.tensor("default_tensor")? {
+            Some(tensor) => Some(Items::of_tensor(node, &tensor)?),
+            None => None,
+        };
+        let other = match (&values, from_tensor) {
+            (Items::Texts(_), Some(Items::Texts(texts))) => {
+                OtherValue::Text(texts.first().copied().unwrap_or(""))
+            }
+            (Items::Texts(_), _) if attributes.has("default_string")? => {
+                OtherValue::Text(attributes.text("default_string")?)
+            }
+            (Items::Texts(_), _) => OtherValue::Text("_Unused"),
+            (Items::Numbers(_, _), Some(Items::Numbers(_, numbers))) => {
+                OtherValue::Number(numbers.first().copied().ok_or_else(lacks)?)
+            }
+            (Items::Numbers(Element::F32 | Element::F64, _), _) => {
+                OtherValue::Number(ColumnValue::F32(attributes.float("default_float")?.unwrap_or(-0.0)))
+            }
+            _ => OtherValue::Number(ColumnValue::I64(attributes.int("default_int64")?.unwrap_or(-1))),
+        };
+        Mapping { keys, values, other }.checked(node)
+    }
+
+    /// A mapping between texts and whole numbers, in the direction that the input asks for.
+    fn between(
+        node: &Node<'a>,
+        texts: Vec<&'a str>,
+        numbers: Vec<i64>,
+        of_text: bool,
+    ) -> Result<Mapping<'a>, ModelError> {
+        let numbers = Items::Numbers(Element::I64, numbers.into_iter().map(ColumnValue::I64).collect());
+        let attributes = node.attributes;
+        let named = attributes.has("default_string")?;
+        let text = if named { attributes.text("default_string")? } else { "_Unused" };
+        let number = attributes.int("default_int64")?.unwrap_or(-1);
+        match of_text {
+            true => Mapping {
+                keys: Items::Texts(texts),
+                values: numbers,
+                other: OtherValue::Number(ColumnValue::I64(number)),
+            },
+            false => Mapping { keys: numbers, values: Items::Texts(texts), other: OtherValue::Text(text) },
+        }
+        .checked(node)
+    }
+
+    fn checked(mut self, node: &Node) -> Result<Mapping<'a>, ModelError> {
+        if self.keys.len() != self.values.len() {
+            return Err(node.refuse("has other numbers of keys and values"));
+        }
+        if let (Items::Numbers(element, _), OtherValue::Number(other)) = (&self.values, &mut self.other)
+            && let Some(column_type) = element.column_type()
+        {
+            *other = other.cast(column_type);
+        }
+        Ok(self)
+    }
+
+    /// The results for all cells of a tensor.
+    fn applied(&self, node: &Node, builder: &mut Builder, of: &Tensor) -> Outputs {
+        builder.spend(Some(of.cells.len()))?;
+        // Texts come by way of their places in the list.
+        let (element, values, other) = match (&self.values, &self.other) {
+            (Items::Numbers(element, values), OtherValue::Number(other)) => {
+                (*element, values.clone(), *other)
+            }
+            (values, _) => {
+                let places = (0..values.len()).map(|place| ColumnValue::F64(place as f64)).collect();
+                (Element::F64, places, ColumnValue::F64(values.len() as f64))
+            }
+        };
+        let mut columns = Vec::with_capacity(of.cells.len());
+        match (&of.cells, &self.keys) {
+            (Cells::Texts(cells), Items::Texts(keys)) => {
+                let entries: Vec<_> = keys.iter().copied().zip(values).collect();
+                for text in cells {
+                    columns.push(builder.look_up(text, &entries, other)?);
+                }
+            }
+            (Cells::Numbers(cells), Items::Numbers(_, keys)) => {
+                let keys: Vec<f64> = keys.iter().map(|key| key.to_f64()).collect();
+                for &cell in cells {
+                    columns.push(number_entry(node, builder, cell, &keys, &values, other)?);
+                }
+            }
+            _ => return Err(node.refuse("has keys of another type than its input")),
+        }
+        let (by_row, shape) = (of.by_row, of.shape.clone());
+        match (&self.values, &self.other) {
+            (Items::Texts(texts), OtherValue::Text(other)) => {
+                let texts = columns.into_iter().map(|place| builder.texts_of(place, texts, other));
+                let cells = Cells::Texts(texts.collect::<Result<Vec<Text>, _>>()?);
+                Ok(vec![Tensor { by_row, shape, element: Element::Text, cells }])
+            }
+            _ => Ok(vec![Tensor::numbers(by_row, shape, element, columns)]),
+        }
+    }
+}
+
+/// Keys up to this one, and some times their number, have a table by number.
+const DENSE: f64 = 1024.0;
+
+/// The entry of a mapping for a number. The first of equal keys counts, and NaN is a key like others.
+fn number_entry(
+    node: &Node,
+    builder: &mut Builder,
+    cell: ColumnId,
+    keys: &[f64],
+    values: &[ColumnValue],
+    other: ColumnValue,
+) -> Result<ColumnId, ModelError> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if keys.iter().any(|key| key.abs() >= EXACT && key.is_finite()) {
+        return Err(node.refuse("has keys of 2^53 and beyond"));
+    }
+    let of = builder.cast(&[cell], Element::F64)?[0];
+    let mut sorted: Vec<(f64, ColumnValue)> = keys.iter().copied().zip(values.iter().copied()).collect();
+    let missing = sorted.iter().find(|(key, _)| key.is_nan()).map_or(other, |(_, value)| *value);
+    sorted.retain(|(key, _)| !key.is_nan());
+    sorted.iter_mut().for_each(|(key, _)| *key += 0.0);
+    sorted.sort_by(|left, right| left.0.total_cmp(&right.0));
+    sorted.dedup_by(|right, left| right.0 == left.0);
+    let rule = CategoryRule::Whole;
+    let most = DENSE.max(4.0 * sorted.len() as f64);
+    if sorted.iter().all(|(key, _)| rule.category(*key).is_some() && *key <= most) {
+        let mut table = CategoryTable { rule, values: Vec::new(), other, missing };
+        for (key, value) in sorted {
+            table.values.resize(key as usize + 1, other);
+            table.values[key as usize] = value;
+        }
+        return builder.add(Expr::Table { of, table: Arc::new(table) });
+    }
+    // The last key that the value reaches, and whether it is the value.
+    let at: Vec<f64> = sorted.iter().map(|(key, _)| *key).collect();
+    let reached = builder.add(Expr::Step { of, edges: Arc::new(Edges { at, ties: Ties::Above }) })?;
+    let reached = builder.cast(&[reached], Element::F64)?[0];
+    let nan = ColumnValue::F64(f64::NAN);
+    let by_place = |builder: &mut Builder, none: ColumnValue, entries: Vec<ColumnValue>| {
+        let values = std::iter::once(none).chain(entries).collect();
+        let table = CategoryTable { rule, values, other: none, missing: none };
+        builder.add(Expr::Table { of: reached, table: Arc::new(table) })
+    };
+    let key = by_place(builder, nan, sorted.iter().map(|(key, _)| ColumnValue::F64(*key)).collect())?;
+    let value = by_place(builder, other, sorted.iter().map(|(_, value)| *value).collect())?;
+    let is_key = builder.add(Expr::Binary(Binary::Equal, of, key))?;
+    let otherwise = builder.columns.constant(other);
+    let found = builder.add(Expr::Select { condition: is_key, then: value, otherwise })?;
+    let is_nan = builder.add(Expr::Unary(Unary::IsNan, of))?;
+    let missing = builder.columns.constant(missing);
+    builder.add(Expr::Select { condition: is_nan, then: missing, otherwise: found })
+}
+
+pub(super) fn label_encoder(node: &Node, builder: &mut Builder) -> Outputs {
+    let of = node.input(0)?;
+    let classes = node.attributes.texts("classes_strings")?.map(|text| text?.as_text());
+    let classes = classes.collect::<Result<Vec<_>, _>>()?;
+    let mapping = match classes.is_empty() {
+        true => Mapping::of_label_encoder(node)?,
+        false => {
+            let numbers = (0..classes.len() as i64).collect();
+            Mapping::between(node, classes, numbers, of.element == Element::Text)?
+        }
+    };
+    mapping.applied(node, builder, of)
+}
+
+pub(super) fn category_mapper(node: &Node, builder: &mut Builder) -> Outputs {
+    let of = node.input(0)?;
+    let texts = node.attributes.texts("cats_strings")?.map(|text| text?.as_text());
+    let texts = texts.collect::<Result<Vec<_>, _>>()?;
+    let numbers = node.ints("cats_int64s")?.unwrap_or_default();
+    Mapping::between(node, texts, numbers, of.element == Element::Text)?.applied(node, builder, of)
+}
+
+/// The shape of a tensor with one more axis, the last, and its columns of whole numbers.
+pub(super) fn one_hot_encoder(node: &Node, builder: &mut Builder) -> Outputs {
+    let of = node.input(0)?;
+    let texts = node.attributes.texts("cats_strings")?.map(|text| text?.as_text());
+    let texts = texts.collect::<Result<Vec<_>, _>>()?;
+    let (places, keys): (Tensor, Vec<i64>) = match (&of.cells, texts.is_empty()) {
+        (Cells::Texts(_), false) => {
+            let numbers: Vec<i64> = (0..texts.len() as i64).collect();
+            let mapping = Mapping {
+                keys: Items::Texts(texts),
+                values: Items::Numbers(Element::I64, numbers.iter().copied().map(ColumnValue::I64).collect()),
+                other: OtherValue::Number(ColumnValue::I64(-1)),
+            };
+            let mut places = mapping.applied(node, builder, of)?;
+            (places.remove(0), numbers)
+        }
+        (Cells::Numbers(cells), true) => {
+            let cells = builder.cast(cells, Element::I64)?;
+            let places = Tensor::numbers(of.by_row, of.shape.clone(), Element::I64, cells);
+            (places, node.ints("cats_int64s")?.unwrap_or_default())
+        }
+        _ => return Err(node.refuse("has categories of another type than its input")),
+    };
+    let [on, off] = [1.0, 0.0].map(|value| builder.columns.constant(ColumnValue::F32(value)));
+    let keys: Vec<Vec<i64>> = keys.into_iter().map(|key| vec![key]).collect();
+    one_hot_of(node, builder, (&places, &keys), (on, off), Element::F32)
+}
+
+/// Cells with one more axis, the last: for each list of keys, whether the cell is one of them.
+fn one_hot_of(
+    node: &Node,
+    builder: &mut Builder,
+    (of, keys): (&Tensor, &[Vec<i64>]),
+    (on, off): (ColumnId, ColumnId),
+    element: Element,
+) -> Outputs {
+    let count = of.cells.len().checked_mul(keys.len());
+    let mut cells = Vec::with_capacity(builder.spend(count)?);
+    for &cell in node.numbers(of)? {
+        for keys in keys {
+            let mut condition = builder.columns.constant(ColumnValue::Bool(false));
+            for key in keys {
+                let key = builder.columns.constant(ColumnValue::I64(*key));
+                let is_key = builder.add(Expr::Binary(Binary::Equal, cell, key))?;
+                condition = builder.add(Expr::Binary(Binary::Or, condition, is_key))?;
+            }
+            cells.push(builder.add(Expr::Select { condition, then: on, otherwise: off })?);
+        }
+    }
+    let mut shape = of.shape.clone();
+    shape.push(keys.len());
+    Ok(vec![Tensor::numbers(of.by_row, shape, element, cells)])
+}
+
+pub(super) fn one_hot(node: &Node, builder: &mut Builder) -> Outputs {
+    let (of, depth, values) = (node.input(0)?, node.input(1)?, node.input(2)?);
+    if node.attributes.int("axis")?.unwrap_or(-1) != -1 {
+        return Err(node.refuse("puts classes along another axis than the last"));
+    }
+    let depth = node.constants(builder, depth)?.first().map(|depth| depth.cast(ColumnType::I64));
+    let Some(ColumnValue::I64(depth @ 0..)) = depth else { return Err(node.refuse("lacks a depth")) };
+    builder.spend(usize::try_from(depth).ok())?;
+    let &[off, on] = node.numbers(values)? else { return Err(node.refuse("lacks its two values")) };
+    let cells = builder.cast(node.numbers(of)?, Element::I64)?;
+    let places = Tensor::numbers(of.by_row, of.shape.clone(), Element::I64, cells);
+    // Indices can count from the end.
+    let keys: Vec<Vec<i64>> = (0..depth).map(|key| vec![key, key - depth]).collect();
+    one_hot_of(node, builder, (&places, &keys), (on, off), values.element)
+}

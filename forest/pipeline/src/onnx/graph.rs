@@ -1,0 +1,449 @@
+//! A graph, node by node: from its inputs to the trees, and from the trees to its outputs.
+
+use super::builder::Builder;
+use super::node::{Node, OUTSIDE};
+use super::operators::{Domain, operator};
+use super::outcome::{Behind, Operand, Trees};
+use super::tensor::{Cells, Element, Tensor, Text, size};
+use crate::expr::{ColumnId, Expr, Unary};
+use crate::pipeline::{Input, InputKind, Pipeline, Stage};
+use crate::value::{ColumnType, ColumnValue};
+use sched_forest::onnx::{Attributes, Message, Tensor as FileTensor, element, node_forest};
+use sched_forest::{Float, Forest, Label, ModelError, Names, Note, codes};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// Fields of messages.
+mod field {
+    pub const GRAPH_NODE: u32 = 1;
+    pub const GRAPH_CONSTANT: u32 = 5;
+    pub const GRAPH_INPUT: u32 = 11;
+    pub const GRAPH_OUTPUT: u32 = 12;
+    pub const CONSTANT_NAME: u32 = 8;
+    pub const NODE_INPUT: u32 = 1;
+    pub const NODE_OUTPUT: u32 = 2;
+    pub const NODE_NAME: u32 = 3;
+    pub const NODE_OPERATOR: u32 = 4;
+    pub const NODE_DOMAIN: u32 = 7;
+    pub const VALUE_NAME: u32 = 1;
+    pub const VALUE_TYPE: u32 = 2;
+    pub const TYPE_TENSOR: u32 = 1;
+    pub const TENSOR_ELEMENT: u32 = 1;
+    pub const TENSOR_SHAPE: u32 = 2;
+    pub const SHAPE_DIMENSION: u32 = 1;
+    pub const DIMENSION_SIZE: u32 = 1;
+}
+
+/// The meaning of a name of the graph.
+#[derive(Clone)]
+enum Value {
+    Tensor(Rc<Tensor>),
+    Behind(Behind),
+}
+
+/// A forest in a graph.
+struct Found {
+    name: String,
+    forest: Forest,
+    tested: Vec<ColumnId>,
+}
+
+/// The state while a graph is read.
+pub(super) struct Reader<'a> {
+    builder: Builder,
+    inputs: Vec<Input>,
+    /// The column of each input that is a text.
+    texts: Vec<(usize, ColumnId)>,
+    constants: HashMap<&'a str, Message<'a>>,
+    values: HashMap<&'a str, Value>,
+    found: Option<Found>,
+    file: usize,
+    notes: Vec<Note>,
+    /// The name of the first step that scales in single precision.
+    single_scaler: Option<String>,
+}
+
+/// A graph that was read.
+pub(super) struct Graph {
+    pub pipeline: Pipeline,
+    pub notes: Vec<Note>,
+    pub single_scaler: Option<String>,
+}
+
+/// Reads a graph. `file` is the size of the file in bytes.
+pub(super) fn read(graph: Message<'_>, file: usize) -> Result<Graph, ModelError> {
+    let mut reader = Reader {
+        builder: Builder::default(),
+        inputs: Vec::new(),
+        texts: Vec::new(),
+        constants: HashMap::new(),
+        values: HashMap::new(),
+        found: None,
+        file,
+        notes: Vec::new(),
+        single_scaler: None,
+    };
+    for constant in graph.all(field::GRAPH_CONSTANT) {
+        let constant = constant?;
+        reader.constants.insert(constant.text(field::CONSTANT_NAME)?, constant);
+    }
+    let needed = needed_nodes(graph)?;
+    for input in graph.all(field::GRAPH_INPUT) {
+        reader.input(input?)?;
+    }
+    for (index, node) in graph.all(field::GRAPH_NODE).enumerate() {
+        if needed.contains(&index) {
+            let place = format!("graph.node[{index}]");
+            reader.node(node?).map_err(|error| error.below(&place))?;
+        }
+    }
+    reader.finish(graph)
+}
+
+/// The nodes that outputs depend on, by position.
+fn needed_nodes(graph: Message<'_>) -> Result<HashSet<usize>, ModelError> {
+    let mut names: HashSet<&str> = HashSet::new();
+    for output in graph.all(field::GRAPH_OUTPUT) {
+        names.insert(output?.text(field::VALUE_NAME)?);
+    }
+    let nodes: Vec<Message> = graph.all(field::GRAPH_NODE).collect::<Result<_, _>>()?;
+    let mut needed = HashSet::new();
+    for (index, node) in nodes.iter().enumerate().rev() {
+        let mut is_needed = false;
+        for output in node.all(field::NODE_OUTPUT) {
+            is_needed |= names.contains(output?.as_text()?);
+        }
+        if is_needed {
+            needed.insert(index);
+            for input in node.all(field::NODE_INPUT) {
+                names.insert(input?.as_text()?);
+            }
+        }
+    }
+    Ok(needed)
+}
+
+impl<'a> Reader<'a> {
+    /// Reads an input of the graph: one column of rows, or several.
+    fn input(&mut self, input: Message<'a>) -> Result<(), ModelError> {
+        let name = input.text(field::VALUE_NAME)?;
+        if self.constants.contains_key(name) {
+            return Ok(());
+        }
+        let tensor = input.child(field::VALUE_TYPE)?.child(field::TYPE_TENSOR)?;
+        let code = tensor.integer(field::TENSOR_ELEMENT)?.unwrap_or(0);
+        let mut sizes = Vec::new();
+        for dimension in tensor.child(field::TENSOR_SHAPE)?.all(field::SHAPE_DIMENSION).take(3) {
+            let size = dimension?.integer(field::DIMENSION_SIZE)?;
+            sizes.push(size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size > 0));
+        }
+        let refuse = |message: String, help: &str| {
+            Err(ModelError::new(codes::ONNX_TYPE, message).at("graph.input").help(help))
+        };
+        let shape: Vec<usize> = match sizes.as_slice() {
+            [_] => Vec::new(),
+            [_, Some(columns)] => vec![*columns],
+            _ => {
+                let message = format!("the input `{name}` has no known number of columns");
+                return refuse(message, "convert the model with inputs of the shape [None, columns]");
+            }
+        };
+        let Some(element) = Element::of_code(code) else {
+            let message = format!("the input `{name}` is of {}", element::name(code));
+            let help = "inputs of float, double, int32, int64, bool and string are read";
+            return refuse(message, help);
+        };
+        let count = self.builder.spend(size(&shape))?;
+        let (mut columns, mut texts) = (Vec::new(), Vec::new());
+        for cell in 0..count {
+            let own = if count == 1 { name.to_owned() } else { format!("{name}[{cell}]") };
+            let column = self.feature(own, element)?;
+            match element {
+                Element::Text => texts.push(Text::Coded(column)),
+                _ => columns.push(column),
+            }
+        }
+        let cells = if element == Element::Text { Cells::Texts(texts) } else { Cells::Numbers(columns) };
+        let tensor = Tensor { by_row: true, shape, element, cells };
+        self.values.insert(name, Value::Tensor(Rc::new(tensor)));
+        Ok(())
+    }
+
+    /// The column of one more feature.
+    fn feature(&mut self, name: String, element: Element) -> Result<ColumnId, ModelError> {
+        let feature = self.inputs.len() as u32;
+        let (kind, names) = match element {
+            Element::F32 => (InputKind::Float(Float::F32), Names::default()),
+            Element::F64 => (InputKind::Float(Float::F64), Names::default()),
+            Element::I32 | Element::I64 => (InputKind::Integer, Names::default()),
+            Element::Bool => (InputKind::Truth, Names::listed(vec![Label::Truth(false), Label::Truth(true)])),
+            Element::Text => (InputKind::Text, Names::default()),
+        };
+        self.inputs.push(Input { name, kind, names });
+        let float = if element == Element::F32 { Float::F32 } else { Float::F64 };
+        let column = self.builder.columns.input(feature, float);
+        match element.column_type() {
+            None => {
+                self.builder.name_codes(column);
+                self.texts.push((feature as usize, column));
+                Ok(column)
+            }
+            Some(column_type @ (ColumnType::I64 | ColumnType::Bool)) => {
+                self.builder.add(Expr::Unary(Unary::Cast(column_type), column))
+            }
+            Some(_) => Ok(column),
+        }
+    }
+
+    /// The value of a name, which may be a constant of the file.
+    fn value(&mut self, name: &'a str) -> Result<Option<Value>, ModelError> {
+        if let Some(value) = self.values.get(name) {
+            return Ok(Some(value.clone()));
+        }
+        let Some(constant) = self.constants.get(name) else { return Ok(None) };
+        let tensor = self.constant(FileTensor::new(*constant)?)?;
+        let value = Value::Tensor(Rc::new(tensor));
+        self.values.insert(name, value.clone());
+        Ok(Some(value))
+    }
+
+    /// A tensor of the file.
+    fn constant(&mut self, tensor: FileTensor<'a>) -> Result<Tensor, ModelError> {
+        let shape = tensor.shape()?;
+        let element = Element::of_code(tensor.element()).ok_or_else(|| {
+            let message = format!("a constant is of {}", element::name(tensor.element()));
+            ModelError::new(codes::ONNX_TYPE, message)
+        })?;
+        let count = self.builder.spend(size(&shape))?;
+        let columns = &mut self.builder.columns;
+        let cells = match element {
+            Element::Text => {
+                Cells::Texts(tensor.texts()?.into_iter().map(|text| Text::Known(text.into())).collect())
+            }
+            Element::F32 => {
+                let values = tensor.floats(Float::F32)?;
+                Cells::Numbers(
+                    values.iter().map(|it| columns.constant(ColumnValue::F32(*it as f32))).collect(),
+                )
+            }
+            Element::F64 => {
+                let values = tensor.floats(Float::F64)?;
+                Cells::Numbers(values.iter().map(|it| columns.constant(ColumnValue::F64(*it))).collect())
+            }
+            Element::I32 | Element::I64 => {
+                let values = tensor.integers()?;
+                Cells::Numbers(values.iter().map(|it| columns.constant(ColumnValue::I64(*it))).collect())
+            }
+            Element::Bool => {
+                let values = tensor.integers()?;
+                Cells::Numbers(
+                    values.iter().map(|it| columns.constant(ColumnValue::Bool(*it != 0))).collect(),
+                )
+            }
+        };
+        if cells.len() != count {
+            let message = format!("a tensor has {} values for a shape of {count}", cells.len());
+            return Err(ModelError::new(codes::LENGTH_MISMATCH, message));
+        }
+        Ok(Tensor { by_row: false, shape, element, cells })
+    }
+
+    /// Reads a node.
+    fn node(&mut self, node: Message<'a>) -> Result<(), ModelError> {
+        let name = node.text(field::NODE_OPERATOR)?;
+        let domain = node.text(field::NODE_DOMAIN)?;
+        let own = node.text(field::NODE_NAME)?;
+        let label = label(name, domain, own);
+        let mut inputs = Vec::new();
+        for input in node.all(field::NODE_INPUT) {
+            let input = input?.as_text()?;
+            let value = self.value(input)?;
+            if value.is_none() && !input.is_empty() {
+                let message = format!("the operator {label} reads `{input}`, which nothing computes");
+                return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(OUTSIDE));
+            }
+            inputs.push(value);
+        }
+        let results = match Domain::named(domain) {
+            Some(Domain::Learning) if is_ensemble(name) => self.trees(node, own, &label, &inputs)?,
+            Some(_) if inputs.iter().flatten().any(|input| matches!(input, Value::Behind(_))) => {
+                vec![self.behind(node, name, &label, inputs)?]
+            }
+            Some(Domain::Standard) if name == "Constant" => {
+                vec![Value::Tensor(Rc::new(self.constant_node(node, &label)?))]
+            }
+            Some(domain) => self.tensors(node, (name, domain), label, inputs)?,
+            None => return Err(not_understood(&label, "before")),
+        };
+        for (output, value) in node.all(field::NODE_OUTPUT).zip(results) {
+            self.values.insert(output?.as_text()?, value);
+        }
+        Ok(())
+    }
+
+    /// Reads a node that computes tensors before the trees.
+    fn tensors(
+        &mut self,
+        node: Message<'a>,
+        (name, domain): (&str, Domain),
+        label: String,
+        inputs: Vec<Option<Value>>,
+    ) -> Result<Vec<Value>, ModelError> {
+        let Some(operator) = operator(name, domain) else { return Err(not_understood(&label, "before")) };
+        let tensor = |value: Option<Value>| match value {
+            Some(Value::Tensor(tensor)) => Some(tensor),
+            _ => None,
+        };
+        let inputs: Vec<Option<Rc<Tensor>>> = inputs.into_iter().map(tensor).collect();
+        let outputs = node.all(field::NODE_OUTPUT).count();
+        let is_single = |input: &Rc<Tensor>| input.by_row && input.element == Element::F32;
+        let scales =
+            matches!(name, "Scaler" | "Sub" | "Div" | "Mul") && inputs.iter().flatten().any(is_single);
+        if scales && self.single_scaler.is_none() {
+            self.single_scaler = Some(label.clone());
+        }
+        let node = Node { label, attributes: Attributes::of(node), inputs, outputs };
+        let results = (operator.run)(&node, &mut self.builder)?;
+        Ok(results.into_iter().map(|tensor| Value::Tensor(Rc::new(tensor))).collect())
+    }
+
+    fn constant_node(&mut self, node: Message<'a>, label: &str) -> Result<Tensor, ModelError> {
+        let attributes = Attributes::of(node);
+        if let Some(tensor) = attributes.tensor("value")? {
+            return self.constant(tensor);
+        }
+        let columns = &mut self.builder.columns;
+        let (shape, element, cells) = if let Some(value) = attributes.float("value_float")? {
+            (Vec::new(), Element::F32, vec![columns.constant(ColumnValue::F32(value))])
+        } else if let Some(value) = attributes.int("value_int")? {
+            (Vec::new(), Element::I64, vec![columns.constant(ColumnValue::I64(value))])
+        } else if attributes.has("value_ints")? {
+            let mut cells = Vec::new();
+            attributes
+                .for_ints("value_ints", |value| cells.push(columns.constant(ColumnValue::I64(value))))?;
+            (vec![cells.len()], Element::I64, cells)
+        } else if attributes.has("value_floats")? {
+            let values = attributes.floats("value_floats")?;
+            let cells: Vec<ColumnId> =
+                values.iter().map(|value| columns.constant(ColumnValue::F32(*value as f32))).collect();
+            (vec![cells.len()], Element::F32, cells)
+        } else {
+            return Err(not_understood(label, "before"));
+        };
+        self.builder.spend(Some(cells.len()))?;
+        Ok(Tensor::numbers(false, shape, element, cells))
+    }
+
+    /// Reads a tree ensemble.
+    fn trees(
+        &mut self,
+        node: Message<'a>,
+        name: &str,
+        label: &str,
+        inputs: &[Option<Value>],
+    ) -> Result<Vec<Value>, ModelError> {
+        let refuse = |message: String, help: &str| {
+            Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(help))
+        };
+        let Some(Some(Value::Tensor(rows))) = inputs.first() else {
+            let message = format!("the operator {label} reads results of other trees");
+            return refuse(message, "make a model of each");
+        };
+        if self.found.is_some() {
+            let message = format!("the operator {label} is a second tree ensemble");
+            return refuse(message, "make a model of each");
+        }
+        let (Cells::Numbers(cells), true) = (&rows.cells, rows.by_row && rows.shape.len() <= 1) else {
+            return refuse(format!("the operator {label} reads no rows of numbers"), OUTSIDE);
+        };
+        let float = if rows.element == Element::F64 { Float::F64 } else { Float::F32 };
+        let to = if float == Float::F64 { Element::F64 } else { Element::F32 };
+        let tested = self.builder.cast(cells, to)?;
+        let forest = node_forest(node, (float, tested.len()), self.file, &mut self.notes)?;
+        let Some(forest) = forest else { return Err(not_understood(label, "before")) };
+        let is_classifier = forest.output.classes.is_some();
+        self.found = Some(Found { name: name.to_owned(), forest, tested });
+        let scores = Value::Behind(Behind::Scores(Vec::new()));
+        Ok(match is_classifier {
+            true => vec![Value::Behind(Behind::OwnClass), scores],
+            false => vec![scores],
+        })
+    }
+
+    /// Reads a node behind the trees.
+    fn behind(
+        &mut self,
+        node: Message<'a>,
+        name: &str,
+        label: &str,
+        inputs: Vec<Option<Value>>,
+    ) -> Result<Value, ModelError> {
+        let Some(found) = &self.found else { return Err(not_understood(label, "behind")) };
+        let operand = |value| match value {
+            Value::Tensor(tensor) => Operand::Constant(tensor),
+            Value::Behind(behind) => Operand::Behind(behind),
+        };
+        let operands: Vec<Operand> = inputs.into_iter().flatten().map(operand).collect();
+        let trees = Trees { forest: &found.forest, columns: &self.builder.columns };
+        let value = trees.follow(name, Attributes::of(node), &operands)?;
+        value.map(Value::Behind).ok_or_else(|| not_understood(label, "behind"))
+    }
+
+    /// The pipeline, once all nodes are read.
+    fn finish(mut self, graph: Message<'a>) -> Result<Graph, ModelError> {
+        let Some(mut found) = self.found.take() else {
+            return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, "the graph has no tree ensemble")
+                .at("graph")
+                .help(
+                    "pipelines are read whose last step is one tree ensemble; compute steps without trees \
+                     outside",
+                ));
+        };
+        let mut results = Vec::new();
+        for output in graph.all(field::GRAPH_OUTPUT) {
+            let name = output?.text(field::VALUE_NAME)?;
+            match self.values.get(name) {
+                Some(Value::Behind(behind)) => results.push(behind.clone()),
+                _ => {
+                    let message = format!("the output `{name}` is not computed from the trees");
+                    return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
+                        .at("graph.output")
+                        .help("convert the model without this output"));
+                }
+            }
+        }
+        let trees = Trees { forest: &found.forest, columns: &self.builder.columns };
+        found.forest.output = trees.output(&results)?;
+        let parts = found.forest.into_parts();
+        let forest = Forest::new(parts)?;
+        for (feature, column) in &self.texts {
+            let names = self.builder.names(*column);
+            let labels = names.iter().map(|name| Label::Text(name.to_string())).collect();
+            self.inputs[*feature].names = Names::listed(labels);
+        }
+        let stage = Stage::Forest { name: found.name, forest: Box::new(forest), tested: found.tested };
+        let pipeline = Pipeline { inputs: self.inputs, columns: self.builder.columns, stages: vec![stage] };
+        Ok(Graph { pipeline, notes: self.notes, single_scaler: self.single_scaler })
+    }
+}
+
+fn is_ensemble(name: &str) -> bool {
+    matches!(name, "TreeEnsembleRegressor" | "TreeEnsembleClassifier" | "TreeEnsemble")
+}
+
+/// An operator in messages: its name, and the name of its node.
+fn label(operator: &str, domain: &str, node: &str) -> String {
+    let full = match domain {
+        "" | "ai.onnx" => String::from(operator),
+        _ => format!("{domain}.{operator}"),
+    };
+    match node.is_empty() {
+        true => format!("`{full}`"),
+        false => format!("`{full}` (node `{node}`)"),
+    }
+}
+
+fn not_understood(label: &str, side: &str) -> ModelError {
+    let message = format!("the operator {label} {side} the trees is not understood");
+    ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(OUTSIDE)
+}

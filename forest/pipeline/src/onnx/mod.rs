@@ -1,0 +1,84 @@
+//! The reader of ONNX graphs with steps before their trees.
+//!
+//! A graph is read node by node. Each value is a tensor whose cells are columns, so that a row's result depends
+//! on its own values: an operator that could mix rows is refused by name. The types and the order of the
+//! file's operations are kept.
+
+mod arithmetic;
+mod builder;
+mod encode;
+mod graph;
+mod node;
+mod operators;
+mod outcome;
+mod reduce;
+mod scale;
+mod shape;
+mod tensor;
+
+use crate::pipeline::Pipeline;
+use operators::Domain;
+use sched_forest::onnx::Message;
+use sched_forest::{ModelError, Note, codes};
+
+/// A pipeline of a file.
+#[derive(Clone, Debug)]
+pub struct ReadPipeline {
+    /// The pipeline, as the file has it.
+    pub pipeline: Pipeline,
+    /// The version of the program that wrote the file, most significant part first; empty if the file does
+    /// not say.
+    pub version: Vec<u64>,
+    /// Remarks for the user.
+    pub notes: Vec<Note>,
+}
+
+/// Fields of a model.
+mod field {
+    pub const PRODUCER_VERSION: u32 = 3;
+    pub const GRAPH: u32 = 7;
+    pub const OPERATOR_SET: u32 = 8;
+    pub const METADATA: u32 = 14;
+    pub const DOMAIN: u32 = 1;
+    pub const VERSION: u32 = 2;
+    pub const KEY: u32 = 1;
+}
+
+/// The key of the metadata that schedc's own export writes: its files compute what the fitted object does.
+const EXACT_EXPORT: &str = "schedc.pipeline";
+
+/// Reads a pipeline from the bytes of an ONNX file.
+///
+/// # Errors
+/// A [`ModelError`] that names the operator which is not understood, or whatever else is wrong.
+pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
+    let model = Message::new(bytes);
+    for set in model.all(field::OPERATOR_SET) {
+        let set = set?;
+        let version = set.integer(field::VERSION)?.unwrap_or(0);
+        let Some(domain) = Domain::named(set.text(field::DOMAIN)?) else { continue };
+        if !domain.versions().contains(&version) {
+            let (first, last) = (*domain.versions().start(), *domain.versions().end());
+            let message =
+                format!("the model asks for version {version} of the operators `{}`", domain.name());
+            return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
+                .help(format!("versions {first} to {last} are read: convert the model for one of these")));
+        }
+    }
+    let read = graph::read(model.child(field::GRAPH)?, bytes.len())?;
+    let mut notes = read.notes;
+    let mut is_exact = false;
+    for entry in model.all(field::METADATA) {
+        is_exact |= entry?.text(field::KEY)? == EXACT_EXPORT;
+    }
+    if let Some(step) = read.single_scaler.filter(|_| !is_exact) {
+        notes.push(Note(format!(
+            "the operator {step} scales in single precision before the trees: rows on a threshold can get \
+             another answer than from the fitted pipeline; `schedc.export(pipeline, \"p.onnx\")` writes a file \
+             without this difference"
+        )));
+    }
+    let version = model.text(field::PRODUCER_VERSION)?;
+    let version = version.split('.').map(|part| part.parse().ok()).collect::<Option<_>>();
+    Ok(ReadPipeline { pipeline: read.pipeline, version: version.unwrap_or_default(), notes })
+}

@@ -1,0 +1,151 @@
+//! A node of a graph with the values that it reads.
+
+use super::builder::{Broadcast, BroadcastError, Builder};
+use super::tensor::{Cells, Element, Tensor};
+use crate::expr::ColumnId;
+use crate::value::ColumnValue;
+use sched_forest::onnx::Attributes;
+use sched_forest::{ModelError, codes};
+use std::rc::Rc;
+
+/// A node.
+pub(super) struct Node<'a> {
+    /// The operator and, if it has one, the name.
+    pub label: String,
+    pub attributes: Attributes<'a>,
+    /// Its inputs; none where it leaves one out.
+    pub inputs: Vec<Option<Rc<Tensor>>>,
+    /// The number of its outputs.
+    pub outputs: usize,
+}
+
+/// The advice for what cannot be a part of a pipeline.
+pub(super) const OUTSIDE: &str =
+    "do this step outside, before the prediction, and give the model its results as numbers";
+
+impl Node<'_> {
+    /// The error for a node, with the rest of a sentence about it.
+    pub fn refuse(&self, what: &str) -> ModelError {
+        let message = format!("the operator {} {what}", self.label);
+        ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(OUTSIDE)
+    }
+
+    /// An input.
+    ///
+    /// # Errors
+    /// `M0040` if it is missing.
+    pub fn input(&self, number: usize) -> Result<&Rc<Tensor>, ModelError> {
+        self.optional(number).ok_or_else(|| self.refuse(&format!("lacks input {number}")))
+    }
+
+    /// An input that may be left out.
+    pub fn optional(&self, number: usize) -> Option<&Rc<Tensor>> {
+        self.inputs.get(number).and_then(Option::as_ref)
+    }
+
+    /// The columns of an input of numbers.
+    ///
+    /// # Errors
+    /// `M0040` for texts.
+    pub fn numbers<'a>(&self, tensor: &'a Tensor) -> Result<&'a [ColumnId], ModelError> {
+        match &tensor.cells {
+            Cells::Numbers(cells) => Ok(cells),
+            Cells::Texts(_) => Err(self.refuse("computes with texts")),
+        }
+    }
+
+    /// The values of a tensor that is the same for every row.
+    ///
+    /// # Errors
+    /// `M0040` if it is not.
+    pub fn constants(&self, builder: &Builder, tensor: &Tensor) -> Result<Vec<ColumnValue>, ModelError> {
+        let constant = |column: &ColumnId| {
+            builder.constant(*column).ok_or_else(|| self.refuse("takes a parameter from the rows"))
+        };
+        self.numbers(tensor)?.iter().map(constant).collect()
+    }
+
+    /// The whole numbers of an input or, in older versions, of an attribute. None if there is neither.
+    ///
+    /// # Errors
+    /// `M0040` if they are not constants.
+    pub fn integers(
+        &self,
+        builder: &Builder,
+        input: usize,
+        attribute: &str,
+    ) -> Result<Option<Vec<i64>>, ModelError> {
+        if let Some(tensor) = self.optional(input) {
+            let integer = |value: ColumnValue| match value {
+                ColumnValue::I64(value) => Ok(value),
+                _ => Err(self.refuse("takes a parameter that is no whole number")),
+            };
+            return self
+                .constants(builder, tensor)?
+                .into_iter()
+                .map(integer)
+                .collect::<Result<_, _>>()
+                .map(Some);
+        }
+        self.ints(attribute)
+    }
+
+    /// The whole numbers of an attribute; none if there is no such attribute.
+    ///
+    /// # Errors
+    /// `M0003` if the file is damaged there.
+    pub fn ints(&self, attribute: &str) -> Result<Option<Vec<i64>>, ModelError> {
+        if !self.attributes.has(attribute)? {
+            return Ok(None);
+        }
+        let mut values = Vec::new();
+        self.attributes.for_ints(attribute, |value| values.push(value))?;
+        Ok(Some(values))
+    }
+
+    /// The common shape of tensors.
+    ///
+    /// # Errors
+    /// `M0040` if they cannot be combined row by row.
+    pub fn broadcast(&self, builder: &mut Builder, tensors: &[&Tensor]) -> Result<Broadcast, ModelError> {
+        builder.broadcast(tensors).map_err(|error| match error {
+            BroadcastError::Shapes(what) => self.refuse(&what),
+            BroadcastError::Model(error) => error,
+        })
+    }
+
+    /// The place of an axis in a tensor's shape.
+    ///
+    /// # Errors
+    /// `M0040` for the axis of rows, and where there is no such axis.
+    pub fn axis(&self, tensor: &Tensor, axis: i64) -> Result<usize, ModelError> {
+        match tensor.axis(axis) {
+            Ok(Some(axis)) => Ok(axis),
+            Ok(None) => Err(self.refuse("works along the axis of rows, so that rows would depend on others")),
+            Err(what) => Err(self.refuse(&what)),
+        }
+    }
+
+    /// A tensor of the results of an operation on cells of tensors.
+    ///
+    /// # Errors
+    /// The errors of the operation, and those of [`Node::broadcast`].
+    pub fn each(
+        &self,
+        builder: &mut Builder,
+        tensors: &[&Tensor],
+        element: Element,
+        mut operation: impl FnMut(&mut Builder, &[ColumnId]) -> Result<ColumnId, ModelError>,
+    ) -> Result<Tensor, ModelError> {
+        let side_by_side = self.broadcast(builder, tensors)?;
+        let columns = tensors.iter().map(|tensor| self.numbers(tensor)).collect::<Result<Vec<_>, _>>()?;
+        let mut cells = Vec::with_capacity(side_by_side.count);
+        let mut operands = Vec::with_capacity(tensors.len());
+        for cell in 0..side_by_side.count {
+            operands.clear();
+            operands.extend(columns.iter().zip(&side_by_side.places).map(|(column, at)| column[at[cell]]));
+            cells.push(operation(builder, &operands)?);
+        }
+        Ok(Tensor::numbers(side_by_side.by_row, side_by_side.shape, element, cells))
+    }
+}

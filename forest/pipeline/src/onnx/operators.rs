@@ -1,0 +1,131 @@
+//! The operators that are read, one in a row.
+
+use super::builder::Builder;
+use super::node::Node;
+use super::tensor::Tensor;
+use super::{arithmetic, encode, reduce, scale, shape};
+use sched_forest::ModelError;
+
+/// The set of operators that an operator belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Domain {
+    /// `ai.onnx`.
+    Standard,
+    /// `ai.onnx.ml`.
+    Learning,
+}
+
+impl Domain {
+    /// The set of this name.
+    pub fn named(name: &str) -> Option<Domain> {
+        match name {
+            "" | "ai.onnx" => Some(Domain::Standard),
+            "ai.onnx.ml" => Some(Domain::Learning),
+            _ => None,
+        }
+    }
+
+    /// The name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Domain::Standard => "ai.onnx",
+            Domain::Learning => "ai.onnx.ml",
+        }
+    }
+
+    /// The versions whose operators have the meaning that is read.
+    pub fn versions(self) -> std::ops::RangeInclusive<i64> {
+        match self {
+            Domain::Standard => 9..=23,
+            Domain::Learning => 1..=5,
+        }
+    }
+}
+
+/// An operator on tensors.
+pub(super) struct Operator {
+    pub name: &'static str,
+    pub domain: Domain,
+    /// Computes the outputs of a node.
+    pub run: fn(&Node, &mut Builder) -> Result<Vec<Tensor>, ModelError>,
+}
+
+/// The operator of a name, if it is read.
+pub(super) fn operator(name: &str, domain: Domain) -> Option<&'static Operator> {
+    OPERATORS.iter().find(|operator| operator.name == name && operator.domain == domain)
+}
+
+/// Declares the table.
+macro_rules! operators {
+    ($($domain:ident $name:literal $run:path;)*) => {
+        /// All operators that are read.
+        const OPERATORS: &[Operator] = &[
+            $(Operator { name: $name, domain: Domain::$domain, run: $run },)*
+        ];
+    };
+}
+
+operators! {
+    Standard "Abs" arithmetic::abs;
+    Standard "Add" arithmetic::add;
+    Standard "And" arithmetic::and;
+    Standard "ArgMax" reduce::arg_max;
+    Standard "ArgMin" reduce::arg_min;
+    Standard "Cast" arithmetic::cast;
+    Standard "Ceil" arithmetic::ceil;
+    Standard "Clip" arithmetic::clip;
+    Standard "Concat" shape::concat;
+    Standard "Div" arithmetic::div;
+    Standard "Equal" arithmetic::equal;
+    Standard "Flatten" shape::flatten;
+    Standard "Floor" arithmetic::floor;
+    Standard "Gather" shape::gather;
+    Standard "Greater" arithmetic::greater;
+    Standard "GreaterOrEqual" arithmetic::greater_or_equal;
+    Standard "Identity" arithmetic::identity;
+    Standard "IsNaN" arithmetic::is_nan;
+    Standard "Less" arithmetic::less;
+    Standard "LessOrEqual" arithmetic::less_or_equal;
+    Standard "Max" arithmetic::max;
+    Standard "Min" arithmetic::min;
+    Standard "Mul" arithmetic::mul;
+    Standard "Neg" arithmetic::neg;
+    Standard "Not" arithmetic::not;
+    Standard "OneHot" encode::one_hot;
+    Standard "Or" arithmetic::or;
+    Standard "ReduceMax" reduce::reduce_max;
+    Standard "ReduceMin" reduce::reduce_min;
+    Standard "ReduceProd" reduce::reduce_prod;
+    Standard "ReduceSum" reduce::reduce_sum;
+    Standard "Reshape" shape::reshape;
+    Standard "Round" arithmetic::round;
+    Standard "Slice" shape::slice;
+    Standard "Split" shape::split;
+    Standard "Sqrt" arithmetic::sqrt;
+    Standard "Squeeze" shape::squeeze;
+    Standard "Sub" arithmetic::sub;
+    Standard "Transpose" shape::transpose;
+    Standard "Unsqueeze" shape::unsqueeze;
+    Standard "Where" arithmetic::choose;
+    Learning "ArrayFeatureExtractor" shape::array_feature_extractor;
+    Learning "Binarizer" scale::binarizer;
+    Learning "CategoryMapper" encode::category_mapper;
+    Learning "FeatureVectorizer" shape::feature_vectorizer;
+    Learning "Imputer" scale::imputer;
+    Learning "LabelEncoder" encode::label_encoder;
+    Learning "OneHotEncoder" encode::one_hot_encoder;
+    Learning "Scaler" scale::scaler;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_operator_has_one_row() {
+        for (place, operator) in OPERATORS.iter().enumerate() {
+            let same = |other: &Operator| (other.name, other.domain) == (operator.name, operator.domain);
+            assert!(!OPERATORS[..place].iter().any(same), "{}", operator.name);
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Operators behind the trees: from margins to the results of the graph.
+
+use super::tensor::{Cells, Tensor, Text};
+use crate::columns::Columns;
+use crate::expr::Expr;
+use crate::value::ColumnValue;
+use sched_forest::onnx::Attributes;
+use sched_forest::{
+    ClassRule, Classes, Float, Forest, Label, ModelError, Output, Sigmoid, Softmax, Transform, codes,
+};
+use std::rc::Rc;
+
+/// A value behind the trees.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Behind {
+    /// The margins after some steps.
+    Scores(Vec<Transform>),
+    /// One minus the only score after some steps.
+    Complement(Vec<Transform>),
+    /// A class by number.
+    Class(Choice),
+    /// The labels of classes, of which a rule chooses one.
+    Labels(Choice, Vec<Label>),
+    /// The class that the trees' operator itself computes.
+    OwnClass,
+}
+
+/// The choice of a class.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Choice {
+    /// Class 1 if the only score after some steps is above a bound.
+    Above(Vec<Transform>, f64),
+    /// The class of the largest score after some steps.
+    Largest(Vec<Transform>),
+}
+
+/// Most steps behind the trees; each takes memory for each result.
+const MOST_STEPS: usize = 8;
+
+/// An input of a node behind the trees.
+pub(super) enum Operand {
+    Behind(Behind),
+    Constant(Rc<Tensor>),
+}
+
+/// The trees whose results a graph uses.
+pub(super) struct Trees<'a> {
+    pub forest: &'a Forest,
+    pub columns: &'a Columns,
+}
+
+impl Trees<'_> {
+    /// The numbers of a constant.
+    fn numbers(&self, tensor: &Tensor) -> Option<Vec<ColumnValue>> {
+        let Cells::Numbers(cells) = &tensor.cells else { return None };
+        let value = |column| match self.columns.expr(column) {
+            Expr::Const(value) => Some(*value),
+            _ => None,
+        };
+        cells.iter().map(|column| value(*column)).collect()
+    }
+
+    /// One number for all margins, or one for each.
+    fn of_margins(&self, tensor: &Tensor) -> Option<Vec<f64>> {
+        let numbers = self.numbers(tensor)?;
+        let numbers: Vec<f64> = numbers.iter().map(|number| number.to_f64()).collect();
+        let margins = self.forest.num_margins;
+        match numbers.len() {
+            1 => Some(vec![numbers[0]; margins]),
+            count => (count == margins).then_some(numbers),
+        }
+    }
+
+    fn number(&self, tensor: &Tensor) -> Option<f64> {
+        match self.numbers(tensor)?.as_slice() {
+            [number] => Some(number.to_f64()),
+            _ => None,
+        }
+    }
+
+    fn labels(&self, tensor: &Tensor) -> Option<Vec<Label>> {
+        if let Cells::Texts(texts) = &tensor.cells {
+            let label = |text: &Text| match text {
+                Text::Known(text) => Some(Label::Text(text.to_string())),
+                Text::Coded(_) => None,
+            };
+            return texts.iter().map(label).collect();
+        }
+        let label = |value: ColumnValue| match value {
+            ColumnValue::I64(value) => Label::Integer(value),
+            ColumnValue::Bool(value) => Label::Truth(value),
+            value => Label::Number(value.to_f64()),
+        };
+        Some(self.numbers(tensor)?.into_iter().map(label).collect())
+    }
+
+    /// The value of an operator behind the trees. None if the operator is not understood there.
+    pub fn follow(
+        &self,
+        name: &str,
+        attributes: Attributes,
+        inputs: &[Operand],
+    ) -> Result<Option<Behind>, ModelError> {
+        use Behind::{Class, Complement, Labels, OwnClass, Scores};
+        let single = self.forest.num_margins == 1;
+        let axis = attributes.int("axis")?;
+        let is_last = |default: i64| matches!(axis.unwrap_or(default), 1 | -1);
+        let step = |steps: &[Transform], step: Transform| {
+            let follows = steps.len() < MOST_STEPS && steps.iter().all(Transform::is_by_value);
+            follows.then(|| Scores(steps.iter().cloned().chain([step]).collect()))
+        };
+        let scale =
+            |steps: &[Transform], factor: f64, bias: Vec<f64>| step(steps, Transform::Scale { factor, bias });
+        let value = match (name, inputs) {
+            ("Identity" | "ZipMap", [Operand::Behind(value)]) => Some(value.clone()),
+            ("Cast", [Operand::Behind(value)]) => {
+                let to = super::tensor::Element::of_code(attributes.int("to")?.unwrap_or(0));
+                let float = match self.forest.types.accumulator {
+                    Float::F32 => super::tensor::Element::F32,
+                    Float::F64 => super::tensor::Element::F64,
+                };
+                let is_kept = !matches!(value, Scores(_) | Complement(_))
+                    || to == Some(float)
+                    || to == Some(super::tensor::Element::F64);
+                is_kept.then(|| value.clone())
+            }
+            ("Squeeze" | "Reshape" | "Unsqueeze" | "Flatten", [Operand::Behind(value), ..]) => {
+                (single || !matches!(value, Scores(_))).then(|| value.clone())
+            }
+            ("Sigmoid", [Operand::Behind(Scores(steps))]) => {
+                step(steps, Transform::Sigmoid(Sigmoid::Plain { slope: 1.0 }))
+            }
+            ("Exp", [Operand::Behind(Scores(steps))]) => step(steps, Transform::Exp),
+            ("Softmax", [Operand::Behind(Scores(steps))]) if is_last(-1) => {
+                step(steps, Transform::Softmax(Softmax::Plain))
+            }
+            ("Div", [Operand::Behind(Scores(steps)), Operand::Constant(by)]) => {
+                self.number(by).and_then(|by| step(steps, Transform::Divide { by }))
+            }
+            ("Mul", [Operand::Behind(Scores(steps)), Operand::Constant(by)])
+            | ("Mul", [Operand::Constant(by), Operand::Behind(Scores(steps))]) => {
+                let zeros = vec![0.0; self.forest.num_margins];
+                self.number(by).and_then(|factor| scale(steps, factor, zeros))
+            }
+            ("Add", [Operand::Behind(Scores(steps)), Operand::Constant(bias)])
+            | ("Add", [Operand::Constant(bias), Operand::Behind(Scores(steps))]) => {
+                self.of_margins(bias).and_then(|bias| scale(steps, 1.0, bias))
+            }
+            ("Sub", [Operand::Behind(Scores(steps)), Operand::Constant(bias)]) => {
+                let bias = self.of_margins(bias);
+                bias.and_then(|bias| scale(steps, 1.0, bias.iter().map(|bias| -bias).collect()))
+            }
+            ("Sub", [Operand::Constant(one), Operand::Behind(Scores(steps))]) => {
+                (single && self.number(one) == Some(1.0)).then(|| Complement(steps.clone()))
+            }
+            ("Concat", [Operand::Behind(Complement(rest)), Operand::Behind(Scores(steps))])
+                if single && is_last(1) && rest == steps =>
+            {
+                step(steps, Transform::Complement)
+            }
+            ("Greater" | "GreaterOrEqual", [Operand::Behind(Scores(steps)), Operand::Constant(bound)]) => {
+                let bound = self.number(bound).map(|bound| match (name, self.forest.types.accumulator) {
+                    ("Greater", _) => bound,
+                    (_, Float::F32) => f64::from((bound as f32).next_down()),
+                    (_, Float::F64) => bound.next_down(),
+                });
+                let is_one = single && steps.iter().all(Transform::is_by_value);
+                bound.filter(|_| is_one).map(|bound| Class(Choice::Above(steps.clone(), bound)))
+            }
+            ("ArgMax", [Operand::Behind(Scores(steps))])
+                if is_last(0) && attributes.int("select_last_index")?.unwrap_or(0) == 0 =>
+            {
+                Some(Class(Choice::Largest(steps.clone())))
+            }
+            ("Gather", [Operand::Constant(labels), Operand::Behind(Class(choice))])
+                if axis.unwrap_or(0) == 0 =>
+            {
+                self.labels(labels).map(|labels| Labels(choice.clone(), labels))
+            }
+            ("ArrayFeatureExtractor", [Operand::Constant(labels), Operand::Behind(Class(choice))]) => {
+                self.labels(labels).map(|labels| Labels(choice.clone(), labels))
+            }
+            _ => None,
+        };
+        let _ = OwnClass;
+        Ok(value)
+    }
+
+    /// The output of a forest whose results are these.
+    ///
+    /// # Errors
+    /// `M0040` if they are not results that one model has.
+    pub fn output(&self, results: &[Behind]) -> Result<Output, ModelError> {
+        let mut output = self.forest.output.clone();
+        let own = output.classes.take();
+        let mut longest: &[Transform] = &[];
+        let all_steps = results.iter().filter_map(|result| match result {
+            Behind::Scores(steps) => Some(steps.as_slice()),
+            _ => None,
+        });
+        for steps in all_steps {
+            let (short, long) = if steps.len() < longest.len() { (steps, longest) } else { (longest, steps) };
+            if !long.starts_with(short) {
+                return Err(two_results("two results are computed from the trees in different ways"));
+            }
+            longest = long;
+        }
+        if !longest.is_empty() && !output.value.iter().all(Transform::is_by_value) {
+            return Err(two_results("arithmetic behind the softmax of the trees is not understood"));
+        }
+        let without_value = output.value.is_empty();
+        output.value.extend_from_slice(longest);
+        for result in results {
+            let (choice, labels) = match result {
+                Behind::Scores(_) => continue,
+                Behind::Complement(_) => {
+                    return Err(two_results("one of two probabilities alone is not understood"));
+                }
+                Behind::OwnClass => {
+                    output.classes.clone_from(&own);
+                    continue;
+                }
+                Behind::Class(choice) => (choice, &[][..]),
+                Behind::Labels(choice, labels) => (choice, labels.as_slice()),
+            };
+            let rule = self.rule(choice, longest, without_value);
+            let rule =
+                rule.ok_or_else(|| two_results("the class follows from another score than the result"))?;
+            let count =
+                if matches!(choice, Choice::Above(..)) { 2 } else { output.columns(self.forest.num_margins) };
+            if !labels.is_empty() && labels.len() < count {
+                return Err(two_results("there are fewer labels than classes"));
+            }
+            output.classes = Some(Classes { rule, labels: labels.to_vec() });
+        }
+        Ok(output)
+    }
+
+    fn rule(&self, choice: &Choice, longest: &[Transform], without_value: bool) -> Option<ClassRule> {
+        let by_value = longest.iter().take_while(|step| step.is_by_value()).count();
+        match choice {
+            Choice::Largest(steps) if steps.is_empty() && without_value => {
+                (self.forest.num_margins > 1).then_some(ClassRule::LargestMargin)
+            }
+            Choice::Largest(steps) => (steps == longest).then_some(ClassRule::LargestValue),
+            Choice::Above(steps, bound) if steps.is_empty() && without_value => {
+                Some(ClassRule::MarginAbove(*bound))
+            }
+            Choice::Above(steps, bound) => {
+                (*steps == longest[..by_value]).then_some(ClassRule::ValueAbove(*bound))
+            }
+        }
+    }
+}
+
+fn two_results(message: &str) -> ModelError {
+    ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
+        .at("graph.output")
+        .help("convert the model without the steps behind the trees, and do them after the prediction")
+}

@@ -1,0 +1,117 @@
+//! Operators over the cells along an axis of each row.
+
+use super::builder::Builder;
+use super::node::Node;
+use super::tensor::{Element, Tensor, places, size};
+use crate::expr::{Binary, ColumnId, Expr};
+use crate::value::ColumnValue;
+use sched_forest::ModelError;
+
+type Outputs = Result<Vec<Tensor>, ModelError>;
+
+/// Computes a cell from the cells along axes, in order.
+fn reduced(
+    node: &Node,
+    builder: &mut Builder,
+    axes: &[usize],
+    element: Element,
+    mut operation: impl FnMut(&mut Builder, &[ColumnId]) -> Result<ColumnId, ModelError>,
+) -> Outputs {
+    let of = node.input(0)?;
+    let cells = node.numbers(of)?;
+    let keeps = node.attributes.int("keepdims")?.unwrap_or(1) != 0;
+    let (strides, mut kept, mut kept_steps) = (of.strides(), Vec::new(), Vec::new());
+    let (mut along, mut along_steps, mut shape) = (Vec::new(), Vec::new(), Vec::new());
+    for axis in 0..of.shape.len() {
+        if axes.contains(&axis) {
+            along.push(of.shape[axis]);
+            along_steps.push(strides[axis]);
+            shape.extend(keeps.then_some(1));
+        } else {
+            kept.push(of.shape[axis]);
+            kept_steps.push(strides[axis]);
+            shape.push(of.shape[axis]);
+        }
+    }
+    builder.spend(size(&of.shape))?;
+    let along = places(&along, &along_steps, 0);
+    if along.is_empty() {
+        return Err(node.refuse("takes the result of no cells"));
+    }
+    let mut results = Vec::new();
+    for start in places(&kept, &kept_steps, 0) {
+        let operands: Vec<ColumnId> = along.iter().map(|place| cells[start + place]).collect();
+        results.push(operation(builder, &operands)?);
+    }
+    Ok(vec![Tensor::numbers(of.by_row, shape, element, results)])
+}
+
+/// The axes of a reduction; all that are not of rows are named.
+fn axes(node: &Node, builder: &Builder) -> Result<Vec<usize>, ModelError> {
+    let of = node.input(0)?;
+    let named = node.integers(builder, 1, "axes")?.filter(|axes| !axes.is_empty());
+    match named {
+        Some(axes) => axes.into_iter().map(|axis| node.axis(of, axis)).collect(),
+        None if of.by_row => Err(node.refuse("takes one result of all rows")),
+        None => Ok((0..of.shape.len()).collect()),
+    }
+}
+
+/// A reduction from left to right.
+fn fold(node: &Node, builder: &mut Builder, op: Binary) -> Outputs {
+    let axes = axes(node, builder)?;
+    let element = node.input(0)?.element;
+    if element == Element::I32 && matches!(op, Binary::Add | Binary::Multiply) {
+        return Err(node.refuse("computes with int32"));
+    }
+    reduced(node, builder, &axes, element, |builder, cells| {
+        let mut all = cells.iter().copied();
+        let first = all.next().ok_or_else(|| node.refuse("has no cells"))?;
+        all.try_fold(first, |sum, next| builder.add(Expr::Binary(op, sum, next)))
+    })
+}
+
+pub(super) fn reduce_sum(node: &Node, builder: &mut Builder) -> Outputs {
+    fold(node, builder, Binary::Add)
+}
+
+pub(super) fn reduce_prod(node: &Node, builder: &mut Builder) -> Outputs {
+    fold(node, builder, Binary::Multiply)
+}
+
+pub(super) fn reduce_max(node: &Node, builder: &mut Builder) -> Outputs {
+    fold(node, builder, Binary::Max)
+}
+
+pub(super) fn reduce_min(node: &Node, builder: &mut Builder) -> Outputs {
+    fold(node, builder, Binary::Min)
+}
+
+/// The index of the first cell along an axis that is better than all others.
+fn best(node: &Node, builder: &mut Builder, is_better: impl Fn(ColumnId, ColumnId) -> Expr) -> Outputs {
+    if node.attributes.int("select_last_index")?.unwrap_or(0) != 0 {
+        return Err(node.refuse("asks for the last of equal values"));
+    }
+    let of = node.input(0)?;
+    let axis = node.axis(of, node.attributes.int("axis")?.unwrap_or(0))?;
+    let is_truth = of.element == Element::Bool;
+    reduced(node, builder, &[axis], Element::I64, |builder, cells| {
+        let cells = if is_truth { builder.cast(cells, Element::I64)? } else { cells.to_vec() };
+        let mut best = (builder.columns.constant(ColumnValue::I64(0)), cells[0]);
+        for (number, &cell) in cells.iter().enumerate().skip(1) {
+            let index = builder.columns.constant(ColumnValue::I64(number as i64));
+            let condition = builder.add(is_better(cell, best.1))?;
+            let mut choose = |then, otherwise| builder.add(Expr::Select { condition, then, otherwise });
+            best = (choose(index, best.0)?, choose(cell, best.1)?);
+        }
+        Ok(best.0)
+    })
+}
+
+pub(super) fn arg_max(node: &Node, builder: &mut Builder) -> Outputs {
+    best(node, builder, |cell, best| Expr::Binary(Binary::Less, best, cell))
+}
+
+pub(super) fn arg_min(node: &Node, builder: &mut Builder) -> Outputs {
+    best(node, builder, |cell, best| Expr::Binary(Binary::Less, cell, best))
+}

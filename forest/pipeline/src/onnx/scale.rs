@@ -1,0 +1,108 @@
+//! Scalers, imputers and binarizers of `ai.onnx.ml`, with the arithmetic of ONNX Runtime.
+
+use super::builder::Builder;
+use super::node::Node;
+use super::tensor::{Element, Tensor};
+use crate::expr::{Binary, ColumnId, Expr, Unary};
+use crate::value::ColumnValue;
+use sched_forest::ModelError;
+
+type Outputs = Result<Vec<Tensor>, ModelError>;
+
+/// A parameter for each cell along the last axis, of which there is one, or one for each.
+struct Parameters {
+    columns: Vec<ColumnId>,
+    width: usize,
+}
+
+impl Parameters {
+    fn new(node: &Node, of: &Tensor, name: &str, columns: Vec<ColumnId>) -> Result<Parameters, ModelError> {
+        let width = of.shape.last().copied().unwrap_or(1);
+        match columns.len() {
+            1 => Ok(Parameters { columns, width }),
+            count if count == width => Ok(Parameters { columns, width }),
+            count => {
+                let what = format!("has {count} numbers in `{name}` for {width} columns");
+                Err(node.refuse(&what))
+            }
+        }
+    }
+
+    fn of_cell(&self, cell: usize) -> ColumnId {
+        let at = cell.checked_rem(self.width).unwrap_or(0);
+        self.columns[if self.columns.len() == 1 { 0 } else { at }]
+    }
+}
+
+/// Numbers of an attribute in single precision, as columns of a type.
+fn floats(node: &Node, builder: &mut Builder, name: &str, to: Element) -> Result<Vec<ColumnId>, ModelError> {
+    let numbers = node.attributes.floats(name)?;
+    let columns: Vec<ColumnId> =
+        numbers.iter().map(|number| builder.columns.constant(ColumnValue::F32(*number as f32))).collect();
+    builder.cast(&columns, to)
+}
+
+/// `(x - offset) * scale`: in the type of doubles, of all others in single precision. The result is in single
+/// precision.
+pub(super) fn scaler(node: &Node, builder: &mut Builder) -> Outputs {
+    let of = node.input(0)?;
+    let within = if of.element == Element::F64 { Element::F64 } else { Element::F32 };
+    let parameters = |builder: &mut Builder, name| {
+        let columns = floats(node, builder, name, within)?;
+        Parameters::new(node, of, name, columns)
+    };
+    let (offset, scale) = (parameters(builder, "offset")?, parameters(builder, "scale")?);
+    builder.spend(Some(of.cells.len()))?;
+    let mut cells = builder.cast(node.numbers(of)?, within)?;
+    for (cell, column) in cells.iter_mut().enumerate() {
+        let moved = builder.add(Expr::Binary(Binary::Subtract, *column, offset.of_cell(cell)))?;
+        *column = builder.add(Expr::Binary(Binary::Multiply, moved, scale.of_cell(cell)))?;
+    }
+    let cells = builder.cast(&cells, Element::F32)?;
+    Ok(vec![Tensor::numbers(of.by_row, of.shape.clone(), Element::F32, cells)])
+}
+
+pub(super) fn imputer(node: &Node, builder: &mut Builder) -> Outputs {
+    let of = node.input(0)?;
+    let (name, columns, replaced) = match of.element.is_float() {
+        true => {
+            let name = "imputed_value_floats";
+            let replaced = node.attributes.float("replaced_value_float")?.unwrap_or(0.0);
+            (name, floats(node, builder, name, of.element)?, ColumnValue::F32(replaced))
+        }
+        false => {
+            let name = "imputed_value_int64s";
+            let values = node.ints(name)?.unwrap_or_default();
+            let columns = values.iter().map(|value| builder.columns.constant(ColumnValue::I64(*value)));
+            let columns = columns.collect();
+            (name, columns, ColumnValue::I64(node.attributes.int("replaced_value_int64")?.unwrap_or(0)))
+        }
+    };
+    let values = Parameters::new(node, of, name, columns)?;
+    let is_nan = replaced.is_nan();
+    let replaced = builder.columns.constant(replaced);
+    let replaced = builder.cast(&[replaced], of.element)?[0];
+    builder.spend(Some(of.cells.len()))?;
+    let mut cells = node.numbers(of)?.to_vec();
+    for (cell, column) in cells.iter_mut().enumerate() {
+        let test = match is_nan {
+            true => Expr::Unary(Unary::IsNan, *column),
+            false => Expr::Binary(Binary::Equal, *column, replaced),
+        };
+        let condition = builder.add(test)?;
+        *column = builder.add(Expr::Select { condition, then: values.of_cell(cell), otherwise: *column })?;
+    }
+    Ok(vec![Tensor::numbers(of.by_row, of.shape.clone(), of.element, cells)])
+}
+
+pub(super) fn binarizer(node: &Node, builder: &mut Builder) -> Outputs {
+    let of = node.input(0)?;
+    let threshold = ColumnValue::F32(node.attributes.float("threshold")?.unwrap_or(0.0));
+    let threshold = builder.columns.constant(threshold);
+    let threshold = builder.cast(&[threshold], of.element)?[0];
+    let result = node.each(builder, &[of], of.element, |builder, cell| {
+        builder.add(Expr::Binary(Binary::Less, threshold, cell[0]))
+    })?;
+    let cells = builder.cast(node.numbers(&result)?, of.element)?;
+    Ok(vec![Tensor::numbers(of.by_row, of.shape.clone(), of.element, cells)])
+}

@@ -1,0 +1,324 @@
+//! Operators that move cells and compute none.
+
+use super::builder::Builder;
+use super::node::Node;
+use super::tensor::{Cells, Element, Tensor, places, size};
+use crate::value::ColumnValue;
+use sched_forest::ModelError;
+use std::rc::Rc;
+
+type Outputs = Result<Vec<Tensor>, ModelError>;
+
+/// The cells of a tensor that start at a place and follow these steps.
+fn moved(
+    builder: &mut Builder,
+    of: &Tensor,
+    shape: Vec<usize>,
+    steps: &[usize],
+    start: usize,
+) -> Result<Tensor, ModelError> {
+    builder.spend(size(&shape))?;
+    let cells = of.cells.at(&places(&shape, steps, start));
+    Ok(Tensor { by_row: of.by_row, shape, element: of.element, cells })
+}
+
+/// Tensors one after the other along an axis.
+fn concatenated(
+    node: &Node,
+    builder: &mut Builder,
+    tensors: &[Rc<Tensor>],
+    axis: i64,
+) -> Result<Tensor, ModelError> {
+    let first = tensors.first().ok_or_else(|| node.refuse("has no inputs"))?;
+    let by_row = tensors.iter().any(|tensor| tensor.by_row);
+    let mixed = tensors.iter().any(|tensor| tensor.by_row != by_row || tensor.element != first.element);
+    if mixed {
+        return Err(node.refuse("joins tensors of several types, or constants and values of rows"));
+    }
+    let axis = match first.axis(axis) {
+        Ok(Some(axis)) => axis,
+        _ => return Err(node.refuse("appends rows to rows")),
+    };
+    let mut shape = first.shape.clone();
+    shape[axis] = 0;
+    for tensor in tensors {
+        let same = |at: usize| at == axis || tensor.shape.get(at) == first.shape.get(at);
+        if tensor.shape.len() != shape.len() || !(0..shape.len()).all(same) {
+            return Err(node.refuse("joins tensors whose shapes do not fit"));
+        }
+        shape[axis] += tensor.shape[axis];
+    }
+    builder.spend(size(&shape))?;
+    // Cells of one tensor before the next one's turn comes.
+    let run = |tensor: &Tensor| tensor.shape[axis..].iter().product::<usize>();
+    let outer: usize = shape[..axis].iter().product();
+    let (mut numbers, mut texts) = (Vec::new(), Vec::new());
+    for turn in 0..outer {
+        for tensor in tensors {
+            let range = turn * run(tensor)..(turn + 1) * run(tensor);
+            match &tensor.cells {
+                Cells::Numbers(cells) => numbers.extend_from_slice(&cells[range]),
+                Cells::Texts(cells) => texts.extend_from_slice(&cells[range]),
+            }
+        }
+    }
+    let cells = if first.element == Element::Text { Cells::Texts(texts) } else { Cells::Numbers(numbers) };
+    Ok(Tensor { by_row, shape, element: first.element, cells })
+}
+
+/// The inputs of a node that are there.
+fn inputs(node: &Node) -> Vec<Rc<Tensor>> {
+    node.inputs.iter().flatten().cloned().collect()
+}
+
+pub(super) fn concat(node: &Node, builder: &mut Builder) -> Outputs {
+    let axis = node.attributes.int("axis")?.unwrap_or(1);
+    let mut tensors = inputs(node);
+    // Constants beside values of rows are the same in each row.
+    let rows = tensors.iter().find(|tensor| tensor.by_row).cloned();
+    if let Some(rows) = rows {
+        for tensor in tensors.iter_mut().filter(|tensor| !tensor.by_row) {
+            if tensor.rank() != rows.rank() || tensor.shape.first() != Some(&1) {
+                return Err(node.refuse("joins a constant for a number of rows"));
+            }
+            let mut for_each_row = tensor.with_shape(tensor.shape[1..].to_vec());
+            for_each_row.by_row = true;
+            *tensor = Rc::new(for_each_row);
+        }
+    }
+    Ok(vec![concatenated(node, builder, &tensors, axis)?])
+}
+
+pub(super) fn feature_vectorizer(node: &Node, builder: &mut Builder) -> Outputs {
+    let sizes = node.ints("inputdimensions")?;
+    let mut tensors = inputs(node);
+    for (number, tensor) in tensors.iter_mut().enumerate() {
+        let width = tensor.shape.first().copied().unwrap_or(1);
+        let said = sizes.as_ref().and_then(|sizes| sizes.get(number).copied());
+        if said.is_some_and(|said| usize::try_from(said) != Ok(width)) || tensor.shape.len() > 1 {
+            return Err(node.refuse("cuts or fills up its inputs"));
+        }
+        let cells = builder.cast(node.numbers(tensor)?, Element::F32)?;
+        *tensor = Rc::new(Tensor::numbers(tensor.by_row, vec![width], Element::F32, cells));
+    }
+    Ok(vec![concatenated(node, builder, &tensors, 1)?])
+}
+
+/// Whole numbers of a constant tensor, each a place along an axis of `count` cells.
+fn indices(node: &Node, builder: &Builder, tensor: &Tensor, count: usize) -> Result<Vec<usize>, ModelError> {
+    let place = |value: ColumnValue| {
+        let ColumnValue::I64(index) = value else { return None };
+        let index = if index < 0 { index.checked_add(count as i64)? } else { index };
+        usize::try_from(index).ok().filter(|index| *index < count)
+    };
+    let places = node.constants(builder, tensor)?.into_iter().map(place);
+    places.collect::<Option<_>>().ok_or_else(|| node.refuse("asks for a column that does not exist"))
+}
+
+/// The cells of a tensor at places along an axis, which gets another shape.
+fn gathered(
+    node: &Node,
+    builder: &mut Builder,
+    (of, axis): (&Tensor, usize),
+    indices: &Tensor,
+) -> Result<Tensor, ModelError> {
+    let at = self::indices(node, builder, indices, of.shape[axis])?;
+    let mut shape = of.shape[..axis].to_vec();
+    shape.push(at.len());
+    shape.extend(&of.shape[axis + 1..]);
+    builder.spend(size(&shape))?;
+    let steps = of.strides();
+    let outer = places(&of.shape[..axis], &steps[..axis], 0);
+    let inner = places(&of.shape[axis + 1..], &steps[axis + 1..], 0);
+    let all = outer.iter().flat_map(|outer| {
+        let inner = &inner;
+        at.iter()
+            .flat_map(move |index| inner.iter().map(move |inner| outer + index * steps_at(of, axis) + inner))
+    });
+    let cells = of.cells.at(&all.collect::<Vec<_>>());
+    let mut shape = of.shape[..axis].to_vec();
+    shape.extend(&indices.shape);
+    shape.extend(&of.shape[axis + 1..]);
+    Ok(Tensor { by_row: of.by_row, shape, element: of.element, cells })
+}
+
+fn steps_at(of: &Tensor, axis: usize) -> usize {
+    of.shape[axis + 1..].iter().product()
+}
+
+pub(super) fn gather(node: &Node, builder: &mut Builder) -> Outputs {
+    let (of, indices) = (node.input(0)?, node.input(1)?);
+    let axis = node.axis(of, node.attributes.int("axis")?.unwrap_or(0))?;
+    Ok(vec![gathered(node, builder, (of, axis), indices)?])
+}
+
+pub(super) fn array_feature_extractor(node: &Node, builder: &mut Builder) -> Outputs {
+    let (of, indices) = (node.input(0)?, node.input(1)?);
+    let flat = Tensor { shape: vec![indices.cells.len()], ..Tensor::clone(indices) };
+    let axis = node.axis(of, -1)?;
+    Ok(vec![gathered(node, builder, (of, axis), &flat)?])
+}
+
+pub(super) fn slice(node: &Node, builder: &mut Builder) -> Outputs {
+    let of = node.input(0)?;
+    let lacks = || node.refuse("lacks its bounds");
+    let starts = node.integers(builder, 1, "starts")?.ok_or_else(lacks)?;
+    let ends = node.integers(builder, 2, "ends")?.ok_or_else(lacks)?;
+    let axes = node.integers(builder, 3, "axes")?.unwrap_or_else(|| (0..starts.len() as i64).collect());
+    let steps = node.integers(builder, 4, "steps")?.unwrap_or_else(|| vec![1; starts.len()]);
+    if [ends.len(), axes.len(), steps.len()].iter().any(|length| *length != starts.len()) {
+        return Err(node.refuse("has bounds of several lengths"));
+    }
+    let (mut shape, mut strides, mut first) = (of.shape.clone(), of.strides(), 0);
+    for (at, axis) in axes.iter().enumerate() {
+        let axis = node.axis(of, *axis)?;
+        let (count, step) = (of.shape[axis] as i64, steps[at]);
+        if step < 1 {
+            return Err(node.refuse("goes backwards"));
+        }
+        let bound = |bound: i64| if bound < 0 { bound.saturating_add(count) } else { bound }.clamp(0, count);
+        let (start, end) = (bound(starts[at]), bound(ends[at]));
+        shape[axis] = (end - start).max(0).unsigned_abs().div_ceil(step.unsigned_abs()) as usize;
+        first += start as usize * strides[axis];
+        strides[axis] = strides[axis].saturating_mul(step as usize);
+    }
+    Ok(vec![moved(builder, of, shape, &strides, first)?])
+}
+
+pub(super) fn split(node: &Node, builder: &mut Builder) -> Outputs {
+    let of = node.input(0)?;
+    let axis = node.axis(of, node.attributes.int("axis")?.unwrap_or(0))?;
+    let count = of.shape[axis];
+    let sizes = match node.integers(builder, 1, "split")? {
+        Some(sizes) => sizes.into_iter().map(|size| usize::try_from(size).unwrap_or(usize::MAX)).collect(),
+        None => {
+            let each = count.div_ceil(node.outputs.max(1));
+            let left = |part: usize| count.saturating_sub(part * each).min(each);
+            (0..node.outputs).map(left).collect::<Vec<_>>()
+        }
+    };
+    let total = sizes.iter().try_fold(0_usize, |sum, size| sum.checked_add(*size));
+    if total != Some(count) {
+        return Err(node.refuse("splits off other cells than there are"));
+    }
+    let (strides, mut start, mut parts) = (of.strides(), 0, Vec::new());
+    for size in sizes {
+        let mut shape = of.shape.clone();
+        shape[axis] = size;
+        parts.push(moved(builder, of, shape, &strides, start * strides[axis])?);
+        start += size;
+    }
+    Ok(parts)
+}
+
+pub(super) fn transpose(node: &Node, builder: &mut Builder) -> Outputs {
+    let of = node.input(0)?;
+    let rank = of.rank();
+    let order = node.ints("perm")?.unwrap_or_else(|| (0..rank as i64).rev().collect());
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    if sorted != (0..rank as i64).collect::<Vec<_>>() {
+        return Err(node.refuse("has axes that do not exist"));
+    }
+    if of.by_row && order[0] != 0 {
+        return Err(node.refuse("moves the axis of rows"));
+    }
+    let skipped = usize::from(of.by_row);
+    let axes: Vec<usize> = order[skipped..].iter().map(|axis| *axis as usize - skipped).collect();
+    let steps = of.strides();
+    let pick = |from: &[usize]| axes.iter().map(|axis| from[*axis]).collect::<Vec<_>>();
+    Ok(vec![moved(builder, of, pick(&of.shape), &pick(&steps), 0)?])
+}
+
+/// The new shape of a tensor, as its cells stay in order.
+fn reshaped(node: &Node, of: &Tensor, wanted: &[i64]) -> Outputs {
+    let cells = of.cells.len();
+    let mut wanted: Vec<i64> = wanted.to_vec();
+    for (axis, size) in wanted.iter_mut().enumerate().filter(|(_, size)| **size == 0) {
+        match (of.by_row, axis) {
+            (true, 0) => *size = -2,
+            _ => {
+                let own = of.shape.get(axis - usize::from(of.by_row));
+                *size = *own.ok_or_else(|| node.refuse("keeps an axis that does not exist"))? as i64;
+            }
+        }
+    }
+    // The axis of rows is kept, or follows from all others.
+    let others = |wanted: &[i64]| {
+        let sizes = wanted.iter().map(|size| usize::try_from(*size).ok());
+        sizes.collect::<Option<Vec<_>>>().filter(|sizes| size(sizes) == Some(cells))
+    };
+    let shape = match wanted.as_slice() {
+        [-1, rest @ ..] if of.by_row && others(rest).is_some() => others(rest),
+        [-2, rest @ ..] => filled(rest, cells),
+        _ if of.by_row => None,
+        all => filled(all, cells),
+    };
+    let shape = shape.ok_or_else(|| {
+        node.refuse(match of.by_row {
+            true => "gives a row cells of others, or a number of cells that rows do not have",
+            false => "asks for another number of cells",
+        })
+    })?;
+    Ok(vec![of.with_shape(shape)])
+}
+
+/// A shape of `cells` cells, in which one axis can be -1.
+fn filled(wanted: &[i64], cells: usize) -> Option<Vec<usize>> {
+    let known = wanted.iter().filter(|size| **size >= 0).map(|size| *size as usize).collect::<Vec<_>>();
+    let rest = size(&known)?;
+    let missing = wanted.iter().filter(|size| **size == -1).count();
+    let fits = match missing {
+        0 => rest == cells,
+        1 => rest > 0 && cells.is_multiple_of(rest),
+        _ => false,
+    };
+    let axis = |size: &i64| if *size == -1 { cells / rest } else { *size as usize };
+    (fits && wanted.iter().all(|size| *size >= -1)).then(|| wanted.iter().map(axis).collect())
+}
+
+pub(super) fn reshape(node: &Node, builder: &mut Builder) -> Outputs {
+    let wanted = node.integers(builder, 1, "shape")?.ok_or_else(|| node.refuse("lacks a shape"))?;
+    if node.attributes.int("allowzero")?.unwrap_or(0) != 0 && wanted.contains(&0) {
+        return Err(node.refuse("makes an empty tensor"));
+    }
+    reshaped(node, node.input(0)?, &wanted)
+}
+
+pub(super) fn flatten(node: &Node, _: &mut Builder) -> Outputs {
+    let of = node.input(0)?;
+    match (of.by_row, node.attributes.int("axis")?.unwrap_or(1)) {
+        (true, 1) => Ok(vec![of.with_shape(vec![of.cells.len()])]),
+        _ => Err(node.refuse("joins rows")),
+    }
+}
+
+pub(super) fn squeeze(node: &Node, builder: &mut Builder) -> Outputs {
+    let of = node.input(0)?;
+    let axes = match node.integers(builder, 1, "axes")? {
+        Some(axes) => axes.into_iter().map(|axis| node.axis(of, axis)).collect::<Result<Vec<_>, _>>()?,
+        None => (0..of.shape.len()).filter(|axis| of.shape[*axis] == 1).collect(),
+    };
+    if axes.iter().any(|axis| of.shape[*axis] != 1) {
+        return Err(node.refuse("drops an axis of several cells"));
+    }
+    let kept = (0..of.shape.len()).filter(|axis| !axes.contains(axis));
+    Ok(vec![of.with_shape(kept.map(|axis| of.shape[axis]).collect())])
+}
+
+pub(super) fn unsqueeze(node: &Node, builder: &mut Builder) -> Outputs {
+    let of = node.input(0)?;
+    let axes = node.integers(builder, 1, "axes")?.ok_or_else(|| node.refuse("lacks its axes"))?;
+    let rank = (of.rank() + axes.len()) as i64;
+    let mut new: Vec<i64> = axes.into_iter().map(|axis| if axis < 0 { axis + rank } else { axis }).collect();
+    new.sort_unstable();
+    let mut shape: Vec<usize> = of.shape.clone();
+    for axis in new {
+        let place = usize::try_from(axis).ok().and_then(|axis| axis.checked_sub(usize::from(of.by_row)));
+        match place {
+            Some(place) if place <= shape.len() => shape.insert(place, 1),
+            _ => return Err(node.refuse("puts an axis before that of rows, or beyond the last one")),
+        }
+    }
+    Ok(vec![of.with_shape(shape)])
+}

@@ -1,0 +1,174 @@
+//! Values of a graph: tensors whose first axis can be that of rows.
+
+use crate::expr::ColumnId;
+use crate::value::ColumnType;
+use sched_forest::onnx::element;
+use std::rc::Rc;
+
+/// The type of a tensor's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Element {
+    F32,
+    F64,
+    I32,
+    I64,
+    Bool,
+    Text,
+}
+
+impl Element {
+    /// The type with this number in files, if it is read.
+    pub fn of_code(code: i64) -> Option<Element> {
+        match code {
+            element::FLOAT => Some(Element::F32),
+            element::DOUBLE => Some(Element::F64),
+            element::INT32 => Some(Element::I32),
+            element::INT64 => Some(Element::I64),
+            element::BOOL => Some(Element::Bool),
+            element::STRING => Some(Element::Text),
+            _ => None,
+        }
+    }
+
+    /// The type of columns for elements; none for texts.
+    pub fn column_type(self) -> Option<ColumnType> {
+        match self {
+            Element::F32 => Some(ColumnType::F32),
+            Element::F64 => Some(ColumnType::F64),
+            Element::I32 | Element::I64 => Some(ColumnType::I64),
+            Element::Bool => Some(ColumnType::Bool),
+            Element::Text => None,
+        }
+    }
+
+    /// The name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Element::F32 => "float",
+            Element::F64 => "double",
+            Element::I32 => "int32",
+            Element::I64 => "int64",
+            Element::Bool => "bool",
+            Element::Text => "string",
+        }
+    }
+
+    pub fn is_float(self) -> bool {
+        matches!(self, Element::F32 | Element::F64)
+    }
+}
+
+/// A tensor: one that is the same for all rows, or one with a cell for each row.
+#[derive(Clone, Debug)]
+pub(super) struct Tensor {
+    /// Whether the first axis is that of rows. `shape` leaves it out.
+    pub by_row: bool,
+    /// Cells along each axis.
+    pub shape: Vec<usize>,
+    pub element: Element,
+    pub cells: Cells,
+}
+
+/// The cells of a tensor, the last axis fastest.
+#[derive(Clone, Debug)]
+pub(super) enum Cells {
+    Numbers(Vec<ColumnId>),
+    Texts(Vec<Text>),
+}
+
+/// A text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Text {
+    /// The text of the file.
+    Known(Rc<str>),
+    /// The text whose code among a list of names is this column.
+    Coded(ColumnId),
+}
+
+impl Cells {
+    pub fn len(&self) -> usize {
+        match self {
+            Cells::Numbers(cells) => cells.len(),
+            Cells::Texts(cells) => cells.len(),
+        }
+    }
+
+    /// The cells at these places.
+    pub fn at(&self, places: &[usize]) -> Cells {
+        match self {
+            Cells::Numbers(cells) => Cells::Numbers(places.iter().map(|&place| cells[place]).collect()),
+            Cells::Texts(cells) => Cells::Texts(places.iter().map(|&place| cells[place].clone()).collect()),
+        }
+    }
+}
+
+impl Tensor {
+    pub fn numbers(by_row: bool, shape: Vec<usize>, element: Element, cells: Vec<ColumnId>) -> Tensor {
+        Tensor { by_row, shape, element, cells: Cells::Numbers(cells) }
+    }
+
+    /// The number of axes in the file, with that of rows.
+    pub fn rank(&self) -> usize {
+        self.shape.len() + usize::from(self.by_row)
+    }
+
+    /// The place in `shape` of an axis of the file, which can count from the end. `Ok(None)` is the axis of
+    /// rows.
+    ///
+    /// # Errors
+    /// If there is no such axis.
+    pub fn axis(&self, axis: i64) -> Result<Option<usize>, String> {
+        let rank = self.rank() as i64;
+        let from_start = if axis < 0 { axis + rank } else { axis };
+        if !(0..rank).contains(&from_start) {
+            return Err(format!("asks for axis {axis} of {rank}"));
+        }
+        Ok((from_start as usize).checked_sub(usize::from(self.by_row)))
+    }
+
+    /// The tensor with another shape of as many cells.
+    pub fn with_shape(&self, shape: Vec<usize>) -> Tensor {
+        Tensor { shape, ..self.clone() }
+    }
+
+    /// The steps between neighbours along each axis.
+    pub fn strides(&self) -> Vec<usize> {
+        strides(&self.shape)
+    }
+}
+
+/// The steps between neighbours along each axis.
+pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (0..shape.len().saturating_sub(1)).rev() {
+        strides[axis] = strides[axis + 1] * shape[axis + 1];
+    }
+    strides
+}
+
+/// The number of cells of a shape; none if it is too large for an address.
+pub(super) fn size(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1_usize, |size, axis| size.checked_mul(*axis))
+}
+
+/// The place, in a tensor with these steps, of each cell of `shape` in order. A step of 0 repeats cells.
+pub(super) fn places(shape: &[usize], steps: &[usize], start: usize) -> Vec<usize> {
+    let mut places = vec![start];
+    for (count, step) in shape.iter().zip(steps) {
+        places = places.iter().flat_map(|place| (0..*count).map(move |at| place + at * step)).collect();
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_go_through_all_axes() {
+        assert_eq!(strides(&[2, 3, 4]), [12, 4, 1]);
+        assert_eq!(places(&[2, 2], &[0, 1], 5), [5, 6, 5, 6]);
+        assert_eq!(places(&[2, 3], &[1, 2], 0), [0, 2, 4, 1, 3, 5]);
+        assert_eq!(size(&[usize::MAX, 2]), None);
+    }
+}

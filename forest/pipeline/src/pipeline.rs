@@ -1,0 +1,185 @@
+//! Pipelines: inputs, the columns computed from them, and the stages that read these columns.
+
+use crate::columns::Columns;
+use crate::expr::{ColumnId, Expr};
+use crate::value::ColumnType;
+use sched_forest::{Float, Forest, Names, Real, WalkError, predict, predict_leaves};
+
+/// A model as columns and stages: the form between a file's graph and a forest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pipeline {
+    /// The features of a row, in order.
+    pub inputs: Vec<Input>,
+    /// The columns that stages and other columns read.
+    pub columns: Columns,
+    /// The stages, in order.
+    pub stages: Vec<Stage>,
+}
+
+/// A feature of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// The type of its values in the file.
+    pub kind: InputKind,
+    /// The names of its categories, for texts and truth values. Rows hold their codes.
+    pub names: Names,
+}
+
+/// The type of a feature's values in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputKind {
+    /// Numbers of a floating-point type.
+    Float(Float),
+    /// Whole numbers.
+    Integer,
+    /// Truth values, 0 and 1.
+    Truth,
+    /// Texts. Rows hold the code of a text among the input's names, [`OTHER`] for another text, and NaN for a
+    /// missing one.
+    Text,
+}
+
+/// The number that rows hold for a text that is not among the names of its feature.
+pub const OTHER: f64 = -1.0;
+
+/// A part of a pipeline that reads columns.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stage {
+    /// Trees.
+    Forest {
+        /// The name of its node in the file; empty if it has none.
+        name: String,
+        /// The trees.
+        forest: Box<Forest>,
+        /// The column that each feature of the trees is, of a floating-point type.
+        tested: Vec<ColumnId>,
+    },
+}
+
+impl Stage {
+    /// The name.
+    pub fn name(&self) -> &str {
+        let Stage::Forest { name, .. } = self;
+        name
+    }
+
+    /// The columns that the stage reads, with repetitions.
+    pub fn tested(&self) -> &[ColumnId] {
+        let Stage::Forest { tested, .. } = self;
+        tested
+    }
+
+    /// The forest, for a stage of trees.
+    pub fn forest(&self) -> Option<&Forest> {
+        let Stage::Forest { forest, .. } = self;
+        Some(forest)
+    }
+}
+
+impl Pipeline {
+    /// The values of a stage's columns for rows, widened, row by row.
+    ///
+    /// # Panics
+    /// If there is no such stage.
+    pub fn tested_rows(&self, stage: usize, rows: &[f64]) -> Vec<f64> {
+        let tested = self.stages[stage].tested();
+        let of_row = |row| self.columns.evaluate(tested, row).into_iter().map(|value| value.to_f64());
+        rows.chunks_exact(self.inputs.len().max(1)).flat_map(of_row).collect()
+    }
+
+    /// The predictions of the last stage for rows of [`Pipeline::inputs`]: the definition of a pipeline's
+    /// result, in plain loops.
+    ///
+    /// # Errors
+    /// A [`WalkError`] if sizes do not fit.
+    pub fn predict<Y: Real>(&self, rows: &[f64], out: &mut [Y]) -> Result<(), WalkError> {
+        self.with_rows(rows, |forest, rows| predict(forest, rows, out))
+    }
+
+    /// The leaf indices of the last stage for rows of [`Pipeline::inputs`].
+    ///
+    /// # Errors
+    /// A [`WalkError`] if sizes do not fit.
+    pub fn predict_leaves(&self, rows: &[f64], out: &mut [u32]) -> Result<(), WalkError> {
+        self.with_rows(rows, |forest, rows| predict_leaves(forest, rows, out))
+    }
+
+    fn with_rows(
+        &self,
+        rows: &[f64],
+        predict: impl FnOnce(&Forest, &[f64]) -> Result<(), WalkError>,
+    ) -> Result<(), WalkError> {
+        let features = self.inputs.len();
+        if features == 0 || !rows.len().is_multiple_of(features) {
+            return Err(WalkError::Ragged { values: rows.len(), features });
+        }
+        match self.stages.last() {
+            Some(Stage::Forest { forest, .. }) => {
+                predict(forest, &self.tested_rows(self.stages.len() - 1, rows))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The type of rows that hold all inputs that columns read: double precision if one of them is of doubles
+    /// or of whole numbers.
+    pub fn row_type(&self) -> Float {
+        let tested: Vec<ColumnId> = self.stages.iter().flat_map(|stage| stage.tested()).copied().collect();
+        let is_wide = |column: ColumnId| match self.columns.expr(column) {
+            Expr::Input { feature, .. } => {
+                let kind = self.inputs.get(*feature as usize).map(|input| input.kind);
+                matches!(kind, Some(InputKind::Float(Float::F64) | InputKind::Integer))
+            }
+            _ => false,
+        };
+        match self.columns.needed_for(&tested).into_iter().any(is_wide) {
+            true => Float::F64,
+            false => Float::F32,
+        }
+    }
+
+    /// The forest over the inputs, if the only stage is a forest that tests inputs themselves.
+    pub fn into_forest(self) -> Result<Forest, Box<Pipeline>> {
+        let rows = self.row_type();
+        let is_input = |(feature, column): (usize, &ColumnId)| {
+            *self.columns.expr(*column) == Expr::Input { feature: feature as u32, float: rows }
+        };
+        let fits = match self.stages.as_slice() {
+            [stage] => {
+                stage.tested().len() == self.inputs.len() && stage.tested().iter().enumerate().all(is_input)
+            }
+            _ => false,
+        };
+        if !fits {
+            return Err(Box::new(self));
+        }
+        let inputs = self.inputs;
+        match self.stages.into_iter().next() {
+            Some(Stage::Forest { forest, .. }) => Ok(with_inputs(*forest, &inputs)),
+            None => Err(Box::new(Pipeline { inputs, columns: self.columns, stages: Vec::new() })),
+        }
+    }
+}
+
+/// The forest with the names of inputs.
+fn with_inputs(mut forest: Forest, inputs: &[Input]) -> Forest {
+    if inputs.iter().all(|input| !input.name.is_empty()) {
+        forest.feature_names = inputs.iter().map(|input| input.name.clone()).collect();
+    }
+    if inputs.iter().any(|input| !input.names.labels.is_empty()) {
+        forest.categories = inputs.iter().map(|input| input.names.clone()).collect();
+    }
+    forest
+}
+
+impl From<ColumnType> for Option<Float> {
+    fn from(column_type: ColumnType) -> Option<Float> {
+        match column_type {
+            ColumnType::F32 => Some(Float::F32),
+            ColumnType::F64 => Some(Float::F64),
+            ColumnType::I64 | ColumnType::Bool => None,
+        }
+    }
+}
