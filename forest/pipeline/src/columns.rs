@@ -165,6 +165,8 @@ impl Expr {
             }
             Expr::Step { of, edges } => Expr::Step { of: map(of), edges },
             Expr::Table { of, table } => Expr::Table { of: map(of), table },
+            Expr::Pick { of, values } => Expr::Pick { of: map(of), values },
+            Expr::Bit { of, bit } => Expr::Bit { of: map(of), bit },
         }
     }
 

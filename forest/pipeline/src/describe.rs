@@ -26,7 +26,8 @@ pub(crate) fn describe(inputs: &[Input], columns: &Columns, column: ColumnId) ->
             Expr::Binary(op, _, _) => binary(*op),
             Expr::Select { .. } => "select",
             Expr::Step { .. } => "intervals",
-            Expr::Table { .. } => "table",
+            Expr::Table { .. } | Expr::Pick { .. } => "table",
+            Expr::Bit { .. } => "bit",
         };
         if !words.contains(&word) {
             words.push(word);

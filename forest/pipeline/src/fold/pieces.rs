@@ -57,10 +57,10 @@ pub(super) struct NoPieces {
 const MOST_PIECES: usize = 1 << 17;
 
 /// Domains with at most this many values are evaluated value by value.
-const FEW_VALUES: i64 = 1 << 16;
+const FEW_VALUES: u64 = 1 << 16;
 
 /// Intervals with at most this many values are evaluated value by value where an operand is zero.
-const FEW_NEIGHBOURS: i64 = 4;
+const FEW_NEIGHBOURS: u64 = 4;
 
 /// An interval on which each operand has one course.
 #[derive(Clone, Copy)]
@@ -101,7 +101,7 @@ impl Finder<'_> {
         if let Expr::Const(value) = expr {
             return Some(vec![Piece { last: high, course: Course::Constant(value) }]);
         }
-        if high - low < FEW_VALUES {
+        if high.abs_diff(low) < FEW_VALUES {
             let values = (low..=high)
                 .map(|last| Piece { last, course: Course::Constant(self.chain.at(self.column, last)) });
             return Some(compressed(values.collect()));
@@ -160,6 +160,14 @@ impl Finder<'_> {
                 _ => None,
             },
             Expr::Step { .. } => Some(interval.piece(course)),
+            Expr::Bit { .. } => None,
+            Expr::Pick { values, .. } => {
+                let last = values.len() as i64 - 1;
+                self.by(operands[0], interval, |value| match value {
+                    ColumnValue::I64(index) => index.clamp(0, last.max(0)),
+                    _ => 0,
+                })
+            }
             Expr::Table { table, .. } => {
                 let (rule, count) = (table.rule, table.values.len());
                 self.by(operands[0], interval, |value| category(rule, count, value.to_f64()))
@@ -268,7 +276,7 @@ impl Finder<'_> {
         let (moves_x, moves_y) = (grows(of_x, signs[0]), grows(of_y, signs[1]));
         // Zeros: their product has a sign of its own, and infinity times zero is NaN.
         if signs.contains(&Ordering::Equal) {
-            if part.last - part.first < FEW_NEIGHBOURS {
+            if part.last.abs_diff(part.first) < FEW_NEIGHBOURS {
                 let single = (part.first..=part.last).map(|index| Run { first: index, last: index });
                 return Some(self.constants(&single.collect::<Vec<_>>()));
             }

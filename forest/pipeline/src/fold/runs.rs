@@ -24,8 +24,8 @@ pub(super) fn last_with(first: i64, last: i64, mut has: impl FnMut(i64) -> bool)
     }
     // The property holds at `inside`, and not at `outside`.
     let (mut inside, mut outside) = (first, last);
-    while outside - inside > 1 {
-        let middle = inside + (outside - inside) / 2;
+    while outside.abs_diff(inside) > 1 {
+        let middle = inside.midpoint(outside);
         if has(middle) {
             inside = middle;
         } else {

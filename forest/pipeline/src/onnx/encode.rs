@@ -225,12 +225,10 @@ fn number_entry(
     // The last key that the value reaches, and whether it is the value.
     let at: Vec<f64> = sorted.iter().map(|(key, _)| *key).collect();
     let reached = builder.add(Expr::Step { of, edges: Arc::new(Edges { at, ties: Ties::Above }) })?;
-    let reached = builder.cast(&[reached], Element::F64)?[0];
     let nan = ColumnValue::F64(f64::NAN);
     let by_place = |builder: &mut Builder, none: ColumnValue, entries: Vec<ColumnValue>| {
-        let values = std::iter::once(none).chain(entries).collect();
-        let table = CategoryTable { rule, values, other: none, missing: none };
-        builder.add(Expr::Table { of: reached, table: Arc::new(table) })
+        let values: Vec<ColumnValue> = std::iter::once(none).chain(entries).collect();
+        builder.add(Expr::Pick { of: reached, values: values.into() })
     };
     let key = by_place(builder, nan, sorted.iter().map(|(key, _)| ColumnValue::F64(*key)).collect())?;
     let value = by_place(builder, other, sorted.iter().map(|(_, value)| *value).collect())?;

@@ -1,0 +1,154 @@
+//! Pipelines of scikit-learn, exported by schedc, against scikit-learn's own predictions.
+
+use sched_forest::{Label, Names, ReadOptions, codes, predict, predict_classes};
+use sched_pipeline::{Fate, Loaded, load, read_pipeline};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
+/// A fixture: a file and rows with predictions.
+struct Fixture {
+    name: String,
+    bytes: Vec<u8>,
+    content: Value,
+}
+
+impl Fixture {
+    fn all() -> Vec<Fixture> {
+        let files = fs::read_dir(folder()).expect("a folder of fixtures");
+        let mut names: Vec<PathBuf> = files.map(|file| file.expect("a file").path()).collect();
+        names.retain(|path| path.extension().is_some_and(|ending| ending == "onnx"));
+        names.sort();
+        let read = |path: PathBuf| {
+            let text = fs::read_to_string(path.with_extension("json")).expect("rows of a fixture");
+            Fixture {
+                name: path.file_stem().expect("a name").to_string_lossy().into_owned(),
+                bytes: fs::read(&path).expect("a model"),
+                content: serde_json::from_str(&text).expect("rows in JSON"),
+            }
+        };
+        names.into_iter().map(read).collect()
+    }
+
+    fn n_rows(&self) -> usize {
+        self.content["rows"].as_u64().expect("a number of rows") as usize
+    }
+
+    /// The rows, with the codes of names.
+    fn rows(&self, categories: &[Names]) -> Vec<f64> {
+        let inputs = self.content["inputs"].as_array().expect("inputs");
+        let mut columns: Vec<Vec<f64>> = Vec::new();
+        for input in inputs {
+            let width = input["width"].as_u64().expect("a width").max(1) as usize;
+            let values = input["values"].as_array().expect("values");
+            for column in 0..width {
+                let names = categories.get(columns.len());
+                let cells = values.iter().skip(column).step_by(width);
+                columns.push(cells.map(|cell| number(&input["type"], cell, names)).collect());
+            }
+        }
+        (0..self.n_rows()).flat_map(|row| columns.iter().map(move |column| column[row])).collect()
+    }
+}
+
+/// A cell as a number, or as the code of a name.
+fn number(kind: &Value, cell: &Value, names: Option<&Names>) -> f64 {
+    match kind.as_str() {
+        Some("f32") => f64::from(f32::from_bits(cell.as_u64().expect("bits") as u32)),
+        Some("f64") => f64::from_bits(cell.as_u64().expect("bits")),
+        Some("text") => {
+            let text = cell.as_str().expect("a text");
+            let is_name = |label: &Label| label.to_string() == text;
+            let place = names.and_then(|names| names.labels.iter().position(is_name));
+            match place {
+                _ if text.is_empty() => f64::NAN,
+                Some(place) => place as f64,
+                None => -1.0,
+            }
+        }
+        _ => cell.as_i64().expect("a whole number") as f64,
+    }
+}
+
+/// Fixtures whose steps are no trees.
+const WITHOUT_TREES: &[&str] = &["encoders", "standard", "standard-minmax-f32"];
+
+/// Fixtures with columns of several features.
+const COMPUTED: &[&str] = &["poly-forest"];
+
+#[test]
+fn folded_forests_predict_as_scikit_learn() {
+    let mut checked = 0;
+    for fixture in Fixture::all() {
+        let name = fixture.name.as_str();
+        let loaded = load(&fixture.bytes, &ReadOptions::default());
+        if WITHOUT_TREES.contains(&name) {
+            let error = loaded.expect_err(name);
+            assert_eq!(error.code, codes::UNSUPPORTED_OPERATOR, "{name}");
+            assert_eq!(error.message, "the graph has no tree ensemble");
+            continue;
+        }
+        if COMPUTED.contains(&name) {
+            assert_eq!(loaded.expect_err(name).code, codes::UNSUPPORTED_COLUMN, "{name}");
+            continue;
+        }
+        let loaded = loaded.unwrap_or_else(|error| panic!("{name}: {error}"));
+        check(&fixture, &loaded);
+        checked += 1;
+    }
+    assert!(checked > 15, "{checked} fixtures");
+}
+
+fn check(fixture: &Fixture, loaded: &Loaded) {
+    let (name, forest) = (&fixture.name, &loaded.model.forest);
+    let rows = fixture.rows(&forest.categories);
+    assert_eq!(rows.len(), fixture.n_rows() * forest.num_features, "{name}");
+    let mut values = vec![0.0_f64; fixture.n_rows() * forest.num_outputs()];
+    predict(forest, &rows, &mut values).expect(name);
+    for output in fixture.content["outputs"].as_array().expect("outputs") {
+        let of = output["name"].as_str().expect("a name");
+        let expected = output["values"].as_array().expect("values");
+        match of {
+            "label" => {
+                let mut classes = vec![0; fixture.n_rows()];
+                predict_classes(forest, &rows, &mut classes).expect(name);
+                let labels = &forest.output.classes.as_ref().expect("classes").labels;
+                for (row, (class, expected)) in classes.iter().zip(expected).enumerate() {
+                    let label = labels.get(*class as usize).map_or(class.to_string(), Label::to_string);
+                    let expected = expected.as_str().map_or(expected.to_string(), str::to_owned);
+                    assert_eq!(label, expected, "{name}: label of row {row}");
+                }
+            }
+            "margins" => {
+                let mut margins = vec![0.0_f64; fixture.n_rows() * forest.num_margins];
+                sched_forest::predict_margins(forest, &rows, &mut margins).expect(name);
+                compare(name, of, &output["promise"], &margins, &output["type"], expected);
+            }
+            _ => compare(name, of, &output["promise"], &values, &output["type"], expected),
+        }
+    }
+    let pipeline = read_pipeline(&fixture.bytes).expect(name).pipeline;
+    let mut defined = vec![0.0_f64; values.len()];
+    pipeline.predict(&rows, &mut defined).expect(name);
+    assert_eq!(bits(&values), bits(&defined), "{name}");
+    assert!(loaded.stages.iter().flat_map(|stage| &stage.columns).any(|it| it.fate != Fate::Unread), "{name}");
+}
+
+fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+fn compare(name: &str, of: &str, promise: &Value, values: &[f64], kind: &Value, expected: &[Value]) {
+    assert_eq!(values.len(), expected.len(), "{name}: {of}");
+    for (place, (value, cell)) in values.iter().zip(expected).enumerate() {
+        let expected = number(kind, cell, None);
+        match promise.as_str() {
+            Some("equal") => assert_eq!(value.to_bits(), expected.to_bits(), "{name}: {of} {place}"),
+            _ => assert!((value - expected).abs() <= 1e-13, "{name}: {of} {place}: {value} {expected}"),
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Tests of pipelines as a whole.
+
+mod fixtures;
