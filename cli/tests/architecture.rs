@@ -40,6 +40,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "sched-lang",
             "sched-llvm",
             "sched-nest",
+            "sched-pipeline",
         ],
     ),
     (

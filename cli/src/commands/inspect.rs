@@ -4,6 +4,7 @@ mod features;
 mod library;
 mod loader;
 mod memory;
+mod stages;
 
 use crate::args::Inspect;
 use crate::stdout::print;
@@ -36,6 +37,9 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
             .map_err(|error| Failure::new(internal::IMPOSSIBLE, error, internal::REPORT))?;
         json["fingerprint"] = model.fingerprint.clone().into();
         json["loader"] = loader::differences(&model).into();
+        if !model.stages.is_empty() {
+            json["stages"] = stages::to_json(&model.stages);
+        }
         if args.memory {
             json["memory"] = memory::to_json(&memory::of_each_layout(&model));
         }
@@ -154,6 +158,7 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
     for difference in loader::differences(model) {
         writeln!(out, "  loader      {difference}")?;
     }
+    stages::describe(out, &model.stages)?;
     histogram(out, "depth of trees", &summary.depths)?;
     histogram(out, "depth of leaves", &summary.leaf_depths)?;
     features::describe(out, summary)

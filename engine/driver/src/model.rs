@@ -6,6 +6,7 @@ use sched_forest::{
 };
 use sched_ir::KernelForests;
 use sched_nest::ModelInfo;
+use sched_pipeline::{Loaded, StageSummary};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -41,6 +42,8 @@ pub struct Model {
     pub source: Source,
     /// Remarks for the user.
     pub notes: Vec<String>,
+    /// The columns that each stage of a pipeline could test; no stages for a model of trees alone.
+    pub stages: Vec<StageSummary>,
     /// Counts of sample rows by leaf, if there is a profile.
     pub profile: Option<Profile>,
     /// Whether rows are known to come as columns. Schedules are chosen for that.
@@ -81,7 +84,7 @@ impl Model {
         // Hashing takes about half as long as reading; both only look at the bytes.
         let (loaded, fingerprint) = std::thread::scope(|scope| {
             let hashing = Builder::new().spawn_scoped(scope, || fingerprint(bytes));
-            let loaded = sched_forest::load(bytes, reading);
+            let loaded = sched_pipeline::load(bytes, reading);
             let fingerprint = match hashing {
                 Ok(hashing) => hashing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
                 // The system has no other thread.
@@ -89,8 +92,9 @@ impl Model {
             };
             (loaded, fingerprint)
         });
-        let loaded = loaded.map_err(|error| Failure::model(path, error))?;
+        let Loaded { model: loaded, stages } = loaded.map_err(|error| Failure::model(path, error))?;
         Ok(Model {
+            stages,
             path: path.to_path_buf(),
             fingerprint,
             version: loaded.version,
@@ -110,6 +114,7 @@ impl Model {
             version: Vec::new(),
             source: Source::default(),
             notes: Vec::new(),
+            stages: Vec::new(),
             profile: None,
             by_columns: false,
             facts: OnceLock::new(),

@@ -8,7 +8,7 @@ pub enum Unseen {
     Error,
     /// A missing value (LightGBM, scikit-learn).
     Missing,
-    /// A category that no tree asks for (CatBoost).
+    /// A category that no tree asks for (CatBoost, pipelines of ONNX).
     Other,
 }
 
@@ -17,7 +17,7 @@ impl Unseen {
     pub fn of_trainer(trainer: &str) -> Unseen {
         match trainer {
             "LightGBM" | "scikit-learn" => Unseen::Missing,
-            "CatBoost" => Unseen::Other,
+            "CatBoost" | "ONNX" => Unseen::Other,
             _ => Unseen::Error,
         }
     }

@@ -135,7 +135,10 @@ fn check(fixture: &Fixture, loaded: &Loaded) {
     let mut defined = vec![0.0_f64; values.len()];
     pipeline.predict(&rows, &mut defined).expect(name);
     assert_eq!(bits(&values), bits(&defined), "{name}");
-    assert!(loaded.stages.iter().flat_map(|stage| &stage.columns).any(|it| it.fate != Fate::Unread), "{name}");
+    assert!(
+        loaded.stages.iter().flat_map(|stage| &stage.columns).any(|it| it.fate != Fate::Unread),
+        "{name}"
+    );
 }
 
 fn bits(values: &[f64]) -> Vec<u64> {

@@ -1,0 +1,54 @@
+//! The stages of a pipeline, and what became of their columns.
+
+use schedc_driver::{ColumnSummary, Fate, StageSummary};
+use std::fmt::Write;
+
+/// Most columns of a stage that are listed; the others are counted.
+const LISTED: usize = 20;
+
+/// The fates in the order in which they are counted, with their words.
+const WORDS: [(fn(Fate) -> bool, &str); 4] = [
+    (|fate| fate == Fate::Folded, "folded"),
+    (|fate| fate == Fate::Categories, "table"),
+    (|fate| matches!(fate, Fate::Computed(_)), "computed"),
+    (|fate| fate == Fate::Unread, "never read"),
+];
+
+fn word(fate: Fate) -> &'static str {
+    WORDS.iter().find(|(is, _)| is(fate)).map_or("", |(_, word)| word)
+}
+
+/// The name of a stage: that of the pipeline's step, which nodes of several operators share.
+fn name(stage: &StageSummary) -> &str {
+    let step = stage.name.split('/').next().unwrap_or_default();
+    if step.is_empty() { "trees" } else { step }
+}
+
+/// Describes stages and their columns.
+pub fn describe(out: &mut String, stages: &[StageSummary]) -> std::fmt::Result {
+    for stage in stages {
+        let count = |is: fn(Fate) -> bool| stage.columns.iter().filter(|column| is(column.fate)).count();
+        let counts = WORDS.iter().map(|(is, word)| (count(*is), word)).filter(|(count, _)| *count > 0);
+        let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
+        writeln!(out, "stage {}: {} columns: {}", name(stage), stage.columns.len(), counts.join(", "))?;
+        writeln!(out, "  column  fate        from")?;
+        for (number, column) in stage.columns.iter().enumerate().take(LISTED) {
+            writeln!(out, "  {number:>6}  {:<10}  {}", word(column.fate), column.description)?;
+        }
+        if stage.columns.len() > LISTED {
+            writeln!(out, "  and {} more", stage.columns.len() - LISTED)?;
+        }
+    }
+    Ok(())
+}
+
+/// Stages as JSON.
+pub fn to_json(stages: &[StageSummary]) -> serde_json::Value {
+    let column =
+        |column: &ColumnSummary| serde_json::json!({ "fate": word(column.fate), "from": column.description });
+    let stage = |stage: &StageSummary| {
+        let columns: Vec<_> = stage.columns.iter().map(column).collect();
+        serde_json::json!({ "name": name(stage), "columns": columns })
+    };
+    stages.iter().map(stage).collect()
+}
