@@ -6,7 +6,7 @@ use sched_forest::{
 };
 use sched_ir::KernelForests;
 use sched_nest::ModelInfo;
-use sched_pipeline::{Loaded, StageSummary};
+use sched_pipeline::{LoadedModel, StageSummary};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -92,7 +92,7 @@ impl Model {
             };
             (loaded, fingerprint)
         });
-        let Loaded { model: loaded, stages } = loaded.map_err(|error| Failure::model(path, error))?;
+        let LoadedModel { model: loaded, stages } = loaded.map_err(|error| Failure::model(path, error))?;
         Ok(Model {
             stages,
             path: path.to_path_buf(),

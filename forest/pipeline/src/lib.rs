@@ -24,7 +24,7 @@ pub use constants::constants;
 pub use expr::{Binary, CategoryTable, ColumnId, Edges, Expr, Ties, Unary};
 pub use fold::{Fate, Folding, Reason, fold};
 pub use live::live;
-pub use load::{ColumnSummary, Loaded, StageSummary, load};
+pub use load::{ColumnSummary, LoadedModel, StageSummary, load};
 pub use onnx::{ReadPipeline, read_pipeline};
 pub use pipeline::{Input, InputKind, OTHER, Pipeline, Stage};
 pub use value::{ColumnType, ColumnValue};

@@ -11,7 +11,7 @@ use sched_forest::{ModelError, ONNX, Quirk, ReadOptions, Source, codes};
 
 /// A model and its pipeline.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct LoadedModel {
     /// The model.
     pub model: sched_forest::Loaded,
     /// The columns that each stage could test; no stages for a model without steps before its trees.
@@ -44,9 +44,9 @@ const TRAINER: &str = "ONNX";
 ///
 /// # Errors
 /// A [`ModelError`] if the bytes are no model, or one that cannot be computed exactly.
-pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
+pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<LoadedModel, ModelError> {
     let error = match sched_forest::load(bytes, options) {
-        Ok(model) => return Ok(Loaded { model, stages: Vec::new() }),
+        Ok(model) => return Ok(LoadedModel { model, stages: Vec::new() }),
         Err(error) => error,
     };
     let is_graph = [codes::UNSUPPORTED_OPERATOR, codes::ONNX_TYPE].contains(&error.code);
@@ -58,7 +58,7 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
     let (forest, stages) = folded(pipeline)?;
     let source = Source { format: Some(&ONNX), trainer: TRAINER, ..Source::default() };
     debug_assert!(!source.has(Quirk::Releases));
-    Ok(Loaded { model: sched_forest::Loaded { forest, version, notes, source }, stages })
+    Ok(LoadedModel { model: sched_forest::Loaded { forest, version, notes, source }, stages })
 }
 
 /// The forest of a pipeline, with what became of its columns.

@@ -1,3 +1,4 @@
 //! Tests of pipelines as a whole.
 
 mod fixtures;
+mod random;

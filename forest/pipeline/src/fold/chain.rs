@@ -1,6 +1,6 @@
 //! The columns of one feature, evaluated quickly for many values.
 
-use super::domain::Domain;
+use super::domain::FeatureDomain;
 use crate::columns::Columns;
 use crate::expr::{ColumnId, Expr};
 use crate::value::ColumnValue;
@@ -15,7 +15,7 @@ pub(super) struct Chain {
     /// The feature.
     pub feature: u32,
     /// The values of the feature.
-    pub domain: Domain,
+    pub domain: FeatureDomain,
 }
 
 /// The number of features that a column depends on, other than one.
@@ -42,7 +42,7 @@ pub(super) fn only_feature(columns: &Columns, column: ColumnId) -> Result<u32, N
 
 impl Chain {
     /// The chain of a column. It must depend on this feature alone.
-    pub fn new(columns: &Columns, column: ColumnId, feature: u32, domain: Domain) -> Chain {
+    pub fn new(columns: &Columns, column: ColumnId, feature: u32, domain: FeatureDomain) -> Chain {
         let mut exprs = Columns::default();
         let mut numbers = HashMap::new();
         for old in columns.needed_for(&[column]) {

@@ -1,13 +1,13 @@
 //! Tests of a column as tests of the feature that it depends on.
 
 use super::chain::Chain;
-use super::domain::Domain;
+use super::domain::FeatureDomain;
 use super::pieces::{Course, NoPieces, Piece, pieces};
 use super::runs::{category, in_runs};
 use sched_forest::{CategorySet, Forest, Inner, Predicate, is_nearly_zero};
 
 /// A column's pieces with the chain that evaluates them.
-pub(super) struct Folded {
+pub(super) struct FoldedColumn {
     chain: Chain,
     pieces: Vec<Piece>,
 }
@@ -20,7 +20,7 @@ pub(super) struct Sides {
     /// The side of a missing value.
     pub missing: bool,
     /// The values of the feature.
-    pub domain: Domain,
+    pub domain: FeatureDomain,
 }
 
 /// A test of a feature.
@@ -50,11 +50,11 @@ pub(super) enum Passes {
     Member(CategorySet),
 }
 
-impl Folded {
+impl FoldedColumn {
     /// The pieces of a column.
-    pub fn new(mut chain: Chain) -> Result<Folded, NoPieces> {
+    pub fn new(mut chain: Chain) -> Result<FoldedColumn, NoPieces> {
         let pieces = pieces(&mut chain)?;
-        Ok(Folded { chain, pieces })
+        Ok(FoldedColumn { chain, pieces })
     }
 
     /// The feature.
@@ -101,8 +101,7 @@ impl Folded {
                     let members = forest.sets.get(*set as usize).map(CategorySet::members);
                     let count = members.and_then(|all| all.last()).map_or(0, |last| *last as usize + 1);
                     in_runs(&mut self.chain, column, interval, |value| {
-                        let value = value.to_f64();
-                        (forest.goes_left(inner, value), category(forest.category_rule, count, value).1)
+                        category(forest.category_rule, count, value.to_f64())
                     })
                 }
             };
@@ -116,7 +115,7 @@ impl Folded {
         let inner_ends = &runs[..runs.len().saturating_sub(1)];
         let is_expressible = inner_ends.iter().all(|(last, _)| domain.can_split_after(*last));
         let sides = Sides { runs, missing, domain };
-        debug_assert!(self.agrees(&sides, forest, inner), "{sides:?}");
+        debug_assert!(self.agrees(&sides, forest, inner), "{sides:?} {:?} {:?}", self.pieces, self.chain);
         is_expressible.then_some(sides)
     }
 
@@ -145,7 +144,7 @@ impl Sides {
     /// The simplest test of the feature.
     pub fn decision(&self) -> Decision {
         let Some(&(_, first_side)) = self.runs.first() else { return Decision::Always(self.missing) };
-        if let Domain::Codes { .. } = self.domain {
+        if let FeatureDomain::Codes { .. } = self.domain {
             return self.of_codes();
         }
         match self.runs.len() {

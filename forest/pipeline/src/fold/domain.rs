@@ -11,7 +11,7 @@ const EXACT: i64 = 1 << 53;
 
 /// The values of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Domain {
+pub(super) enum FeatureDomain {
     /// All numbers of a floating-point type but NaN.
     Float(Float),
     /// Whole numbers that double precision holds exactly.
@@ -23,43 +23,45 @@ pub(super) enum Domain {
     },
 }
 
-impl Domain {
+impl FeatureDomain {
     /// The domain of an input, in rows of a type.
-    pub fn of(input: &Input, rows: Float) -> Domain {
+    pub fn of(input: &Input, rows: Float) -> FeatureDomain {
         match input.kind {
-            InputKind::Float(_) => Domain::Float(rows),
-            InputKind::Integer => Domain::Whole,
-            InputKind::Truth => Domain::Codes { count: 2 },
-            InputKind::Text => Domain::Codes { count: input.names.labels.len() as u32 },
+            InputKind::Float(_) => FeatureDomain::Float(rows),
+            InputKind::Integer => FeatureDomain::Whole,
+            InputKind::Truth => FeatureDomain::Codes { count: 2 },
+            InputKind::Text => FeatureDomain::Codes { count: input.names.labels.len() as u32 },
         }
     }
 
     /// The indices of the smallest and of the largest value.
     pub fn bounds(self) -> (i64, i64) {
         match self {
-            Domain::Float(float) => (index_of(f64::NEG_INFINITY, float), index_of(f64::INFINITY, float)),
-            Domain::Whole => (-EXACT, EXACT),
-            Domain::Codes { count } => (-1, i64::from(count) - 1),
+            FeatureDomain::Float(float) => {
+                (index_of(f64::NEG_INFINITY, float), index_of(f64::INFINITY, float))
+            }
+            FeatureDomain::Whole => (-EXACT, EXACT),
+            FeatureDomain::Codes { count } => (-1, i64::from(count) - 1),
         }
     }
 
     /// The value of an index.
     pub fn value(self, index: i64) -> f64 {
         match self {
-            Domain::Float(Float::F32) => {
+            FeatureDomain::Float(Float::F32) => {
                 let index = index as i32;
                 f64::from(f32::from_bits(if index >= 0 { index as u32 } else { !(index as u32) | 1 << 31 }))
             }
-            Domain::Float(Float::F64) => {
+            FeatureDomain::Float(Float::F64) => {
                 f64::from_bits(if index >= 0 { index as u64 } else { !(index as u64) | 1 << 63 })
             }
-            Domain::Whole | Domain::Codes { .. } => index as f64,
+            FeatureDomain::Whole | FeatureDomain::Codes { .. } => index as f64,
         }
     }
 
     /// Whether a test can tell the value of an index from the next one: it cannot tell -0 from 0.
     pub fn can_split_after(self, index: i64) -> bool {
-        !matches!(self, Domain::Float(_)) || index != -1
+        !matches!(self, FeatureDomain::Float(_)) || index != -1
     }
 }
 
@@ -84,7 +86,7 @@ mod tests {
     #[test]
     fn indices_ascend_with_values() {
         for float in [Float::F32, Float::F64] {
-            let domain = Domain::Float(float);
+            let domain = FeatureDomain::Float(float);
             let (low, high) = domain.bounds();
             assert_eq!((domain.value(low), domain.value(high)), (f64::NEG_INFINITY, f64::INFINITY));
             assert_eq!((domain.value(-1).to_bits(), domain.value(0).to_bits()), (1 << 63, 0));

@@ -17,10 +17,10 @@ use crate::columns::Columns;
 use crate::expr::{ColumnId, Expr};
 use crate::pipeline::{Pipeline, Stage};
 use chain::{Chain, NotOne, only_feature};
-use decide::{Decision, Folded, Sides};
-use domain::Domain;
-use rebuild::{Failure, NewTest, Rebuilding, Sets};
-use sched_forest::{Comparison, Float, Forest, ForestParts, Inner, ModelError, Predicate};
+use decide::{Decision, FoldedColumn, Sides};
+use domain::FeatureDomain;
+use rebuild::{NewTest, RebuildError, Rebuilding, SetList};
+use sched_forest::{CategorySet, Comparison, Float, Forest, ForestParts, Inner, ModelError, Predicate};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -78,12 +78,12 @@ pub fn fold(pipeline: Pipeline) -> Result<Folding, ModelError> {
     let Pipeline { inputs, mut columns, stages } = pipeline;
     let inputs_as_columns: Vec<ColumnId> =
         (0..inputs.len() as u32).map(|feature| columns.input(feature, rows)).collect();
-    let domains: Vec<Domain> = inputs.iter().map(|input| Domain::of(input, rows)).collect();
+    let domains: Vec<FeatureDomain> = inputs.iter().map(|input| FeatureDomain::of(input, rows)).collect();
     let mut fates = Vec::new();
     let mut folded = Vec::new();
     for stage in stages {
         let Stage::Forest { name, forest, tested } = stage;
-        let mut search = Search {
+        let mut search = TestSearch {
             columns: &columns,
             domains: &domains,
             forest: &forest,
@@ -102,18 +102,18 @@ pub fn fold(pipeline: Pipeline) -> Result<Folding, ModelError> {
 }
 
 /// The search for the tests of one forest.
-struct Search<'a> {
+struct TestSearch<'a> {
     columns: &'a Columns,
-    domains: &'a [Domain],
+    domains: &'a [FeatureDomain],
     forest: &'a Forest,
     tested: &'a [ColumnId],
     /// Columns that have to be computed, with the reason.
     kept: HashMap<ColumnId, Reason>,
-    columns_of: HashMap<ColumnId, Option<Folded>>,
+    columns_of: HashMap<ColumnId, Option<FoldedColumn>>,
     tests: HashMap<TestKey, NodeTest>,
 }
 
-impl Search<'_> {
+impl TestSearch<'_> {
     /// Finds the tests of all nodes, or the reason why their columns have to be computed.
     fn find_tests(&mut self) {
         let forest = self.forest;
@@ -142,10 +142,10 @@ impl Search<'_> {
             Ok(feature) => feature,
         };
         if !self.columns_of.contains_key(&column) {
-            let domain = self.domains.get(feature as usize).copied().unwrap_or(Domain::Whole);
+            let domain = self.domains.get(feature as usize).copied().unwrap_or(FeatureDomain::Whole);
             let chain = Chain::new(self.columns, column, feature, domain);
             let needed = self.columns.needed_for(&[column]);
-            let folded = Folded::new(chain).map_err(|stop| Reason::NoOrder(needed[stop.column]))?;
+            let folded = FoldedColumn::new(chain).map_err(|stop| Reason::NoOrder(needed[stop.column]))?;
             self.columns_of.insert(column, Some(folded));
         }
         let folded = self.columns_of.get_mut(&column).and_then(Option::as_mut);
@@ -168,8 +168,8 @@ impl Search<'_> {
             };
             match self.rebuilt(rows, &computed) {
                 Ok(forest) => return Ok((forest, computed)),
-                Err(Failure::Model(error)) => return Err(error),
-                Err(Failure::TooLarge) => {
+                Err(RebuildError::Model(error)) => return Err(error),
+                Err(RebuildError::TooLarge) => {
                     // Columns whose tests copy subtrees are computed then.
                     let copying = self.tests.iter().filter(|(_, (_, decision))| **decision == Decision::Runs);
                     let copying: Vec<ColumnId> = copying.map(|(key, _)| key.0).collect();
@@ -184,26 +184,39 @@ impl Search<'_> {
         }
     }
 
-    fn rebuilt(&self, rows: Float, computed: &[ColumnId]) -> Result<Forest, Failure> {
+    fn rebuilt(&self, rows: Float, computed: &[ColumnId]) -> Result<Forest, RebuildError> {
         let forest = self.forest;
         let inputs = self.domains.len();
-        let mut sets = Sets::default();
+        let mut sets = SetList::default();
         let comparison = forest.comparison;
         let old: HashMap<u32, u32> =
             (0..).zip(&forest.sets).map(|(number, set)| (number, sets.number(set))).collect();
+        let is_below_all = |inner: &Inner| {
+            comparison == Comparison::Less
+                && inner.predicate == Predicate::Numeric { threshold: f64::NEG_INFINITY }
+        };
+        let has_never = forest.trees.iter().flat_map(|tree| &tree.inner).any(is_below_all);
+        let never = if has_never { sets.number(&CategorySet::default()) } else { 0 };
         let mut rebuilding = Rebuilding { budget: budget(forest), sets: &mut sets };
         let test = |inner: &Inner| {
             let column = self.tested[inner.feature as usize];
             match computed.binary_search(&column) {
                 Ok(place) => {
                     let feature = (inputs + place) as u32;
-                    let predicate = at_most(&inner.predicate, comparison, forest.types.threshold, &old);
+                    // Nothing is below minus infinity, and no set that is empty has a member.
+                    let predicate = match is_below_all(inner) {
+                        true => Predicate::Member { set: never },
+                        false => at_most(&inner.predicate, comparison, forest.types.threshold, &old),
+                    };
                     NewTest::Kept { feature, predicate }
                 }
                 Err(_) => {
                     let (sides, decision) = self.tests[&key(column, inner)].clone();
-                    let feature =
-                        self.columns_of.get(&column).and_then(Option::as_ref).map_or(0, Folded::feature);
+                    let feature = self
+                        .columns_of
+                        .get(&column)
+                        .and_then(Option::as_ref)
+                        .map_or(0, FoldedColumn::feature);
                     NewTest::Folded { feature, sides, decision }
                 }
             }

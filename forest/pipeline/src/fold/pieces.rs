@@ -6,7 +6,7 @@
 //! mathematical libraries (`exp`, `log`) keep no order that anyone proves, and have no rule here.
 
 use super::chain::Chain;
-use super::runs::{Run, category, in_runs, sign};
+use super::runs::{IndexRun, category, in_runs, sign};
 use crate::expr::{Binary, Expr, Unary};
 use crate::value::{ColumnType, ColumnValue};
 use std::cmp::Ordering;
@@ -59,9 +59,6 @@ const MOST_PIECES: usize = 1 << 17;
 /// Domains with at most this many values are evaluated value by value.
 const FEW_VALUES: u64 = 1 << 16;
 
-/// Intervals with at most this many values are evaluated value by value where an operand is zero.
-const FEW_NEIGHBOURS: u64 = 4;
-
 /// An interval on which each operand has one course.
 #[derive(Clone, Copy)]
 struct Interval {
@@ -80,7 +77,7 @@ impl Interval {
 pub(super) fn pieces(chain: &mut Chain) -> Result<Vec<Piece>, NoPieces> {
     let mut all: Vec<Vec<Piece>> = Vec::with_capacity(chain.len());
     for column in 0..chain.len() {
-        let found = Finder { chain, column, all: &all }.find();
+        let found = PieceFinder { chain, column, all: &all }.find();
         let found = found.filter(|pieces| pieces.len() <= MOST_PIECES).ok_or(NoPieces { column })?;
         all.push(found);
     }
@@ -88,13 +85,13 @@ pub(super) fn pieces(chain: &mut Chain) -> Result<Vec<Piece>, NoPieces> {
 }
 
 /// The search for the pieces of a column, given those of the columns before it.
-struct Finder<'a> {
+struct PieceFinder<'a> {
     chain: &'a mut Chain,
     column: usize,
     all: &'a [Vec<Piece>],
 }
 
-impl Finder<'_> {
+impl PieceFinder<'_> {
     fn find(&mut self) -> Option<Vec<Piece>> {
         let (low, high) = self.chain.domain.bounds();
         let expr = self.chain.expr(self.column).clone();
@@ -114,9 +111,8 @@ impl Finder<'_> {
         for interval in self.intervals(&operands) {
             let all_constant = interval.courses.iter().all(|course| course.is_constant());
             match all_constant {
-                true => {
-                    found.append(&mut self.constants(&[Run { first: interval.first, last: interval.last }]))
-                }
+                true => found
+                    .append(&mut self.constants(&[IndexRun { first: interval.first, last: interval.last }])),
                 false => found.append(&mut self.operation(&expr, &operands, interval)?),
             }
             if found.len() > MOST_PIECES {
@@ -179,7 +175,7 @@ impl Finder<'_> {
         let course = interval.courses[0];
         match op {
             Unary::Cast(ColumnType::Bool) => self.by(of, interval, sign),
-            Unary::IsNan => Some(self.constants(&[Run { first: interval.first, last: interval.last }])),
+            Unary::IsNan => Some(self.constants(&[IndexRun { first: interval.first, last: interval.last }])),
             Unary::Cast(_) | Unary::Floor | Unary::Ceil | Unary::Round => Some(interval.piece(course)),
             Unary::Negate => {
                 self.does_not_overflow(interval, |it, index| it.value(of, index).checked_neg().map(|_| ()))?;
@@ -204,6 +200,10 @@ impl Finder<'_> {
 
     fn binary(&mut self, op: Binary, [x, y]: [usize; 2], interval: Interval) -> Option<Vec<Piece>> {
         let [of_x, of_y, _] = interval.courses;
+        let is_nan = |course| matches!(course, Course::Constant(value) if value.is_nan());
+        if is_nan(of_x) || is_nan(of_y) {
+            return Some(self.constants(&[IndexRun { first: interval.first, last: interval.last }]));
+        }
         // The course of one value and of another that moves the same way.
         let together = |x: Course, y: Course| match (x, y) {
             (Course::Constant(value), course) | (course, Course::Constant(value)) => {
@@ -222,18 +222,10 @@ impl Finder<'_> {
                 })?;
                 Some(interval.piece(course))
             }
-            Binary::Min | Binary::Max => {
-                let is_nan = |course| matches!(course, Course::Constant(value) if value.is_nan());
-                match (of_x, of_y) {
-                    _ if is_nan(of_x) || is_nan(of_y) => {
-                        Some(self.constants(&[Run { first: interval.first, last: interval.last }]))
-                    }
-                    (Course::Constant(_), course) | (course, Course::Constant(_)) => {
-                        Some(interval.piece(course))
-                    }
-                    _ => (of_x == of_y).then(|| interval.piece(of_x)),
-                }
-            }
+            Binary::Min | Binary::Max => match (of_x, of_y) {
+                (Course::Constant(_), course) | (course, Course::Constant(_)) => Some(interval.piece(course)),
+                _ => (of_x == of_y).then(|| interval.piece(of_x)),
+            },
             Binary::Multiply | Binary::Divide => self.product(op, [x, y], interval),
             Binary::Less | Binary::LessOrEqual | Binary::Equal => {
                 // The difference of both moves one way, if one is constant or both move apart.
@@ -249,9 +241,12 @@ impl Finder<'_> {
     /// A product or a quotient, by the signs of both operands.
     fn product(&mut self, op: Binary, [x, y]: [usize; 2], interval: Interval) -> Option<Vec<Piece>> {
         let mut found = Vec::new();
-        for by_x in self.runs(x, interval, sign)? {
+        // Infinite values are runs of their own, and so are both zeros, since quotients differ.
+        let class =
+            |value: ColumnValue| (sign(value), value.to_f64().is_finite(), value.to_f64().is_sign_negative());
+        for by_x in self.runs(x, interval, class)? {
             let part = Interval { first: by_x.first, last: by_x.last, ..interval };
-            for run in self.runs(y, part, sign)? {
+            for run in self.runs(y, part, class)? {
                 let part = Interval { first: run.first, last: run.last, ..interval };
                 found.append(&mut self.signed_product(op, [x, y], part)?);
             }
@@ -259,50 +254,28 @@ impl Finder<'_> {
         Some(found)
     }
 
-    /// A product or a quotient of operands that keep their signs.
+    /// A product or a quotient of operands that are positive, negative, infinite or a zero in the whole part.
     fn signed_product(&mut self, op: Binary, [x, y]: [usize; 2], part: Interval) -> Option<Vec<Piece>> {
-        let at = |it: &mut Self, column, index| it.chain.at(column, index);
-        let ends = [(x, part.first), (x, part.last), (y, part.first), (y, part.last)];
-        let [x0, x1, y0, y1] = ends.map(|(column, index)| at(self, column, index));
-        let is_finite = |value: ColumnValue| value.to_f64().is_finite();
-        if part.first == part.last {
-            return Some(self.constants(&[Run { first: part.first, last: part.last }]));
+        let values = [x, y].map(|column| self.chain.at(column, part.first));
+        let signs = values.map(sign);
+        // Zero and infinity make zero, infinity or NaN of all numbers of a sign.
+        if signs.contains(&Ordering::Equal) || values.iter().any(|value| !value.to_f64().is_finite()) {
+            return Some(self.constants(&[IndexRun { first: part.first, last: part.last }]));
         }
-        if [x0, y0].into_iter().any(|value| value.is_nan()) {
-            return None;
-        }
-        let signs = [sign(x0), sign(y0)];
         let [of_x, of_y, _] = part.courses;
-        let (moves_x, moves_y) = (grows(of_x, signs[0]), grows(of_y, signs[1]));
-        // Zeros: their product has a sign of its own, and infinity times zero is NaN.
-        if signs.contains(&Ordering::Equal) {
-            if part.last.abs_diff(part.first) < FEW_NEIGHBOURS {
-                let single = (part.first..=part.last).map(|index| Run { first: index, last: index });
-                return Some(self.constants(&single.collect::<Vec<_>>()));
-            }
-            let stays_zero = op == Binary::Multiply || signs[1] != Ordering::Equal;
-            let are_finite = [x0, x1, y0, y1].into_iter().all(is_finite);
-            return (stays_zero && are_finite)
-                .then(|| self.constants(&[Run { first: part.first, last: part.last }]));
-        }
         // The size of the result moves one way, if both operands move its way or only one moves.
-        let size = match (op, moves_x, moves_y) {
+        let grows = match (op, grows(of_x, signs[0]), grows(of_y, signs[1])) {
             (Binary::Multiply, Some(x), Some(y)) => (x == y).then_some(x),
             (Binary::Divide, Some(x), Some(y)) => (x != y).then_some(x),
             (Binary::Divide, None, Some(y)) => Some(!y),
             (_, Some(one), None) | (_, None, Some(one)) => Some(one),
             _ => None,
         }?;
-        let infinite = |from: ColumnValue, to: ColumnValue| !is_finite(from) || !is_finite(to);
-        if op == Binary::Divide && infinite(x0, x1) && infinite(y0, y1) {
-            return None;
-        }
         self.does_not_overflow(part, |it, index| {
             it.value(x, index).checked_mul(it.value(y, index)).map(|_| ())
         })?;
         let is_positive = signs[0] == signs[1];
-        let course = if size == is_positive { Course::Rising } else { Course::Falling };
-        Some(part.piece(course))
+        Some(part.piece(if grows == is_positive { Course::Rising } else { Course::Falling }))
     }
 
     /// A comparison, in runs by the order of both operands.
@@ -319,7 +292,7 @@ impl Finder<'_> {
         while first <= interval.last {
             let key = order(self, first);
             let last = super::runs::last_with(first, interval.last, |index| order(self, index) == key);
-            runs.push(Run { first, last });
+            runs.push(IndexRun { first, last });
             first = last + 1;
         }
         Some(self.constants(&runs))
@@ -341,13 +314,13 @@ impl Finder<'_> {
         of: usize,
         interval: Interval,
         property: impl Fn(ColumnValue) -> K,
-    ) -> Option<Vec<Run>> {
+    ) -> Option<Vec<IndexRun>> {
         in_runs(self.chain, of, (interval.first, interval.last), property)
     }
 
     /// The column's values where it is constant in each run.
-    fn constants(&mut self, runs: &[Run]) -> Vec<Piece> {
-        let value = |run: &Run| Piece {
+    fn constants(&mut self, runs: &[IndexRun]) -> Vec<Piece> {
+        let value = |run: &IndexRun| Piece {
             last: run.last,
             course: Course::Constant(self.chain.at(self.column, run.first)),
         };

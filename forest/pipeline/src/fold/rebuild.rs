@@ -29,12 +29,12 @@ pub(super) enum NewTest {
 
 /// The sets of the new forest, each once.
 #[derive(Default)]
-pub(super) struct Sets {
+pub(super) struct SetList {
     pub all: Vec<CategorySet>,
     known: HashMap<CategorySet, u32>,
 }
 
-impl Sets {
+impl SetList {
     /// The number of a set.
     pub fn number(&mut self, set: &CategorySet) -> u32 {
         if let Some(number) = self.known.get(set) {
@@ -48,8 +48,8 @@ impl Sets {
 }
 
 /// Knowledge of a feature on the way to a node that was copied.
-struct Known {
-    before: Option<Rc<Known>>,
+struct PathRange {
+    before: Option<Rc<PathRange>>,
     feature: u32,
     /// The indices that are possible: none if the first is above the second.
     range: (i64, i64),
@@ -63,37 +63,37 @@ pub(super) const MOST_TESTS: usize = 16;
 struct Waiting {
     slot: Slot,
     node: NodeRef,
-    known: Option<Rc<Known>>,
+    known: Option<Rc<PathRange>>,
     /// The rest of the node's tests, if the first ones have their places.
     rest: Option<Rc<Sides>>,
 }
 
 /// The reason why a tree has no new tests.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum RebuildError {
     /// The new tree is not valid.
     Model(ModelError),
     /// Copies of subtrees make the tree too large.
     TooLarge,
 }
 
-impl From<ModelError> for Failure {
-    fn from(error: ModelError) -> Failure {
-        Failure::Model(error)
+impl From<ModelError> for RebuildError {
+    fn from(error: ModelError) -> RebuildError {
+        RebuildError::Model(error)
     }
 }
 
 /// Trees that get new tests.
 pub(super) struct Rebuilding<'a> {
     /// The sets of all trees.
-    pub sets: &'a mut Sets,
+    pub sets: &'a mut SetList,
     /// The inner nodes that further trees may have.
     pub budget: usize,
 }
 
 impl Rebuilding<'_> {
     /// The tree with a new test for each inner node.
-    pub fn tree(&mut self, tree: &Tree, test: impl Fn(&Inner) -> NewTest) -> Result<Tree, Failure> {
+    pub fn tree(&mut self, tree: &Tree, test: impl Fn(&Inner) -> NewTest) -> Result<Tree, RebuildError> {
         let mut out = Growing::new(tree.target, tree.source);
         let mut todo = vec![Waiting { slot: Slot::ROOT, node: tree.root, known: None, rest: None }];
         while let Some(waiting) = todo.pop() {
@@ -120,8 +120,8 @@ impl Rebuilding<'_> {
         Ok(out.done())
     }
 
-    fn spend(&mut self) -> Result<(), Failure> {
-        self.budget = self.budget.checked_sub(1).ok_or(Failure::TooLarge)?;
+    fn spend(&mut self) -> Result<(), RebuildError> {
+        self.budget = self.budget.checked_sub(1).ok_or(RebuildError::TooLarge)?;
         Ok(())
     }
 
@@ -132,7 +132,7 @@ impl Rebuilding<'_> {
         todo: &mut Vec<Waiting>,
         (waiting, inner): (Waiting, &Inner),
         (feature, sides, decision): (u32, Rc<Sides>, Rc<Decision>),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RebuildError> {
         let Waiting { slot, node, known, rest } = waiting;
         let child = |is_left: bool| if is_left { inner.left } else { inner.right };
         let here = known.as_ref().and_then(|known| known.of(feature));
@@ -150,7 +150,7 @@ impl Rebuilding<'_> {
                 return Ok(());
             }
             Decision::Test { test, passing } => (test.clone(), *passing),
-            Decision::Runs if sides.runs.len() > MOST_TESTS => return Err(Failure::TooLarge),
+            Decision::Runs if sides.runs.len() > MOST_TESTS => return Err(RebuildError::TooLarge),
             Decision::Runs => (Passes::UpTo(sides.domain.value(sides.runs[0].0)), sides.runs[0].1),
         };
         self.spend()?;
@@ -165,7 +165,7 @@ impl Rebuilding<'_> {
         let tracks = is_in_runs || known.is_some();
         let known_on = |is_left: bool| match (&test, sides.runs.as_slice()) {
             (Passes::UpTo(_), [(last, _), _, ..]) if tracks => {
-                Known::on_side(&known, feature, &sides, (*last, is_left), is_left == missing_left)
+                PathRange::on_side(&known, feature, &sides, (*last, is_left), is_left == missing_left)
             }
             _ => known.clone(),
         };
@@ -180,15 +180,15 @@ impl Rebuilding<'_> {
     }
 }
 
-impl Known {
+impl PathRange {
     /// The knowledge on a side of a test whether an index is at most `last`.
     fn on_side(
-        before: &Option<Rc<Known>>,
+        before: &Option<Rc<PathRange>>,
         feature: u32,
         sides: &Sides,
         (last, is_left): (i64, bool),
         may_be_missing: bool,
-    ) -> Option<Rc<Known>> {
+    ) -> Option<Rc<PathRange>> {
         let (mut range, mut may) = (sides.domain.bounds(), may_be_missing);
         if let Some(known) = before.as_ref().and_then(|before| before.of(feature)) {
             range = known.range;
@@ -198,10 +198,10 @@ impl Known {
             true => range.1 = range.1.min(last),
             false => range.0 = range.0.max(last + 1),
         }
-        Some(Rc::new(Known { before: before.clone(), feature, range, may_be_missing: may }))
+        Some(Rc::new(PathRange { before: before.clone(), feature, range, may_be_missing: may }))
     }
 
-    fn of(&self, feature: u32) -> Option<&Known> {
+    fn of(&self, feature: u32) -> Option<&PathRange> {
         let mut known = Some(self);
         while let Some(here) = known {
             if here.feature == feature {

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 /// Consecutive indices that share a property.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Run {
+pub(super) struct IndexRun {
     /// The first index.
     pub first: i64,
     /// The last index.
@@ -42,13 +42,13 @@ pub(super) fn in_runs<K: PartialEq>(
     column: usize,
     (first, last): (i64, i64),
     property: impl Fn(ColumnValue) -> K,
-) -> Option<Vec<Run>> {
+) -> Option<Vec<IndexRun>> {
     let mut runs = Vec::new();
     let mut next = first;
     while next <= last {
         let key = property(chain.at(column, next));
         let end = last_with(next, last, |index| property(chain.at(column, index)) == key);
-        runs.push(Run { first: next, last: end });
+        runs.push(IndexRun { first: next, last: end });
         if runs.len() > MOST_RUNS {
             return None;
         }
@@ -78,14 +78,14 @@ pub(super) fn category(rule: CategoryRule, count: usize, value: f64) -> (Option<
 mod tests {
     use super::*;
     use crate::columns::Columns;
-    use crate::fold::domain::Domain;
+    use crate::fold::domain::FeatureDomain;
     use sched_forest::Float;
 
     #[test]
     fn runs_have_exact_ends() {
         let mut columns = Columns::default();
         let x = columns.input(0, Float::F64);
-        let mut chain = Chain::new(&columns, x, 0, Domain::Float(Float::F64));
+        let mut chain = Chain::new(&columns, x, 0, FeatureDomain::Float(Float::F64));
         let (low, high) = chain.domain.bounds();
         let runs = in_runs(&mut chain, 0, (low, high), sign).expect("three runs");
         let ends: Vec<[f64; 2]> =

@@ -1,7 +1,7 @@
 //! Operators that compute each cell from cells at the same place.
 
-use super::builder::Builder;
-use super::node::Node;
+use super::builder::GraphColumns;
+use super::node::GraphNode;
 use super::tensor::{Cells, Element, Tensor, Text};
 use crate::expr::{Binary, ColumnId, Expr, Unary};
 use crate::value::ColumnValue;
@@ -10,11 +10,11 @@ use sched_forest::onnx::element;
 
 type Outputs = Result<Vec<Tensor>, ModelError>;
 
-pub(super) fn identity(node: &Node, _: &mut Builder) -> Outputs {
+pub(super) fn identity(node: &GraphNode, _: &mut GraphColumns) -> Outputs {
     Ok(vec![Tensor::clone(node.input(0)?)])
 }
 
-pub(super) fn cast(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn cast(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let code = node.attributes.int("to")?.unwrap_or(0);
     let to = Element::of_code(code)
@@ -32,7 +32,7 @@ pub(super) fn cast(node: &Node, builder: &mut Builder) -> Outputs {
     Ok(vec![Tensor::numbers(of.by_row, of.shape.clone(), to, cells)])
 }
 
-fn unary(node: &Node, builder: &mut Builder, op: Unary, to: Option<Element>) -> Outputs {
+fn unary(node: &GraphNode, builder: &mut GraphColumns, op: Unary, to: Option<Element>) -> Outputs {
     let of = node.input(0)?;
     let element = to.unwrap_or(of.element);
     let computed = node.each(builder, &[of], element, |builder, cell| builder.add(Expr::Unary(op, cell[0])));
@@ -42,7 +42,7 @@ fn unary(node: &Node, builder: &mut Builder, op: Unary, to: Option<Element>) -> 
 /// Declares operators on one tensor.
 macro_rules! unary {
     ($($name:ident: $op:expr, $to:expr;)*) => {
-        $(pub(super) fn $name(node: &Node, builder: &mut Builder) -> Outputs {
+        $(pub(super) fn $name(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
             unary(node, builder, $op, $to)
         })*
     };
@@ -60,7 +60,7 @@ unary! {
 }
 
 /// An operation on two tensors, from left to right over any more.
-fn binary(node: &Node, builder: &mut Builder, op: Binary) -> Outputs {
+fn binary(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs {
     let first = node.input(0)?;
     let element = match op {
         Binary::Less | Binary::LessOrEqual | Binary::Equal => Element::Bool,
@@ -83,7 +83,7 @@ fn binary(node: &Node, builder: &mut Builder, op: Binary) -> Outputs {
 /// Declares operators on two tensors.
 macro_rules! binary {
     ($($name:ident: $op:expr;)*) => {
-        $(pub(super) fn $name(node: &Node, builder: &mut Builder) -> Outputs {
+        $(pub(super) fn $name(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
             binary(node, builder, $op)
         })*
     };
@@ -92,7 +92,6 @@ macro_rules! binary {
 binary! {
     add: Binary::Add;
     sub: Binary::Subtract;
-    mul: Binary::Multiply;
     min: Binary::Min;
     max: Binary::Max;
     less: Binary::Less;
@@ -101,7 +100,25 @@ binary! {
     or: Binary::Or;
 }
 
-pub(super) fn div(node: &Node, builder: &mut Builder) -> Outputs {
+/// A product with the constant 0 is 0, for infinite values too: skl2onnx makes columns of ones by it.
+pub(super) fn mul(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    let (left, right) = (node.input(0)?, node.input(1)?);
+    if left.element == Element::I32 {
+        return Err(node.refuse("computes with int32"));
+    }
+    let product = node.each(builder, &[left, right], left.element, |builder, cells| {
+        let zero = |builder: &GraphColumns, cell| {
+            builder.constant(cell).is_some_and(|value| value.to_f64() == 0.0).then_some(cell)
+        };
+        match zero(builder, cells[0]).or(zero(builder, cells[1])) {
+            Some(zero) => Ok(zero),
+            None => builder.add(Expr::Binary(Binary::Multiply, cells[0], cells[1])),
+        }
+    });
+    Ok(vec![product?])
+}
+
+pub(super) fn div(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     match node.input(0)?.element.is_float() {
         true => binary(node, builder, Binary::Divide),
         false => Err(node.refuse("divides whole numbers")),
@@ -109,22 +126,22 @@ pub(super) fn div(node: &Node, builder: &mut Builder) -> Outputs {
 }
 
 /// A comparison with its operands in the other order.
-fn reversed(node: &Node, builder: &mut Builder, op: Binary) -> Outputs {
+fn reversed(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs {
     let (left, right) = (node.input(0)?, node.input(1)?);
     let compare =
-        |builder: &mut Builder, cells: &[ColumnId]| builder.add(Expr::Binary(op, cells[1], cells[0]));
+        |builder: &mut GraphColumns, cells: &[ColumnId]| builder.add(Expr::Binary(op, cells[1], cells[0]));
     Ok(vec![node.each(builder, &[left, right], Element::Bool, compare)?])
 }
 
-pub(super) fn greater(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn greater(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     reversed(node, builder, Binary::Less)
 }
 
-pub(super) fn greater_or_equal(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn greater_or_equal(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     reversed(node, builder, Binary::LessOrEqual)
 }
 
-pub(super) fn equal(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn equal(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (left, right) = (node.input(0)?, node.input(1)?);
     let (Cells::Texts(of_left), Cells::Texts(of_right)) = (&left.cells, &right.cells) else {
         return binary(node, builder, Binary::Equal);
@@ -143,15 +160,15 @@ pub(super) fn equal(node: &Node, builder: &mut Builder) -> Outputs {
     Ok(vec![Tensor::numbers(shared.by_row, shared.shape, Element::Bool, cells)])
 }
 
-pub(super) fn choose(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn choose(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (condition, then, otherwise) = (node.input(0)?, node.input(1)?, node.input(2)?);
-    let select = |builder: &mut Builder, cells: &[ColumnId]| {
+    let select = |builder: &mut GraphColumns, cells: &[ColumnId]| {
         builder.add(Expr::Select { condition: cells[0], then: cells[1], otherwise: cells[2] })
     };
     Ok(vec![node.each(builder, &[condition, then, otherwise], then.element, select)?])
 }
 
-pub(super) fn clip(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn clip(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let mut result = Tensor::clone(of);
     for (number, name, op) in [(1, "min", Binary::Max), (2, "max", Binary::Min)] {

@@ -14,7 +14,7 @@ const MOST_CELLS: usize = 1 << 22;
 
 /// Columns, and the names of texts.
 #[derive(Debug)]
-pub(super) struct Builder {
+pub(super) struct GraphColumns {
     pub columns: Columns,
     cells_left: usize,
     /// The names that codes of a column stand for.
@@ -45,13 +45,13 @@ impl NameList {
     }
 }
 
-impl Default for Builder {
-    fn default() -> Builder {
-        Builder { columns: Columns::default(), cells_left: MOST_CELLS, names: HashMap::new() }
+impl Default for GraphColumns {
+    fn default() -> GraphColumns {
+        GraphColumns { columns: Columns::default(), cells_left: MOST_CELLS, names: HashMap::new() }
     }
 }
 
-impl Builder {
+impl GraphColumns {
     /// Takes cells from those that a graph may have.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Encoders: from texts and numbers to numbers and texts.
 
-use super::builder::Builder;
-use super::node::Node;
+use super::builder::GraphColumns;
+use super::node::GraphNode;
 use super::tensor::{Cells, Element, Tensor, Text};
 use crate::expr::{Binary, CategoryTable, ColumnId, Edges, Expr, Ties, Unary};
 use crate::value::{ColumnType, ColumnValue};
@@ -26,7 +26,7 @@ impl<'a> Items<'a> {
     }
 
     /// The values of a tensor in the file.
-    fn of_tensor(node: &Node, tensor: &FileTensor<'a>) -> Result<Items<'a>, ModelError> {
+    fn of_tensor(node: &GraphNode, tensor: &FileTensor<'a>) -> Result<Items<'a>, ModelError> {
         let element = Element::of_code(tensor.element());
         let number = |value: f64, element| match element {
             Element::F32 => ColumnValue::F32(value as f32),
@@ -49,7 +49,7 @@ impl<'a> Items<'a> {
     }
 
     /// The attribute for keys, values or a default, of any type.
-    fn of_node(node: &Node<'a>, side: &str) -> Result<Option<Items<'a>>, ModelError> {
+    fn of_node(node: &GraphNode<'a>, side: &str) -> Result<Option<Items<'a>>, ModelError> {
         let attributes = node.attributes;
         if let Some(tensor) = attributes.tensor(&format!("{side}_tensor"))? {
             return Items::of_tensor(node, &tensor).map(Some);
@@ -85,7 +85,7 @@ enum OtherValue<'a> {
 
 impl<'a> Mapping<'a> {
     /// The attributes of a LabelEncoder of versions 2 and 4.
-    fn of_label_encoder(node: &Node<'a>) -> Result<Mapping<'a>, ModelError> {
+    fn of_label_encoder(node: &GraphNode<'a>) -> Result<Mapping<'a>, ModelError> {
         let lacks = || node.refuse("lacks keys or values");
         let keys = Items::of_node(node, "keys")?.ok_or_else(lacks)?;
         let values = Items::of_node(node, "values")?.ok_or_else(lacks)?;
@@ -115,7 +115,7 @@ impl<'a> Mapping<'a> {
 
     /// A mapping between texts and whole numbers, in the direction that the input asks for.
     fn between(
-        node: &Node<'a>,
+        node: &GraphNode<'a>,
         texts: Vec<&'a str>,
         numbers: Vec<i64>,
         of_text: bool,
@@ -136,7 +136,7 @@ impl<'a> Mapping<'a> {
         .checked(node)
     }
 
-    fn checked(mut self, node: &Node) -> Result<Mapping<'a>, ModelError> {
+    fn checked(mut self, node: &GraphNode) -> Result<Mapping<'a>, ModelError> {
         if self.keys.len() != self.values.len() {
             return Err(node.refuse("has other numbers of keys and values"));
         }
@@ -149,7 +149,7 @@ impl<'a> Mapping<'a> {
     }
 
     /// The results for all cells of a tensor.
-    fn applied(&self, node: &Node, builder: &mut Builder, of: &Tensor) -> Outputs {
+    fn applied(&self, node: &GraphNode, builder: &mut GraphColumns, of: &Tensor) -> Outputs {
         builder.spend(Some(of.cells.len()))?;
         // Texts come by way of their places in the list.
         let (element, values, other) = match (&self.values, &self.other) {
@@ -194,8 +194,8 @@ const DENSE: f64 = 1024.0;
 
 /// The entry of a mapping for a number. The first of equal keys counts, and NaN is a key like others.
 fn number_entry(
-    node: &Node,
-    builder: &mut Builder,
+    node: &GraphNode,
+    builder: &mut GraphColumns,
     cell: ColumnId,
     keys: &[f64],
     values: &[ColumnValue],
@@ -226,7 +226,7 @@ fn number_entry(
     let at: Vec<f64> = sorted.iter().map(|(key, _)| *key).collect();
     let reached = builder.add(Expr::Step { of, edges: Arc::new(Edges { at, ties: Ties::Above }) })?;
     let nan = ColumnValue::F64(f64::NAN);
-    let by_place = |builder: &mut Builder, none: ColumnValue, entries: Vec<ColumnValue>| {
+    let by_place = |builder: &mut GraphColumns, none: ColumnValue, entries: Vec<ColumnValue>| {
         let values: Vec<ColumnValue> = std::iter::once(none).chain(entries).collect();
         builder.add(Expr::Pick { of: reached, values: values.into() })
     };
@@ -240,7 +240,7 @@ fn number_entry(
     builder.add(Expr::Select { condition: is_nan, then: missing, otherwise: found })
 }
 
-pub(super) fn label_encoder(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn label_encoder(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let classes = node.attributes.texts("classes_strings")?.map(|text| text?.as_text());
     let classes = classes.collect::<Result<Vec<_>, _>>()?;
@@ -254,7 +254,7 @@ pub(super) fn label_encoder(node: &Node, builder: &mut Builder) -> Outputs {
     mapping.applied(node, builder, of)
 }
 
-pub(super) fn category_mapper(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn category_mapper(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let texts = node.attributes.texts("cats_strings")?.map(|text| text?.as_text());
     let texts = texts.collect::<Result<Vec<_>, _>>()?;
@@ -263,7 +263,7 @@ pub(super) fn category_mapper(node: &Node, builder: &mut Builder) -> Outputs {
 }
 
 /// The shape of a tensor with one more axis, the last, and its columns of whole numbers.
-pub(super) fn one_hot_encoder(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn one_hot_encoder(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let texts = node.attributes.texts("cats_strings")?.map(|text| text?.as_text());
     let texts = texts.collect::<Result<Vec<_>, _>>()?;
@@ -292,8 +292,8 @@ pub(super) fn one_hot_encoder(node: &Node, builder: &mut Builder) -> Outputs {
 
 /// Cells with one more axis, the last: for each list of keys, whether the cell is one of them.
 fn one_hot_of(
-    node: &Node,
-    builder: &mut Builder,
+    node: &GraphNode,
+    builder: &mut GraphColumns,
     (of, keys): (&Tensor, &[Vec<i64>]),
     (on, off): (ColumnId, ColumnId),
     element: Element,
@@ -316,7 +316,7 @@ fn one_hot_of(
     Ok(vec![Tensor::numbers(of.by_row, shape, element, cells)])
 }
 
-pub(super) fn one_hot(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn one_hot(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (of, depth, values) = (node.input(0)?, node.input(1)?, node.input(2)?);
     if node.attributes.int("axis")?.unwrap_or(-1) != -1 {
         return Err(node.refuse("puts classes along another axis than the last"));

@@ -1,8 +1,8 @@
 //! A graph, node by node: from its inputs to the trees, and from the trees to its outputs.
 
-use super::builder::Builder;
-use super::node::{Node, OUTSIDE};
-use super::operators::{Domain, operator};
+use super::builder::GraphColumns;
+use super::node::{GraphNode, OUTSIDE};
+use super::operators::{OperatorSet, operator};
 use super::outcome::{Behind, Operand, Trees};
 use super::tensor::{Cells, Element, Tensor, Text, size};
 use crate::expr::{ColumnId, Expr, Unary};
@@ -36,27 +36,27 @@ mod field {
 
 /// The meaning of a name of the graph.
 #[derive(Clone)]
-enum Value {
+enum GraphValue {
     Tensor(Rc<Tensor>),
     Behind(Behind),
 }
 
 /// A forest in a graph.
-struct Found {
+struct ReadForest {
     name: String,
     forest: Forest,
     tested: Vec<ColumnId>,
 }
 
 /// The state while a graph is read.
-pub(super) struct Reader<'a> {
-    builder: Builder,
+pub(super) struct GraphReader<'a> {
+    builder: GraphColumns,
     inputs: Vec<Input>,
     /// The column of each input that is a text.
     texts: Vec<(usize, ColumnId)>,
     constants: HashMap<&'a str, Message<'a>>,
-    values: HashMap<&'a str, Value>,
-    found: Option<Found>,
+    values: HashMap<&'a str, GraphValue>,
+    found: Option<ReadForest>,
     file: usize,
     notes: Vec<Note>,
     /// The name of the first step that scales in single precision.
@@ -64,16 +64,16 @@ pub(super) struct Reader<'a> {
 }
 
 /// A graph that was read.
-pub(super) struct Graph {
+pub(super) struct ReadGraph {
     pub pipeline: Pipeline,
     pub notes: Vec<Note>,
     pub single_scaler: Option<String>,
 }
 
 /// Reads a graph. `file` is the size of the file in bytes.
-pub(super) fn read(graph: Message<'_>, file: usize) -> Result<Graph, ModelError> {
-    let mut reader = Reader {
-        builder: Builder::default(),
+pub(super) fn read(graph: Message<'_>, file: usize) -> Result<ReadGraph, ModelError> {
+    let mut reader = GraphReader {
+        builder: GraphColumns::default(),
         inputs: Vec::new(),
         texts: Vec::new(),
         constants: HashMap::new(),
@@ -123,7 +123,7 @@ fn needed_nodes(graph: Message<'_>) -> Result<HashSet<usize>, ModelError> {
     Ok(needed)
 }
 
-impl<'a> Reader<'a> {
+impl<'a> GraphReader<'a> {
     /// Reads an input of the graph: one column of rows, or several.
     fn input(&mut self, input: Message<'a>) -> Result<(), ModelError> {
         let name = input.text(field::VALUE_NAME)?;
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
         }
         let cells = if element == Element::Text { Cells::Texts(texts) } else { Cells::Numbers(columns) };
         let tensor = Tensor { by_row: true, shape, element, cells };
-        self.values.insert(name, Value::Tensor(Rc::new(tensor)));
+        self.values.insert(name, GraphValue::Tensor(Rc::new(tensor)));
         Ok(())
     }
 
@@ -196,13 +196,13 @@ impl<'a> Reader<'a> {
     }
 
     /// The value of a name, which may be a constant of the file.
-    fn value(&mut self, name: &'a str) -> Result<Option<Value>, ModelError> {
+    fn value(&mut self, name: &'a str) -> Result<Option<GraphValue>, ModelError> {
         if let Some(value) = self.values.get(name) {
             return Ok(Some(value.clone()));
         }
         let Some(constant) = self.constants.get(name) else { return Ok(None) };
         let tensor = self.constant(FileTensor::new(*constant)?)?;
-        let value = Value::Tensor(Rc::new(tensor));
+        let value = GraphValue::Tensor(Rc::new(tensor));
         self.values.insert(name, value.clone());
         Ok(Some(value))
     }
@@ -264,13 +264,13 @@ impl<'a> Reader<'a> {
             }
             inputs.push(value);
         }
-        let results = match Domain::named(domain) {
-            Some(Domain::Learning) if is_ensemble(name) => self.trees(node, own, &label, &inputs)?,
-            Some(_) if inputs.iter().flatten().any(|input| matches!(input, Value::Behind(_))) => {
+        let results = match OperatorSet::named(domain) {
+            Some(OperatorSet::Learning) if is_ensemble(name) => self.trees(node, own, &label, &inputs)?,
+            Some(_) if inputs.iter().flatten().any(|input| matches!(input, GraphValue::Behind(_))) => {
                 vec![self.behind(node, name, &label, inputs)?]
             }
-            Some(Domain::Standard) if name == "Constant" => {
-                vec![Value::Tensor(Rc::new(self.constant_node(node, &label)?))]
+            Some(OperatorSet::Standard) if name == "Constant" => {
+                vec![GraphValue::Tensor(Rc::new(self.constant_node(node, &label)?))]
             }
             Some(domain) => self.tensors(node, (name, domain), label, inputs)?,
             None => return Err(not_understood(&label, "before")),
@@ -285,13 +285,13 @@ impl<'a> Reader<'a> {
     fn tensors(
         &mut self,
         node: Message<'a>,
-        (name, domain): (&str, Domain),
+        (name, domain): (&str, OperatorSet),
         label: String,
-        inputs: Vec<Option<Value>>,
-    ) -> Result<Vec<Value>, ModelError> {
+        inputs: Vec<Option<GraphValue>>,
+    ) -> Result<Vec<GraphValue>, ModelError> {
         let Some(operator) = operator(name, domain) else { return Err(not_understood(&label, "before")) };
-        let tensor = |value: Option<Value>| match value {
-            Some(Value::Tensor(tensor)) => Some(tensor),
+        let tensor = |value: Option<GraphValue>| match value {
+            Some(GraphValue::Tensor(tensor)) => Some(tensor),
             _ => None,
         };
         let inputs: Vec<Option<Rc<Tensor>>> = inputs.into_iter().map(tensor).collect();
@@ -302,9 +302,9 @@ impl<'a> Reader<'a> {
         if scales && self.single_scaler.is_none() {
             self.single_scaler = Some(label.clone());
         }
-        let node = Node { label, attributes: Attributes::of(node), inputs, outputs };
+        let node = GraphNode { label, attributes: Attributes::of(node), inputs, outputs };
         let results = (operator.run)(&node, &mut self.builder)?;
-        Ok(results.into_iter().map(|tensor| Value::Tensor(Rc::new(tensor))).collect())
+        Ok(results.into_iter().map(|tensor| GraphValue::Tensor(Rc::new(tensor))).collect())
     }
 
     fn constant_node(&mut self, node: Message<'a>, label: &str) -> Result<Tensor, ModelError> {
@@ -340,12 +340,12 @@ impl<'a> Reader<'a> {
         node: Message<'a>,
         name: &str,
         label: &str,
-        inputs: &[Option<Value>],
-    ) -> Result<Vec<Value>, ModelError> {
+        inputs: &[Option<GraphValue>],
+    ) -> Result<Vec<GraphValue>, ModelError> {
         let refuse = |message: String, help: &str| {
             Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(help))
         };
-        let Some(Some(Value::Tensor(rows))) = inputs.first() else {
+        let Some(Some(GraphValue::Tensor(rows))) = inputs.first() else {
             let message = format!("the operator {label} reads results of other trees");
             return refuse(message, "make a model of each");
         };
@@ -362,10 +362,10 @@ impl<'a> Reader<'a> {
         let forest = node_forest(node, (float, tested.len()), self.file, &mut self.notes)?;
         let Some(forest) = forest else { return Err(not_understood(label, "before")) };
         let is_classifier = forest.output.classes.is_some();
-        self.found = Some(Found { name: name.to_owned(), forest, tested });
-        let scores = Value::Behind(Behind::Scores(Vec::new()));
+        self.found = Some(ReadForest { name: name.to_owned(), forest, tested });
+        let scores = GraphValue::Behind(Behind::Scores(Vec::new()));
         Ok(match is_classifier {
-            true => vec![Value::Behind(Behind::OwnClass), scores],
+            true => vec![GraphValue::Behind(Behind::OwnClass), scores],
             false => vec![scores],
         })
     }
@@ -376,21 +376,21 @@ impl<'a> Reader<'a> {
         node: Message<'a>,
         name: &str,
         label: &str,
-        inputs: Vec<Option<Value>>,
-    ) -> Result<Value, ModelError> {
+        inputs: Vec<Option<GraphValue>>,
+    ) -> Result<GraphValue, ModelError> {
         let Some(found) = &self.found else { return Err(not_understood(label, "behind")) };
         let operand = |value| match value {
-            Value::Tensor(tensor) => Operand::Constant(tensor),
-            Value::Behind(behind) => Operand::Behind(behind),
+            GraphValue::Tensor(tensor) => Operand::Constant(tensor),
+            GraphValue::Behind(behind) => Operand::Behind(behind),
         };
         let operands: Vec<Operand> = inputs.into_iter().flatten().map(operand).collect();
         let trees = Trees { forest: &found.forest, columns: &self.builder.columns };
         let value = trees.follow(name, Attributes::of(node), &operands)?;
-        value.map(Value::Behind).ok_or_else(|| not_understood(label, "behind"))
+        value.map(GraphValue::Behind).ok_or_else(|| not_understood(label, "behind"))
     }
 
     /// The pipeline, once all nodes are read.
-    fn finish(mut self, graph: Message<'a>) -> Result<Graph, ModelError> {
+    fn finish(mut self, graph: Message<'a>) -> Result<ReadGraph, ModelError> {
         let Some(mut found) = self.found.take() else {
             return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, "the graph has no tree ensemble")
                 .at("graph")
@@ -403,7 +403,7 @@ impl<'a> Reader<'a> {
         for output in graph.all(field::GRAPH_OUTPUT) {
             let name = output?.text(field::VALUE_NAME)?;
             match self.values.get(name) {
-                Some(Value::Behind(behind)) => results.push(behind.clone()),
+                Some(GraphValue::Behind(behind)) => results.push(behind.clone()),
                 _ => {
                     let message = format!("the output `{name}` is not computed from the trees");
                     return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
@@ -423,7 +423,7 @@ impl<'a> Reader<'a> {
         }
         let stage = Stage::Forest { name: found.name, forest: Box::new(forest), tested: found.tested };
         let pipeline = Pipeline { inputs: self.inputs, columns: self.builder.columns, stages: vec![stage] };
-        Ok(Graph { pipeline, notes: self.notes, single_scaler: self.single_scaler })
+        Ok(ReadGraph { pipeline, notes: self.notes, single_scaler: self.single_scaler })
     }
 }
 

@@ -17,7 +17,7 @@ mod shape;
 mod tensor;
 
 use crate::pipeline::Pipeline;
-use operators::Domain;
+use operators::OperatorSet;
 use sched_forest::onnx::Message;
 use sched_forest::{ModelError, Note, codes};
 
@@ -56,7 +56,7 @@ pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
     for set in model.all(field::OPERATOR_SET) {
         let set = set?;
         let version = set.integer(field::VERSION)?.unwrap_or(0);
-        let Some(domain) = Domain::named(set.text(field::DOMAIN)?) else { continue };
+        let Some(domain) = OperatorSet::named(set.text(field::DOMAIN)?) else { continue };
         if !domain.versions().contains(&version) {
             let (first, last) = (*domain.versions().start(), *domain.versions().end());
             let message =

@@ -1,6 +1,6 @@
 //! A node of a graph with the values that it reads.
 
-use super::builder::{Broadcast, BroadcastError, Builder};
+use super::builder::{Broadcast, BroadcastError, GraphColumns};
 use super::tensor::{Cells, Element, Tensor};
 use crate::expr::ColumnId;
 use crate::value::ColumnValue;
@@ -9,7 +9,7 @@ use sched_forest::{ModelError, codes};
 use std::rc::Rc;
 
 /// A node.
-pub(super) struct Node<'a> {
+pub(super) struct GraphNode<'a> {
     /// The operator and, if it has one, the name.
     pub label: String,
     pub attributes: Attributes<'a>,
@@ -23,7 +23,7 @@ pub(super) struct Node<'a> {
 pub(super) const OUTSIDE: &str =
     "do this step outside, before the prediction, and give the model its results as numbers";
 
-impl Node<'_> {
+impl GraphNode<'_> {
     /// The error for a node, with the rest of a sentence about it.
     pub fn refuse(&self, what: &str) -> ModelError {
         let message = format!("the operator {} {what}", self.label);
@@ -58,7 +58,7 @@ impl Node<'_> {
     ///
     /// # Errors
     /// `M0040` if it is not.
-    pub fn constants(&self, builder: &Builder, tensor: &Tensor) -> Result<Vec<ColumnValue>, ModelError> {
+    pub fn constants(&self, builder: &GraphColumns, tensor: &Tensor) -> Result<Vec<ColumnValue>, ModelError> {
         let constant = |column: &ColumnId| {
             builder.constant(*column).ok_or_else(|| self.refuse("takes a parameter from the rows"))
         };
@@ -71,7 +71,7 @@ impl Node<'_> {
     /// `M0040` if they are not constants.
     pub fn integers(
         &self,
-        builder: &Builder,
+        builder: &GraphColumns,
         input: usize,
         attribute: &str,
     ) -> Result<Option<Vec<i64>>, ModelError> {
@@ -107,7 +107,11 @@ impl Node<'_> {
     ///
     /// # Errors
     /// `M0040` if they cannot be combined row by row.
-    pub fn broadcast(&self, builder: &mut Builder, tensors: &[&Tensor]) -> Result<Broadcast, ModelError> {
+    pub fn broadcast(
+        &self,
+        builder: &mut GraphColumns,
+        tensors: &[&Tensor],
+    ) -> Result<Broadcast, ModelError> {
         builder.broadcast(tensors).map_err(|error| match error {
             BroadcastError::Shapes(what) => self.refuse(&what),
             BroadcastError::Model(error) => error,
@@ -132,10 +136,10 @@ impl Node<'_> {
     /// The errors of the operation, and those of [`Node::broadcast`].
     pub fn each(
         &self,
-        builder: &mut Builder,
+        builder: &mut GraphColumns,
         tensors: &[&Tensor],
         element: Element,
-        mut operation: impl FnMut(&mut Builder, &[ColumnId]) -> Result<ColumnId, ModelError>,
+        mut operation: impl FnMut(&mut GraphColumns, &[ColumnId]) -> Result<ColumnId, ModelError>,
     ) -> Result<Tensor, ModelError> {
         let side_by_side = self.broadcast(builder, tensors)?;
         let columns = tensors.iter().map(|tensor| self.numbers(tensor)).collect::<Result<Vec<_>, _>>()?;

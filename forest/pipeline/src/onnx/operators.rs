@@ -1,26 +1,26 @@
 //! The operators that are read, one in a row.
 
-use super::builder::Builder;
-use super::node::Node;
+use super::builder::GraphColumns;
+use super::node::GraphNode;
 use super::tensor::Tensor;
 use super::{arithmetic, encode, reduce, scale, shape};
 use sched_forest::ModelError;
 
 /// The set of operators that an operator belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Domain {
+pub(super) enum OperatorSet {
     /// `ai.onnx`.
     Standard,
     /// `ai.onnx.ml`.
     Learning,
 }
 
-impl Domain {
+impl OperatorSet {
     /// The set of this name.
-    pub fn named(name: &str) -> Option<Domain> {
+    pub fn named(name: &str) -> Option<OperatorSet> {
         match name {
-            "" | "ai.onnx" => Some(Domain::Standard),
-            "ai.onnx.ml" => Some(Domain::Learning),
+            "" | "ai.onnx" => Some(OperatorSet::Standard),
+            "ai.onnx.ml" => Some(OperatorSet::Learning),
             _ => None,
         }
     }
@@ -28,30 +28,30 @@ impl Domain {
     /// The name in messages.
     pub fn name(self) -> &'static str {
         match self {
-            Domain::Standard => "ai.onnx",
-            Domain::Learning => "ai.onnx.ml",
+            OperatorSet::Standard => "ai.onnx",
+            OperatorSet::Learning => "ai.onnx.ml",
         }
     }
 
     /// The versions whose operators have the meaning that is read.
     pub fn versions(self) -> std::ops::RangeInclusive<i64> {
         match self {
-            Domain::Standard => 9..=23,
-            Domain::Learning => 1..=5,
+            OperatorSet::Standard => 9..=23,
+            OperatorSet::Learning => 1..=5,
         }
     }
 }
 
 /// An operator on tensors.
-pub(super) struct Operator {
+pub(super) struct OperatorRow {
     pub name: &'static str,
-    pub domain: Domain,
+    pub domain: OperatorSet,
     /// Computes the outputs of a node.
-    pub run: fn(&Node, &mut Builder) -> Result<Vec<Tensor>, ModelError>,
+    pub run: fn(&GraphNode, &mut GraphColumns) -> Result<Vec<Tensor>, ModelError>,
 }
 
 /// The operator of a name, if it is read.
-pub(super) fn operator(name: &str, domain: Domain) -> Option<&'static Operator> {
+pub(super) fn operator(name: &str, domain: OperatorSet) -> Option<&'static OperatorRow> {
     OPERATORS.iter().find(|operator| operator.name == name && operator.domain == domain)
 }
 
@@ -59,8 +59,8 @@ pub(super) fn operator(name: &str, domain: Domain) -> Option<&'static Operator> 
 macro_rules! operators {
     ($($domain:ident $name:literal $run:path;)*) => {
         /// All operators that are read.
-        const OPERATORS: &[Operator] = &[
-            $(Operator { name: $name, domain: Domain::$domain, run: $run },)*
+        const OPERATORS: &[OperatorRow] = &[
+            $(OperatorRow { name: $name, domain: OperatorSet::$domain, run: $run },)*
         ];
     };
 }
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn each_operator_has_one_row() {
         for (place, operator) in OPERATORS.iter().enumerate() {
-            let same = |other: &Operator| (other.name, other.domain) == (operator.name, operator.domain);
+            let same = |other: &OperatorRow| (other.name, other.domain) == (operator.name, operator.domain);
             assert!(!OPERATORS[..place].iter().any(same), "{}", operator.name);
         }
     }

@@ -1,7 +1,7 @@
 //! Operators over the cells along an axis of each row.
 
-use super::builder::Builder;
-use super::node::Node;
+use super::builder::GraphColumns;
+use super::node::GraphNode;
 use super::tensor::{Element, Tensor, places, size};
 use crate::expr::{Binary, ColumnId, Expr};
 use crate::value::ColumnValue;
@@ -11,11 +11,11 @@ type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// Computes a cell from the cells along axes, in order.
 fn reduced(
-    node: &Node,
-    builder: &mut Builder,
+    node: &GraphNode,
+    builder: &mut GraphColumns,
     axes: &[usize],
     element: Element,
-    mut operation: impl FnMut(&mut Builder, &[ColumnId]) -> Result<ColumnId, ModelError>,
+    mut operation: impl FnMut(&mut GraphColumns, &[ColumnId]) -> Result<ColumnId, ModelError>,
 ) -> Outputs {
     let of = node.input(0)?;
     let cells = node.numbers(of)?;
@@ -47,7 +47,7 @@ fn reduced(
 }
 
 /// The axes of a reduction; all that are not of rows are named.
-fn axes(node: &Node, builder: &Builder) -> Result<Vec<usize>, ModelError> {
+fn axes(node: &GraphNode, builder: &GraphColumns) -> Result<Vec<usize>, ModelError> {
     let of = node.input(0)?;
     let named = node.integers(builder, 1, "axes")?.filter(|axes| !axes.is_empty());
     match named {
@@ -58,7 +58,7 @@ fn axes(node: &Node, builder: &Builder) -> Result<Vec<usize>, ModelError> {
 }
 
 /// A reduction from left to right.
-fn fold(node: &Node, builder: &mut Builder, op: Binary) -> Outputs {
+fn fold(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs {
     let axes = axes(node, builder)?;
     let element = node.input(0)?.element;
     if element == Element::I32 && matches!(op, Binary::Add | Binary::Multiply) {
@@ -71,24 +71,28 @@ fn fold(node: &Node, builder: &mut Builder, op: Binary) -> Outputs {
     })
 }
 
-pub(super) fn reduce_sum(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn reduce_sum(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     fold(node, builder, Binary::Add)
 }
 
-pub(super) fn reduce_prod(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn reduce_prod(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     fold(node, builder, Binary::Multiply)
 }
 
-pub(super) fn reduce_max(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn reduce_max(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     fold(node, builder, Binary::Max)
 }
 
-pub(super) fn reduce_min(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn reduce_min(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     fold(node, builder, Binary::Min)
 }
 
 /// The index of the first cell along an axis that is better than all others.
-fn best(node: &Node, builder: &mut Builder, is_better: impl Fn(ColumnId, ColumnId) -> Expr) -> Outputs {
+fn best(
+    node: &GraphNode,
+    builder: &mut GraphColumns,
+    is_better: impl Fn(ColumnId, ColumnId) -> Expr,
+) -> Outputs {
     if node.attributes.int("select_last_index")?.unwrap_or(0) != 0 {
         return Err(node.refuse("asks for the last of equal values"));
     }
@@ -108,10 +112,10 @@ fn best(node: &Node, builder: &mut Builder, is_better: impl Fn(ColumnId, ColumnI
     })
 }
 
-pub(super) fn arg_max(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn arg_max(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     best(node, builder, |cell, best| Expr::Binary(Binary::Less, best, cell))
 }
 
-pub(super) fn arg_min(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn arg_min(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     best(node, builder, |cell, best| Expr::Binary(Binary::Less, cell, best))
 }

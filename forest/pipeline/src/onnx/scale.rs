@@ -1,7 +1,7 @@
 //! Scalers, imputers and binarizers of `ai.onnx.ml`, with the arithmetic of ONNX Runtime.
 
-use super::builder::Builder;
-use super::node::Node;
+use super::builder::GraphColumns;
+use super::node::GraphNode;
 use super::tensor::{Element, Tensor};
 use crate::expr::{Binary, ColumnId, Expr, Unary};
 use crate::value::ColumnValue;
@@ -16,7 +16,12 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn new(node: &Node, of: &Tensor, name: &str, columns: Vec<ColumnId>) -> Result<Parameters, ModelError> {
+    fn new(
+        node: &GraphNode,
+        of: &Tensor,
+        name: &str,
+        columns: Vec<ColumnId>,
+    ) -> Result<Parameters, ModelError> {
         let width = of.shape.last().copied().unwrap_or(1);
         match columns.len() {
             1 => Ok(Parameters { columns, width }),
@@ -35,7 +40,12 @@ impl Parameters {
 }
 
 /// Numbers of an attribute in single precision, as columns of a type.
-fn floats(node: &Node, builder: &mut Builder, name: &str, to: Element) -> Result<Vec<ColumnId>, ModelError> {
+fn floats(
+    node: &GraphNode,
+    builder: &mut GraphColumns,
+    name: &str,
+    to: Element,
+) -> Result<Vec<ColumnId>, ModelError> {
     let numbers = node.attributes.floats(name)?;
     let columns: Vec<ColumnId> =
         numbers.iter().map(|number| builder.columns.constant(ColumnValue::F32(*number as f32))).collect();
@@ -44,10 +54,10 @@ fn floats(node: &Node, builder: &mut Builder, name: &str, to: Element) -> Result
 
 /// `(x - offset) * scale`: in the type of doubles, of all others in single precision. The result is in single
 /// precision.
-pub(super) fn scaler(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn scaler(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let within = if of.element == Element::F64 { Element::F64 } else { Element::F32 };
-    let parameters = |builder: &mut Builder, name| {
+    let parameters = |builder: &mut GraphColumns, name| {
         let columns = floats(node, builder, name, within)?;
         Parameters::new(node, of, name, columns)
     };
@@ -62,7 +72,7 @@ pub(super) fn scaler(node: &Node, builder: &mut Builder) -> Outputs {
     Ok(vec![Tensor::numbers(of.by_row, of.shape.clone(), Element::F32, cells)])
 }
 
-pub(super) fn imputer(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn imputer(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let (name, columns, replaced) = match of.element.is_float() {
         true => {
@@ -95,7 +105,7 @@ pub(super) fn imputer(node: &Node, builder: &mut Builder) -> Outputs {
     Ok(vec![Tensor::numbers(of.by_row, of.shape.clone(), of.element, cells)])
 }
 
-pub(super) fn binarizer(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn binarizer(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let threshold = ColumnValue::F32(node.attributes.float("threshold")?.unwrap_or(0.0));
     let threshold = builder.columns.constant(threshold);

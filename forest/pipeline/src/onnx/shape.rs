@@ -1,7 +1,7 @@
 //! Operators that move cells and compute none.
 
-use super::builder::Builder;
-use super::node::Node;
+use super::builder::GraphColumns;
+use super::node::GraphNode;
 use super::tensor::{Cells, Element, Tensor, places, size};
 use crate::value::ColumnValue;
 use sched_forest::ModelError;
@@ -11,7 +11,7 @@ type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// The cells of a tensor that start at a place and follow these steps.
 fn moved(
-    builder: &mut Builder,
+    builder: &mut GraphColumns,
     of: &Tensor,
     shape: Vec<usize>,
     steps: &[usize],
@@ -24,8 +24,8 @@ fn moved(
 
 /// Tensors one after the other along an axis.
 fn concatenated(
-    node: &Node,
-    builder: &mut Builder,
+    node: &GraphNode,
+    builder: &mut GraphColumns,
     tensors: &[Rc<Tensor>],
     axis: i64,
 ) -> Result<Tensor, ModelError> {
@@ -67,11 +67,11 @@ fn concatenated(
 }
 
 /// The inputs of a node that are there.
-fn inputs(node: &Node) -> Vec<Rc<Tensor>> {
+fn inputs(node: &GraphNode) -> Vec<Rc<Tensor>> {
     node.inputs.iter().flatten().cloned().collect()
 }
 
-pub(super) fn concat(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn concat(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let axis = node.attributes.int("axis")?.unwrap_or(1);
     let mut tensors = inputs(node);
     // Constants beside values of rows are the same in each row.
@@ -89,7 +89,7 @@ pub(super) fn concat(node: &Node, builder: &mut Builder) -> Outputs {
     Ok(vec![concatenated(node, builder, &tensors, axis)?])
 }
 
-pub(super) fn feature_vectorizer(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn feature_vectorizer(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let sizes = node.ints("inputdimensions")?;
     let mut tensors = inputs(node);
     for (number, tensor) in tensors.iter_mut().enumerate() {
@@ -105,7 +105,12 @@ pub(super) fn feature_vectorizer(node: &Node, builder: &mut Builder) -> Outputs 
 }
 
 /// Whole numbers of a constant tensor, each a place along an axis of `count` cells.
-fn indices(node: &Node, builder: &Builder, tensor: &Tensor, count: usize) -> Result<Vec<usize>, ModelError> {
+fn indices(
+    node: &GraphNode,
+    builder: &GraphColumns,
+    tensor: &Tensor,
+    count: usize,
+) -> Result<Vec<usize>, ModelError> {
     let place = |value: ColumnValue| {
         let ColumnValue::I64(index) = value else { return None };
         let index = if index < 0 { index.checked_add(count as i64)? } else { index };
@@ -117,8 +122,8 @@ fn indices(node: &Node, builder: &Builder, tensor: &Tensor, count: usize) -> Res
 
 /// The cells of a tensor at places along an axis, which gets another shape.
 fn gathered(
-    node: &Node,
-    builder: &mut Builder,
+    node: &GraphNode,
+    builder: &mut GraphColumns,
     (of, axis): (&Tensor, usize),
     indices: &Tensor,
 ) -> Result<Tensor, ModelError> {
@@ -146,20 +151,20 @@ fn steps_at(of: &Tensor, axis: usize) -> usize {
     of.shape[axis + 1..].iter().product()
 }
 
-pub(super) fn gather(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn gather(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (of, indices) = (node.input(0)?, node.input(1)?);
     let axis = node.axis(of, node.attributes.int("axis")?.unwrap_or(0))?;
     Ok(vec![gathered(node, builder, (of, axis), indices)?])
 }
 
-pub(super) fn array_feature_extractor(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn array_feature_extractor(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (of, indices) = (node.input(0)?, node.input(1)?);
     let flat = Tensor { shape: vec![indices.cells.len()], ..Tensor::clone(indices) };
     let axis = node.axis(of, -1)?;
     Ok(vec![gathered(node, builder, (of, axis), &flat)?])
 }
 
-pub(super) fn slice(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn slice(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let lacks = || node.refuse("lacks its bounds");
     let starts = node.integers(builder, 1, "starts")?.ok_or_else(lacks)?;
@@ -185,7 +190,7 @@ pub(super) fn slice(node: &Node, builder: &mut Builder) -> Outputs {
     Ok(vec![moved(builder, of, shape, &strides, first)?])
 }
 
-pub(super) fn split(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn split(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let axis = node.axis(of, node.attributes.int("axis")?.unwrap_or(0))?;
     let count = of.shape[axis];
@@ -211,7 +216,7 @@ pub(super) fn split(node: &Node, builder: &mut Builder) -> Outputs {
     Ok(parts)
 }
 
-pub(super) fn transpose(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn transpose(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let rank = of.rank();
     let order = node.ints("perm")?.unwrap_or_else(|| (0..rank as i64).rev().collect());
@@ -231,7 +236,7 @@ pub(super) fn transpose(node: &Node, builder: &mut Builder) -> Outputs {
 }
 
 /// The new shape of a tensor, as its cells stay in order.
-fn reshaped(node: &Node, of: &Tensor, wanted: &[i64]) -> Outputs {
+fn reshaped(node: &GraphNode, of: &Tensor, wanted: &[i64]) -> Outputs {
     let cells = of.cells.len();
     let mut wanted: Vec<i64> = wanted.to_vec();
     for (axis, size) in wanted.iter_mut().enumerate().filter(|(_, size)| **size == 0) {
@@ -277,7 +282,7 @@ fn filled(wanted: &[i64], cells: usize) -> Option<Vec<usize>> {
     (fits && wanted.iter().all(|size| *size >= -1)).then(|| wanted.iter().map(axis).collect())
 }
 
-pub(super) fn reshape(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn reshape(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let wanted = node.integers(builder, 1, "shape")?.ok_or_else(|| node.refuse("lacks a shape"))?;
     if node.attributes.int("allowzero")?.unwrap_or(0) != 0 && wanted.contains(&0) {
         return Err(node.refuse("makes an empty tensor"));
@@ -285,7 +290,7 @@ pub(super) fn reshape(node: &Node, builder: &mut Builder) -> Outputs {
     reshaped(node, node.input(0)?, &wanted)
 }
 
-pub(super) fn flatten(node: &Node, _: &mut Builder) -> Outputs {
+pub(super) fn flatten(node: &GraphNode, _: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     match (of.by_row, node.attributes.int("axis")?.unwrap_or(1)) {
         (true, 1) => Ok(vec![of.with_shape(vec![of.cells.len()])]),
@@ -293,7 +298,7 @@ pub(super) fn flatten(node: &Node, _: &mut Builder) -> Outputs {
     }
 }
 
-pub(super) fn squeeze(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn squeeze(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let axes = match node.integers(builder, 1, "axes")? {
         Some(axes) => axes.into_iter().map(|axis| node.axis(of, axis)).collect::<Result<Vec<_>, _>>()?,
@@ -306,7 +311,7 @@ pub(super) fn squeeze(node: &Node, builder: &mut Builder) -> Outputs {
     Ok(vec![of.with_shape(kept.map(|axis| of.shape[axis]).collect())])
 }
 
-pub(super) fn unsqueeze(node: &Node, builder: &mut Builder) -> Outputs {
+pub(super) fn unsqueeze(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let axes = node.integers(builder, 1, "axes")?.ok_or_else(|| node.refuse("lacks its axes"))?;
     let rank = (of.rank() + axes.len()) as i64;

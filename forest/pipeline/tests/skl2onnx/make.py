@@ -1,0 +1,155 @@
+"""Makes files of pipelines by skl2onnx, with rows and the answers of ONNX Runtime on one thread.
+
+Run it in an environment with scikit-learn 1.9.1, skl2onnx 1.20.0, onnxruntime 1.32.0, pandas 3.1.1 and numpy
+2.4.6:
+
+    python make.py [case ..]
+
+The JSON files have the form of those in `../fixtures`.
+
+"""
+
+import json
+import pathlib
+import sys
+import warnings
+
+import numpy as np
+import onnxruntime
+import pandas as pd
+from skl2onnx import to_onnx
+from skl2onnx.common.data_types import FloatTensorType, Int64TensorType, StringTensorType
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.feature_selection import SelectKBest, f_classif
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import (
+    Binarizer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+
+HERE = pathlib.Path(__file__).parent
+N_ROWS = 64
+NUMBERS = ["age", "income", "hours", "distance"]
+TYPES = {"f4": "f32", "f8": "f64", "i8": "i64"}
+
+
+def data():
+    """A table on grids with missing numbers, and three targets."""
+    source = np.random.default_rng(1)
+    table = pd.DataFrame({
+        "age": source.integers(18, 80, 500),
+        "income": np.round(source.lognormal(10, 0.5, 500), -2),
+        "hours": np.round(source.normal(38, 8, 500), 1),
+        "distance": np.round(source.exponential(5, 500), 2),
+    }).astype(np.float32)
+    score = (table.age / 20 + table.hours / 10 + source.normal(0, 0.8, 500)).to_numpy()
+    table = table.mask(source.random(table.shape) < 0.08)
+    table["city"] = source.choice(["Rome", "Oslo", "Lima", "Bonn", "Cork"], 500)
+    table["floor"] = source.integers(0, 6, 500)
+    return table, {"number": score, "two": (score > 6.5).astype(int), "three": np.digitize(score, [5, 7]),
+                   "words": np.array(["no", "yes"])[(score > 6.5).astype(int)]}
+
+
+def forest(kind=RandomForestClassifier):
+    return kind(4, max_depth=4, random_state=0)
+
+
+def boosted():
+    return GradientBoostingClassifier(n_estimators=4, random_state=0)
+
+
+def columns(encoder, *steps):
+    return ColumnTransformer([("num", make_pipeline(*steps), NUMBERS), ("cat", encoder, ["city", "floor"])])
+
+
+def cases():
+    """By name: the pipeline, whether its rows are the table, and the target."""
+    impute = SimpleImputer()
+    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    bins = {"n_bins": 5, "quantile_method": "averaged_inverted_cdf"}
+    yield "standard", make_pipeline(impute, StandardScaler(), forest()), False, "two"
+    yield "minmax", make_pipeline(impute, MinMaxScaler(clip=True), boosted()), False, "three"
+    yield "robust", make_pipeline(impute, RobustScaler(), forest(RandomForestRegressor)), False, "number"
+    yield "maxabs", make_pipeline(impute, MaxAbsScaler(), forest(ExtraTreesClassifier)), False, "three"
+    yield "binarizer", make_pipeline(impute, Binarizer(threshold=38.1), forest()), False, "two"
+    yield "bins", make_pipeline(impute, KBinsDiscretizer(encode="ordinal", **bins), forest()), False, "two"
+    dense = KBinsDiscretizer(encode="onehot-dense", **bins)
+    yield "bins-onehot", make_pipeline(impute, dense, forest()), False, "two"
+    select = SelectKBest(f_classif, k=2)
+    yield "select", make_pipeline(impute, StandardScaler(), select, forest()), False, "words"
+    union = make_union(StandardScaler(), MinMaxScaler())
+    yield "union", make_pipeline(impute, union, forest()), False, "two"
+    yield "onehot", make_pipeline(columns(one_hot, impute), forest()), True, "two"
+    yield "onehot-boosted", make_pipeline(columns(one_hot, impute, StandardScaler()), boosted()), True, "three"
+    yield "ordinal", make_pipeline(columns(OrdinalEncoder(), impute), forest()), True, "two"
+    # schedc refuses the following ones by name.
+    yield "no-normalizer", make_pipeline(impute, Normalizer(), forest()), False, "two"
+    yield "no-power", make_pipeline(impute, PowerTransformer(), forest()), False, "two"
+    yield "no-terms", make_pipeline(impute, PolynomialFeatures(2), forest()), False, "two"
+    yield "no-adaboost", make_pipeline(impute, AdaBoostClassifier(n_estimators=2)), False, "two"
+
+
+def entry(name, array, **more):
+    array = np.ascontiguousarray(array)
+    width = array.shape[1] if array.ndim > 1 else 0
+    if array.dtype.kind in "OU":
+        kind, listed = "text", [str(one) for one in array.ravel()]
+    else:
+        kind = TYPES[array.dtype.str[1:]]
+        bits = {"f32": np.uint32, "f64": np.uint64}.get(kind, array.dtype)
+        listed = [int(one) for one in array.view(bits).ravel()]
+    return {"name": name, "type": kind, "width": width, **more, "values": listed}
+
+
+def make(name, pipeline, is_table, target):
+    table, targets = data()
+    if is_table:
+        kinds = {np.float32: FloatTensorType, np.int64: Int64TensorType}
+        types = [(one, kinds.get(table[one].dtype.type, StringTensorType)([None, 1])) for one in table]
+        sample = table
+        feeds = {one: table[[one]].to_numpy()[:N_ROWS] for one in table}
+        feeds["city"] = feeds["city"].astype(object)
+    else:
+        sample = table[NUMBERS].to_numpy()
+        types = [("X", FloatTensorType([None, sample.shape[1]]))]
+        feeds = {"X": sample[:N_ROWS]}
+    pipeline.fit(sample, targets[target])
+    options = {"zipmap": False} if hasattr(pipeline, "predict_proba") else None
+    made = to_onnx(pipeline, initial_types=types, options=options)
+    threads = onnxruntime.SessionOptions()
+    threads.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(made.SerializeToString(), threads)
+    results = zip(session.get_outputs(), session.run(None, feeds), strict=True)
+    content = {
+        "rows": N_ROWS,
+        "inputs": [entry(one, array) for one, array in feeds.items()],
+        "outputs": [entry(one.name, array, promise="equal") for one, array in results],
+    }
+    (HERE / f"{name}.onnx").write_bytes(made.SerializeToString())
+    (HERE / f"{name}.json").write_text(json.dumps(content) + "\n")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    chosen = sys.argv[1:]
+    for case in cases():
+        if not chosen or case[0] in chosen:
+            make(*case)
+            print(case[0])
