@@ -1,4 +1,5 @@
 //! Tests of pipelines as a whole.
 
+mod damaged;
 mod fixtures;
 mod random;
