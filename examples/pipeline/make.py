@@ -1,4 +1,5 @@
-"""Makes this folder: a fitted pipeline as ONNX, rows with text and missing cells, and scikit-learn's predictions.
+"""Makes this folder: a fitted pipeline as ONNX, rows with text and missing cells, and predictions by
+scikit-learn.
 
 Run it in an environment with scikit-learn 1.9.1, onnx 1.23.2, pandas 3.1.1 and numpy 2.4.6: `python make.py`.
 
@@ -41,7 +42,8 @@ def people(rows):
 def stays(table):
     """Whether a person stays for another year."""
     score = table.age.fillna(40) / 20 + table.hours.fillna(36) / 12 + 1.5 * (table.contract == "open")
-    return np.where(score + 0.7 * (table.city == "Oslo") + RNG.normal(0, 0.8, len(table)) > 6, "stay", "leave")
+    score = score + 0.7 * (table.city == "Oslo") + RNG.normal(0, 0.8, len(table))
+    return np.where(score > 6, "stay", "leave")
 
 
 train = people(2000)

@@ -107,17 +107,6 @@ pub struct ReadOptions {
     pub as_release: Option<Release>,
 }
 
-impl ReadOptions {
-    /// Checks the choices for a file of this format that has trees and no iterations.
-    ///
-    /// # Errors
-    /// `M0018` if iterations were chosen, `M0025` if a release of the trainer was.
-    pub fn check_whole(&self, format: &Format) -> Result<(), ModelError> {
-        self.iterations.select(1, None)?;
-        crate::read::refuse_release(format, self)
-    }
-}
-
 /// A remark for the user about a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note(pub String);

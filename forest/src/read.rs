@@ -37,8 +37,19 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
     Ok(loaded)
 }
 
+impl ReadOptions {
+    /// Checks the choices for a file of this format that has trees and no iterations.
+    ///
+    /// # Errors
+    /// `M0018` if iterations were chosen, `M0025` if a release of the trainer was.
+    pub fn check_whole(&self, format: &Format) -> Result<(), ModelError> {
+        self.iterations.select(1, None)?;
+        refuse_release(format, self)
+    }
+}
+
 /// Refuses the meaning of a release of XGBoost for a file that it did not save.
-pub(crate) fn refuse_release(format: &Format, options: &ReadOptions) -> Result<(), ModelError> {
+fn refuse_release(format: &Format, options: &ReadOptions) -> Result<(), ModelError> {
     let Some(release) = options.as_release.filter(|_| !format.has(Quirk::Releases)) else { return Ok(()) };
     let whose = if format.trainer.is_empty() {
         "XGBoost did not save this file".into()

@@ -32,7 +32,7 @@ pub struct StageSummary {
 pub struct ColumnSummary {
     /// The features that it depends on, and the operations that compute it, such as `age: subtract, divide`.
     pub description: String,
-    /// What became of it.
+    /// The fate of the column.
     pub fate: Fate,
 }
 

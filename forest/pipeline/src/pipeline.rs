@@ -142,13 +142,11 @@ impl Pipeline {
 
     /// The forest over the inputs, if the only stage is a forest that tests inputs themselves.
     pub fn into_forest(self) -> Result<Forest, Box<Pipeline>> {
-        let rows = self.row_type();
-        let is_input = |(feature, column): (usize, &ColumnId)| {
-            *self.columns.expr(*column) == Expr::Input { feature: feature as u32, float: rows }
-        };
         let fits = match self.stages.as_slice() {
-            [stage] => {
-                stage.tested().len() == self.inputs.len() && stage.tested().iter().enumerate().all(is_input)
+            [Stage::Forest { forest, tested, .. }] => {
+                let input = |feature: u32| Expr::Input { feature, float: forest.types.input };
+                let is_input = |(feature, column)| *self.columns.expr(column) == input(feature);
+                tested.len() == self.inputs.len() && (0..).zip(tested.iter().copied()).all(is_input)
             }
             _ => false,
         };

@@ -1,5 +1,5 @@
-//! Pipelines of scikit-learn: those that schedc exports against scikit-learn's own predictions, and those that
-//! skl2onnx converts against the answers of ONNX Runtime.
+//! Pipelines of scikit-learn: those that schedc exports against scikit-learn's own predictions, and those
+//! that skl2onnx converts against the answers of ONNX Runtime.
 
 use sched_forest::{Label, Names, ReadOptions, codes, predict, predict_classes};
 use sched_pipeline::{ColumnSummary, Fate, LoadedModel, load, read_pipeline};

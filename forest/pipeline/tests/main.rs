@@ -2,4 +2,5 @@
 
 mod damaged;
 mod fixtures;
+mod passes;
 mod random;

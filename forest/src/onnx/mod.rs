@@ -9,6 +9,7 @@ mod attribute;
 mod context;
 mod graph;
 mod nodes;
+mod numbers;
 mod outcome;
 mod sets;
 mod tensor;
@@ -78,8 +79,8 @@ pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelE
     Ok(Loaded { forest, version: version.unwrap_or_default(), notes, source: Source::default() })
 }
 
-/// Reads the tree ensemble of a node of a graph, for rows of `num_features` values of a type. None if the node
-/// is no tree ensemble. `file` is the size of the file in bytes, which bounds the size of the forest.
+/// Reads the tree ensemble of a node of a graph, for rows of `num_features` values of a type. None if the
+/// node is no tree ensemble. `file` is the size of the file in bytes, which bounds the size of the forest.
 ///
 /// # Errors
 /// A [`ModelError`] if the node has no exact meaning, with a place below the node.

@@ -1,6 +1,6 @@
 //! Tensors: numbers and texts of a file, in the type that readers want.
 
-use super::attribute::{fixed, raw_numbers, varints};
+use super::numbers::{fixed, raw_numbers, varints};
 use super::wire::{Message, Value};
 use crate::codes;
 use crate::error::ModelError;

@@ -62,8 +62,8 @@ impl FoldedColumn {
         self.chain.feature
     }
 
-    /// The sides to which a node of a forest sends the feature's values. None if there are too many runs, or if
-    /// they tell -0 from 0.
+    /// The sides to which a node of a forest sends the feature's values. None if there are too many runs, or
+    /// if they tell -0 from 0.
     pub fn sides(&mut self, forest: &Forest, inner: &Inner) -> Option<Sides> {
         let column = self.chain.len() - 1;
         let mut runs: Vec<(i64, bool)> = Vec::new();

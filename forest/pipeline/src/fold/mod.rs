@@ -24,7 +24,7 @@ use sched_forest::{CategorySet, Comparison, Float, Forest, ForestParts, Inner, M
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What became of the columns that stages test.
+/// A pipeline after the pass, with the fates of the columns that stages test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Folding {
     /// The pipeline with tests of inputs in place of tests of columns.
@@ -42,14 +42,14 @@ pub enum Fate {
     Folded,
     /// Its tests are tests of a feature's categories: the column is not computed.
     Categories,
-    /// It has to be computed.
+    /// The column has to be computed.
     Computed(Reason),
 }
 
 /// The reason why a column has to be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It depends on several features.
+    /// The column depends on several features.
     SeveralFeatures,
     /// This column, on which it depends, neither rises nor falls in pieces that are known.
     NoOrder(ColumnId),
@@ -203,12 +203,12 @@ impl TestSearch<'_> {
             match computed.binary_search(&column) {
                 Ok(place) => {
                     let feature = (inputs + place) as u32;
-                    // Nothing is below minus infinity, and no set that is empty has a member.
+                    // No number is below minus infinity, and an empty set has no member.
                     let predicate = match is_below_all(inner) {
                         true => Predicate::Member { set: never },
                         false => at_most(&inner.predicate, comparison, forest.types.threshold, &old),
                     };
-                    NewTest::Kept { feature, predicate }
+                    NewTest::Same { feature, predicate }
                 }
                 Err(_) => {
                     let (sides, decision) = self.tests[&key(column, inner)].clone();

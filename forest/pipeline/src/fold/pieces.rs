@@ -1,4 +1,5 @@
-//! A column of one feature as pieces: intervals of the feature on which the column is constant, rises or falls.
+//! A column of one feature as pieces: intervals of the feature on which the column is constant, rises or
+//! falls.
 //!
 //! Arithmetic that rounds correctly keeps order: if `x <= y`, then `round(x + c) <= round(y + c)`. So an
 //! operation on pieces gives pieces again, by the operands' directions and signs. Ends of pieces are found by
@@ -379,8 +380,8 @@ fn grows(course: Course, sign: Ordering) -> Option<bool> {
     }
 }
 
-/// Whether the order of two values changes from one side to the other at most: one of them is constant, or they
-/// move apart.
+/// Whether the order of two values changes from one side to the other at most: one of them is constant, or
+/// they move apart.
 fn has_one_order(x: Course, y: Course) -> bool {
     x != y || x.is_constant()
 }

@@ -9,8 +9,8 @@ use std::rc::Rc;
 /// The test that takes the place of a node's.
 #[derive(Clone)]
 pub(super) enum NewTest {
-    /// The same test of a feature with another number.
-    Kept {
+    /// A test as it was, of a feature with another number.
+    Same {
         /// The feature.
         feature: u32,
         /// The test, for the comparison `<=`.
@@ -108,7 +108,7 @@ impl Rebuilding<'_> {
                 NewTest::Folded { feature, sides, decision } => {
                     self.folded(&mut out, &mut todo, (waiting, inner), (feature, sides, decision))?;
                 }
-                NewTest::Kept { feature, predicate } => {
+                NewTest::Same { feature, predicate } => {
                     self.spend()?;
                     let (left, right) = out.inner(waiting.slot, feature, predicate, inner.missing_left)?;
                     let known = waiting.known;

@@ -62,8 +62,8 @@ pub(super) fn sign(value: ColumnValue) -> Ordering {
     value.to_f64().partial_cmp(&0.0).unwrap_or(Ordering::Equal)
 }
 
-/// The place of a value among the first `count` categories: equal for the values of one category, and ascending
-/// in between.
+/// The place of a value among the first `count` categories: equal for the values of one category, and
+/// ascending in between.
 pub(super) fn category(rule: CategoryRule, count: usize, value: f64) -> (Option<u32>, i64) {
     let category = rule.category(value).filter(|category| (*category as usize) < count);
     let between = match category {

@@ -85,7 +85,7 @@ impl GraphColumns {
         let entry = |text: &str| entries.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
         let column = match text {
             Text::Known(text) => return Ok(self.columns.constant(entry(text).unwrap_or(other))),
-            Text::Coded(column) => *column,
+            Text::ByCode(column) => *column,
         };
         let list = self.names.entry(column).or_default();
         let mut values = Vec::new();
@@ -103,8 +103,8 @@ impl GraphColumns {
         self.add(Expr::Table { of: column, table: Arc::new(table) })
     }
 
-    /// The text that a table has for a text or a number; `code` makes a column of the place among `entries`, or
-    /// of `entries.len()` for any other key.
+    /// The text that a table has for a text or a number; `code` makes a column of the place among `entries`,
+    /// or of `entries.len()` for any other key.
     pub fn texts_of(&mut self, place: ColumnId, entries: &[&str], other: &str) -> Result<Text, ModelError> {
         let mut list = NameList::default();
         let code =
@@ -114,7 +114,7 @@ impl GraphColumns {
         let table = CategoryTable { rule: CategoryRule::Whole, values, other, missing: other };
         let column = self.add(Expr::Table { of: place, table: Arc::new(table) })?;
         self.names.insert(column, list);
-        Ok(Text::Coded(column))
+        Ok(Text::ByCode(column))
     }
 
     /// Adds a column; operations on constants are constants.

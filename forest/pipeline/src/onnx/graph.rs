@@ -159,7 +159,7 @@ impl<'a> GraphReader<'a> {
             let own = if count == 1 { name.to_owned() } else { format!("{name}[{cell}]") };
             let column = self.feature(own, element)?;
             match element {
-                Element::Text => texts.push(Text::Coded(column)),
+                Element::Text => texts.push(Text::ByCode(column)),
                 _ => columns.push(column),
             }
         }

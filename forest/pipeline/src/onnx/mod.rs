@@ -1,8 +1,8 @@
 //! The reader of ONNX graphs with steps before their trees.
 //!
-//! A graph is read node by node. Each value is a tensor whose cells are columns, so that a row's result depends
-//! on its own values: an operator that could mix rows is refused by name. The types and the order of the
-//! file's operations are kept.
+//! A graph is read node by node. Each value is a tensor whose cells are columns, so that a row's result
+//! depends on its own values: an operator that could mix rows is refused by name. The types and the order of
+//! the file's operations are kept.
 
 mod arithmetic;
 mod builder;
@@ -74,8 +74,8 @@ pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
     if let Some(step) = read.single_scaler.filter(|_| !is_exact) {
         notes.push(Note(format!(
             "the operator {step} scales in single precision before the trees: rows on a threshold can get \
-             another answer than from the fitted pipeline; `schedc.export(pipeline, \"p.onnx\")` writes a file \
-             without this difference"
+             another answer than from the fitted pipeline; `schedc.export(pipeline, \"p.onnx\")` writes a \
+             file without this difference"
         )));
     }
     let version = model.text(field::PRODUCER_VERSION)?;

@@ -82,7 +82,7 @@ impl Trees<'_> {
         if let Cells::Texts(texts) = &tensor.cells {
             let label = |text: &Text| match text {
                 Text::Known(text) => Some(Label::Text(text.to_string())),
-                Text::Coded(_) => None,
+                Text::ByCode(_) => None,
             };
             return texts.iter().map(label).collect();
         }

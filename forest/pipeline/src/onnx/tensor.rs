@@ -82,7 +82,7 @@ pub(super) enum Text {
     /// The text of the file.
     Known(Rc<str>),
     /// The text whose code among a list of names is this column.
-    Coded(ColumnId),
+    ByCode(ColumnId),
 }
 
 impl Cells {

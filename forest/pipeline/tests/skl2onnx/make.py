@@ -97,7 +97,8 @@ def cases():
     union = make_union(StandardScaler(), MinMaxScaler())
     yield "union", make_pipeline(impute, union, forest()), False, "two"
     yield "onehot", make_pipeline(columns(one_hot, impute), forest()), True, "two"
-    yield "onehot-boosted", make_pipeline(columns(one_hot, impute, StandardScaler()), boosted()), True, "three"
+    scaled = columns(one_hot, impute, StandardScaler())
+    yield "onehot-boosted", make_pipeline(scaled, boosted()), True, "three"
     yield "ordinal", make_pipeline(columns(OrdinalEncoder(), impute), forest()), True, "two"
     # schedc refuses the following ones by name.
     yield "no-normalizer", make_pipeline(impute, Normalizer(), forest()), False, "two"

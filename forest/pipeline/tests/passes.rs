@@ -1,0 +1,222 @@
+//! Each pass on a small pipeline: one tree with one node over a column.
+
+use sched_forest::grow::{Growing, Slot};
+use sched_forest::{
+    CategoryRule, Comparison, Float, Forest, ForestParts, Inner, Label, Leaf, Names, NodeRef, Predicate,
+    Target, Types,
+};
+use sched_pipeline::{
+    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Fate, Folding, Input,
+    InputKind, Pipeline, Reason, Stage, Ties, Unary, constants, fold, live,
+};
+use std::sync::Arc;
+
+/// A pipeline whose only node asks whether a column is at most a number.
+fn pipeline(kinds: &[InputKind], columns: Columns, column: ColumnId, threshold: f64) -> Pipeline {
+    let inputs = kinds.iter().map(|kind| {
+        let labels = ["a", "b", "c"].map(|name| Label::Text(name.into())).to_vec();
+        let names = if *kind == InputKind::Text { Names::listed(labels) } else { Names::default() };
+        Input { name: String::new(), kind: *kind, names }
+    });
+    let mut tree = Growing::new(Target::One(0), 0);
+    let predicate = Predicate::Numeric { threshold };
+    let (left, right) = tree.inner(Slot::ROOT, 0, predicate, false).expect("a node");
+    for (slot, source) in [(left, 1), (right, 2)] {
+        tree.leaf(slot, Leaf { source, values: [f64::from(source)].into_iter().collect() });
+    }
+    let parts = ForestParts {
+        trees: vec![tree.done()],
+        comparison: Comparison::LessOrEqual,
+        types: Types::all(Float::F64),
+        ..ForestParts::default()
+    };
+    let forest = Box::new(Forest::new(parts).expect("a forest"));
+    let stage = Stage::Forest { name: "trees".into(), forest, tested: vec![column] };
+    Pipeline { inputs: inputs.collect(), columns, stages: vec![stage] }
+}
+
+const DOUBLE: InputKind = InputKind::Float(Float::F64);
+
+/// The nodes of the folded pipeline, each with the leaves that its children are, if they are leaves.
+fn nodes(pipeline: Pipeline) -> Vec<(Inner, [Option<u32>; 2])> {
+    let Folding { pipeline, fates } = fold(constants(live(pipeline)).expect("types")).expect("a forest");
+    assert!(!matches!(fates[0][0], Fate::Computed(_)), "{fates:?}");
+    let forest = pipeline.into_forest().expect("a forest over inputs");
+    let tree = &forest.trees[0];
+    let leaf = |node: NodeRef| match node {
+        NodeRef::Leaf(leaf) => Some(tree.leaves[leaf as usize].source),
+        NodeRef::Inner(_) => None,
+    };
+    tree.inner.iter().map(|inner| (inner.clone(), [leaf(inner.left), leaf(inner.right)])).collect()
+}
+
+/// Columns over one feature, and the column of it.
+fn feature(float: Float) -> (Columns, ColumnId) {
+    let mut columns = Columns::default();
+    let x = columns.input(0, float);
+    (columns, x)
+}
+
+fn number(columns: &mut Columns, value: f64) -> ColumnId {
+    columns.constant(ColumnValue::F64(value))
+}
+
+fn add(columns: &mut Columns, expr: Expr) -> ColumnId {
+    columns.add(expr).expect("types that fit")
+}
+
+fn upto(threshold: f64) -> Predicate {
+    Predicate::Numeric { threshold }
+}
+
+#[test]
+fn a_scaler_becomes_a_threshold() {
+    let (mut columns, x) = feature(Float::F64);
+    let (mean, scale) = (number(&mut columns, 41.3), number(&mut columns, 17.2));
+    let moved = add(&mut columns, Expr::Binary(Binary::Subtract, x, mean));
+    let scaled = add(&mut columns, Expr::Binary(Binary::Divide, moved, scale));
+    let threshold = (38.0 - 41.3) / 17.2;
+    let nodes = nodes(pipeline(&[DOUBLE], columns, scaled, threshold));
+    let [(inner, leaves)] = nodes.as_slice() else { panic!("{nodes:?}") };
+    assert_eq!((*leaves, inner.missing_left), ([Some(1), Some(2)], false));
+    let Predicate::Numeric { threshold: found } = inner.predicate else { panic!("{inner:?}") };
+    let passes = |x: f64| (x - 41.3) / 17.2 <= threshold;
+    assert!(passes(found) && !passes(found.next_up()) && found >= 38.0);
+}
+
+#[test]
+fn a_falling_column_swaps_the_sides() {
+    let (mut columns, x) = feature(Float::F64);
+    let negated = add(&mut columns, Expr::Unary(Unary::Negate, x));
+    let nodes = nodes(pipeline(&[DOUBLE], columns, negated, -2.0));
+    let [(inner, leaves)] = nodes.as_slice() else { panic!("{nodes:?}") };
+    assert_eq!((&inner.predicate, *leaves), (&upto(2.0_f64.next_down()), [Some(2), Some(1)]));
+    // Missing values went right, to leaf 2.
+    assert!(inner.missing_left);
+}
+
+#[test]
+fn an_imputer_becomes_the_side_of_missing_values() {
+    let (mut columns, x) = feature(Float::F64);
+    let (is_nan, filler) = (add(&mut columns, Expr::Unary(Unary::IsNan, x)), number(&mut columns, 4.0));
+    let filled = add(&mut columns, Expr::Select { condition: is_nan, then: filler, otherwise: x });
+    for (threshold, missing_left) in [(3.0, false), (4.0, true)] {
+        let nodes = nodes(pipeline(&[DOUBLE], columns.clone(), filled, threshold));
+        let [(inner, leaves)] = nodes.as_slice() else { panic!("{nodes:?}") };
+        assert_eq!((&inner.predicate, inner.missing_left), (&upto(threshold), missing_left));
+        assert_eq!(*leaves, [Some(1), Some(2)]);
+    }
+}
+
+#[test]
+fn an_indicator_becomes_a_test_for_missing_values() {
+    let (mut columns, x) = feature(Float::F64);
+    let is_nan = add(&mut columns, Expr::Unary(Unary::IsNan, x));
+    let indicator = columns.cast(is_nan, ColumnType::F64).expect("a cast");
+    let nodes = nodes(pipeline(&[DOUBLE], columns, indicator, 0.5));
+    let [(inner, leaves)] = nodes.as_slice() else { panic!("{nodes:?}") };
+    assert_eq!((&inner.predicate, inner.missing_left), (&upto(f64::INFINITY), false));
+    assert_eq!(*leaves, [Some(1), Some(2)]);
+}
+
+#[test]
+fn decided_tests_go() {
+    let (mut columns, x) = feature(Float::F64);
+    let is_nan = add(&mut columns, Expr::Unary(Unary::IsNan, x));
+    let filler = number(&mut columns, 4.0);
+    let filled = add(&mut columns, Expr::Select { condition: is_nan, then: filler, otherwise: x });
+    let least = number(&mut columns, 3.0);
+    let clipped = add(&mut columns, Expr::Binary(Binary::Max, filled, least));
+    assert!(nodes(pipeline(&[DOUBLE], columns.clone(), clipped, 2.0)).is_empty());
+    assert!(nodes(pipeline(&[DOUBLE], columns, filler, 2.0)).is_empty());
+}
+
+#[test]
+fn bins_become_intervals() {
+    let (mut columns, x) = feature(Float::F64);
+    let edges = Arc::new(Edges { at: vec![1.0, 2.0, 3.0], ties: Ties::Above });
+    let step = add(&mut columns, Expr::Step { of: x, edges });
+    let second = columns.constant(ColumnValue::I64(2));
+    let is_second = add(&mut columns, Expr::Binary(Binary::Equal, step, second));
+    let one_hot = columns.cast(is_second, ColumnType::F64).expect("a cast");
+    let nodes = nodes(pipeline(&[DOUBLE], columns, one_hot, 0.5));
+    let [(first, of_first), (second, of_second)] = nodes.as_slice() else { panic!("{nodes:?}") };
+    assert_eq!((&first.predicate, *of_first), (&upto(2.0_f64.next_down()), [Some(1), None]));
+    assert_eq!((&second.predicate, *of_second), (&upto(3.0_f64.next_down()), [Some(2), Some(1)]));
+}
+
+#[test]
+fn encoders_become_sets() {
+    let (mut columns, x) = feature(Float::F64);
+    let values = [0.1, 0.7, 0.2].map(ColumnValue::F64).to_vec();
+    let other = ColumnValue::F64(0.5);
+    let table = CategoryTable { rule: CategoryRule::Whole, values, other, missing: ColumnValue::F64(0.9) };
+    let encoded = add(&mut columns, Expr::Table { of: x, table: Arc::new(table) });
+    let text = [InputKind::Text];
+    // Above the threshold are b, others and missing texts.
+    let above = nodes(pipeline(&text, columns.clone(), encoded, 0.3));
+    let [(inner, leaves)] = above.as_slice() else { panic!("{above:?}") };
+    assert_eq!((&inner.predicate, inner.missing_left), (&Predicate::Member { set: 0 }, false));
+    assert_eq!(*leaves, [Some(1), Some(2)]);
+    // Only b is above it, and a missing text: others are not.
+    let one = nodes(pipeline(&text, columns, encoded, 0.6));
+    let [(inner, leaves)] = one.as_slice() else { panic!("{one:?}") };
+    assert_eq!((&inner.predicate, inner.missing_left), (&Predicate::Equal { value: 1.0 }, true));
+    assert_eq!(*leaves, [Some(2), Some(1)]);
+}
+
+#[test]
+fn whole_numbers_are_categories() {
+    let (mut columns, x) = feature(Float::F64);
+    let whole = columns.cast(x, ColumnType::I64).expect("a cast");
+    let seven = columns.constant(ColumnValue::I64(7));
+    let is_seven = add(&mut columns, Expr::Binary(Binary::Equal, whole, seven));
+    let one_hot = columns.cast(is_seven, ColumnType::F64).expect("a cast");
+    let nodes = nodes(pipeline(&[InputKind::Integer], columns, one_hot, 0.5));
+    let [(inner, leaves)] = nodes.as_slice() else { panic!("{nodes:?}") };
+    assert_eq!((&inner.predicate, *leaves), (&Predicate::Equal { value: 7.0 }, [Some(2), Some(1)]));
+}
+
+#[test]
+fn singles_have_thresholds_in_single_precision() {
+    let (mut columns, x) = feature(Float::F32);
+    let (three, wide) = (columns.constant(ColumnValue::F32(3.0)), ColumnType::F64);
+    let third = add(&mut columns, Expr::Binary(Binary::Divide, x, three));
+    let third = columns.cast(third, wide).expect("a cast");
+    let single = [InputKind::Float(Float::F32)];
+    let nodes = nodes(pipeline(&single, columns, third, f64::from(0.1_f32 / 3.0)));
+    let Predicate::Numeric { threshold } = nodes[0].0.predicate else { panic!("{nodes:?}") };
+    let found = threshold as f32;
+    assert_eq!(f64::from(found), threshold);
+    assert!(found / 3.0 <= 0.1_f32 / 3.0 && found.next_up() / 3.0 > 0.1_f32 / 3.0);
+}
+
+#[test]
+fn columns_of_two_features_remain() {
+    let mut columns = Columns::default();
+    let [x, y] = [0, 1].map(|feature| columns.input(feature, Float::F64));
+    let product = add(&mut columns, Expr::Binary(Binary::Multiply, x, y));
+    let Folding { pipeline, fates } =
+        fold(pipeline(&[DOUBLE, DOUBLE], columns, product, 0.5)).expect("a forest");
+    assert_eq!(fates, [[Fate::Computed(Reason::SeveralFeatures)]]);
+    assert_eq!(pipeline.stages[0].tested(), [x, y, product]);
+    assert!(pipeline.into_forest().is_err());
+}
+
+#[test]
+fn columns_that_no_node_tests_go() {
+    let mut columns = Columns::default();
+    let [x, y] = [0, 1].map(|feature| columns.input(feature, Float::F64));
+    let half = number(&mut columns, 0.5);
+    let scaled = add(&mut columns, Expr::Binary(Binary::Multiply, y, half));
+    let mut pipeline = pipeline(&[DOUBLE, DOUBLE], columns, x, 0.5);
+    let Stage::Forest { forest, tested, .. } = &mut pipeline.stages[0];
+    tested.push(scaled);
+    let mut parts = Forest::clone(forest).into_parts();
+    parts.num_features = 2;
+    **forest = Forest::new(parts).expect("a forest");
+    let live = live(pipeline);
+    assert_eq!(live.columns.len(), 2, "{:?}", live.columns);
+    let Folding { fates, .. } = fold(live).expect("a forest");
+    assert_eq!(fates, [[Fate::Folded, Fate::Unread]]);
+}

@@ -1,0 +1,61 @@
+//! Fields of many numbers, one by one in the file or packed.
+
+use super::wire::{Fields, Message, Value};
+use crate::codes;
+use crate::error::ModelError;
+
+/// Calls `each` with the whole numbers of a field, one by one in the file or packed.
+pub(super) fn varints(message: Message, number: u32, mut each: impl FnMut(i64)) -> Result<(), ModelError> {
+    for field in message.fields() {
+        match field? {
+            (found, Value::Varint(value)) if found == number => each(value as i64),
+            (found, Value::Bytes(packed)) if found == number => {
+                let mut numbers: Fields = packed.fields();
+                while !numbers.is_empty() {
+                    each(numbers.varint()? as i64);
+                }
+            }
+            (found, _) if found == number => return Err(message.wrong_type(number)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The numbers of a field in four or eight bytes each, one by one in the file or packed.
+pub(super) fn fixed<const N: usize>(
+    message: Message,
+    number: u32,
+    read: impl Fn([u8; N]) -> f64,
+) -> Result<Vec<f64>, ModelError> {
+    let mut values = Vec::new();
+    for field in message.fields() {
+        let (found, value) = field?;
+        if found != number {
+            continue;
+        }
+        let single: &[u8] = match &value {
+            Value::Fixed32(bytes) => bytes,
+            Value::Fixed64(bytes) => bytes,
+            Value::Bytes(packed) => {
+                values.append(&mut raw_numbers(*packed, &read)?);
+                continue;
+            }
+            Value::Varint(_) => return Err(message.wrong_type(number)),
+        };
+        values.push(read(single.try_into().map_err(|_| message.wrong_type(number))?));
+    }
+    Ok(values)
+}
+
+pub(super) fn raw_numbers<const N: usize, T>(
+    raw: Message,
+    read: impl Fn([u8; N]) -> T,
+) -> Result<Vec<T>, ModelError> {
+    let (numbers, rest) = raw.bytes().as_chunks::<N>();
+    if !rest.is_empty() {
+        let message = format!("{} bytes are no whole count of numbers of {N} bytes", raw.bytes().len());
+        return Err(ModelError::new(codes::LENGTH_MISMATCH, message));
+    }
+    Ok(numbers.iter().map(|&bytes| read(bytes)).collect())
+}
