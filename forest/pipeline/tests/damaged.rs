@@ -15,7 +15,7 @@ const FILES: &[&str] = &[
 ];
 
 /// Places at which a file is changed.
-const PLACES: usize = 700;
+const PLACES: usize = 200;
 
 #[test]
 fn damaged_files_are_read_or_refused() {
@@ -39,7 +39,7 @@ fn damaged_files_are_read_or_refused() {
             }
         }
     }
-    assert!(read > 1000, "{read} damaged files were read");
+    assert!(read > 300, "{read} damaged files were read");
 }
 
 fn compare(pipeline: &Pipeline) {
