@@ -165,10 +165,9 @@ impl GraphColumns {
         let mut aligned = Vec::new();
         for tensor in tensors {
             let mut own = tensor.shape.clone();
-            if by_row && !tensor.by_row && own.len() == rank {
-                if own.remove(0) != 1 {
-                    return mixes("has a constant for each of a number of rows");
-                }
+            // A constant with an axis for rows has one entry there.
+            if by_row && !tensor.by_row && own.len() == rank && own.remove(0) != 1 {
+                return mixes("has a constant for each of a number of rows");
             }
             let before = axes - own.len();
             for (axis, count) in own.iter().enumerate() {

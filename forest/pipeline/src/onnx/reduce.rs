@@ -22,15 +22,15 @@ fn reduced(
     let keeps = node.attributes.int("keepdims")?.unwrap_or(1) != 0;
     let (strides, mut kept, mut kept_steps) = (of.strides(), Vec::new(), Vec::new());
     let (mut along, mut along_steps, mut shape) = (Vec::new(), Vec::new(), Vec::new());
-    for axis in 0..of.shape.len() {
+    for (axis, (&count, &step)) in of.shape.iter().zip(&strides).enumerate() {
         if axes.contains(&axis) {
-            along.push(of.shape[axis]);
-            along_steps.push(strides[axis]);
+            along.push(count);
+            along_steps.push(step);
             shape.extend(keeps.then_some(1));
         } else {
-            kept.push(of.shape[axis]);
-            kept_steps.push(strides[axis]);
-            shape.push(of.shape[axis]);
+            kept.push(count);
+            kept_steps.push(step);
+            shape.push(count);
         }
     }
     builder.spend(size(&of.shape))?;
