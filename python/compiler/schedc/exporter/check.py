@@ -134,8 +134,8 @@ def compare(model: Any, made: Any, rows: Any) -> None:
                 if output.promise is Promise.OUTSIDE:
                     raise Mismatch(
                         f"{message}: a step before the model is equal within its rounding error only, and "
-                        "the model tests values that lie as near as that; fit it on rows in float64, or accept "
-                        "the difference by check=False"
+                        "the model tests values that lie as near as that; fit it on rows in float64, or "
+                        "accept the difference by check=False"
                     )
                 raise Mismatch(f"{message}; this is a fault of schedc, please report it")
 
