@@ -145,26 +145,37 @@ impl Output {
     /// Turns the sums of one row into a prediction, in place. Sums of single precision are widened to `f64`.
     pub fn prediction(&self, float: Float, values: &mut Vec<f64>) {
         self.margins(float, values);
+        self.prediction_of_margins(float, values);
+    }
+
+    /// Turns the margins of one row into a prediction, in place. Margins of single precision are widened to
+    /// `f64`.
+    pub fn prediction_of_margins(&self, float: Float, values: &mut Vec<f64>) {
         self.value.iter().for_each(|transform| transform.apply(float, values));
     }
 
     /// Computes the classes of one row from its sums, which it overwrites. Returns false if the model has no
     /// classes.
     pub fn classes(&self, float: Float, values: &mut Vec<f64>, out: &mut [u32]) -> bool {
+        self.margins(float, values);
+        self.classes_of_margins(float, values, out)
+    }
+
+    /// Computes the classes of one row from its margins, which it overwrites. Returns false if the model has
+    /// no classes.
+    pub fn classes_of_margins(&self, float: Float, values: &mut Vec<f64>, out: &mut [u32]) -> bool {
         let Some(Classes { rule, .. }) = &self.classes else { return false };
         match rule {
             // The step `ArgMax` already computes the class.
             ClassRule::LargestValue => {
-                self.margins(float, values);
                 let before = self.value.iter().take_while(|transform| **transform != Transform::ArgMax);
                 before.for_each(|transform| transform.apply(float, values));
             }
             ClassRule::ValueAbove(_) => {
-                self.margins(float, values);
                 let by_value = self.value.iter().take_while(|transform| transform.is_by_value());
                 by_value.for_each(|transform| transform.apply(float, values));
             }
-            ClassRule::MarginAbove(_) | ClassRule::LargestMargin => self.margins(float, values),
+            ClassRule::MarginAbove(_) | ClassRule::LargestMargin => {}
         }
         match *rule {
             ClassRule::ValueAbove(bound) | ClassRule::MarginAbove(bound) => {

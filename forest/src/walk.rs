@@ -197,6 +197,19 @@ impl Forest {
     pub fn leaf<'a, X: Real>(&self, tree: &'a Tree, row: &[X]) -> &'a Leaf {
         find_leaf(self, tree, row)
     }
+
+    /// The index of the leaf of a tree that a row ends in.
+    ///
+    /// Values beyond the end of a row that is too short count as missing.
+    pub fn leaf_index<X: Real>(&self, tree: &Tree, row: &[X]) -> u32 {
+        leaf_index(self, tree, row)
+    }
+
+    /// The value, widened, that a leaf adds to the margin of its tree. `tree` and `leaf` are indices; the
+    /// tree's leaves hold no vectors.
+    pub fn leaf_value<X: Real>(&self, tree: usize, leaf: usize, row: &[X]) -> f64 {
+        tree_value(self, tree, leaf, row)
+    }
 }
 
 fn for_each_row<X, Y>(

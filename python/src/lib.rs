@@ -27,5 +27,5 @@ mod _native {
     #[pymodule_export]
     use super::frames::Lookup;
     #[pymodule_export]
-    use super::model::{Model, load};
+    use super::model::{Model, load, load_handle};
 }

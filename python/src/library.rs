@@ -3,7 +3,7 @@
 use elf::ElfStream;
 use elf::endian::AnyEndian;
 use rustix::fs::{MemfdFlags, memfd_create};
-use sched_library::{Call, Dtype, Kind, LibraryFunctions, RawColumn, Refusal};
+use sched_library::{Call, Dtype, Kind, LibraryFunctions, ModelFunctions, ModelHandle, RawColumn, Refusal};
 use std::ffi::c_void;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -49,13 +49,15 @@ pub struct CallOptions {
     pub base_margin: *const c_void,
 }
 
-/// A library in this process.
+/// A library in this process, or a model of another module of it.
 pub struct Library {
     /// Its functions.
-    pub loaded: LibraryFunctions,
+    pub loaded: Box<dyn ModelFunctions + Send + Sync>,
+    /// The names of the features; none if the model has no names.
+    pub feature_names: Option<Vec<String>>,
     takes_columns: bool,
-    /// The loaded file, which stays open even if its name is reused.
-    file: File,
+    /// The loaded file, which stays open even if its name is reused. None for a model that is in no file.
+    file: Option<File>,
 }
 
 impl Library {
@@ -83,6 +85,11 @@ impl Library {
         Library::of_file(file, &path, shown)
     }
 
+    /// A model of another module. Whoever has the handle keeps the model alive.
+    pub fn of_handle(handle: ModelHandle, feature_names: Option<Vec<String>>) -> Library {
+        Library { loaded: Box::new(handle), feature_names, takes_columns: true, file: None }
+    }
+
     fn of_file(file: File, path: &Path, shown: &str) -> Result<Library, String> {
         let prefix = prefix_of(&file).ok_or_else(|| {
             format!("{shown} is not a library of schedc; make one with `schedc build model.json -o model.so`")
@@ -94,7 +101,12 @@ impl Library {
                 format!("the library has no function `{name}`; build it again with this version of schedc")
             }
         })?;
-        Ok(Library { takes_columns: loaded.takes_columns(), loaded, file })
+        Ok(Library {
+            takes_columns: loaded.takes_columns(),
+            feature_names: loaded.feature_names(),
+            loaded: Box::new(loaded),
+            file: Some(file),
+        })
     }
 
     /// Whether calls accept columns, from the library's information at load time.
@@ -105,9 +117,10 @@ impl Library {
     /// The bytes of the file that was loaded.
     ///
     /// # Errors
-    /// The file can no longer be read.
+    /// The file can no longer be read, or there is none.
     pub fn bytes(&self) -> std::io::Result<Vec<u8>> {
-        let mut file = self.file.try_clone()?;
+        let none = || std::io::Error::other("the model is not compiled yet, and has no library");
+        let mut file = self.file.as_ref().ok_or_else(none)?.try_clone()?;
         file.rewind()?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
@@ -119,7 +132,8 @@ impl Library {
     /// # Errors
     /// The file can no longer be read.
     pub fn section(&self, name: &str) -> std::io::Result<Option<Vec<u8>>> {
-        let Ok(mut stream) = ElfStream::<AnyEndian, _>::open_stream(self.file.try_clone()?) else {
+        let Some(file) = &self.file else { return Ok(None) };
+        let Ok(mut stream) = ElfStream::<AnyEndian, _>::open_stream(file.try_clone()?) else {
             return Ok(None);
         };
         let Ok(Some(header)) = stream.section_header_by_name(name).map(Option::<&_>::copied) else {

@@ -12,10 +12,10 @@ use crate::rows::{AcceptedRows, rows_of};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
-use sched_library::{ColumnType, Dtype, Kind, RawColumn};
+use pyo3::types::{PyBytes, PyCapsule, PyCapsuleMethods, PyDict, PyList, PyString};
+use sched_library::{ColumnType, Dtype, Kind, ModelFunctions, ModelHandle, RawColumn};
 use std::collections::HashMap;
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::Arc;
@@ -25,6 +25,8 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "schedc_runtime")]
 pub struct Model {
     library: Arc<Library>,
+    /// The capsule with the handle of a model of another module, which it keeps alive.
+    capsule: Option<Py<PyCapsule>>,
     /// The NumPy type that arrays of integers are converted to.
     whole: &'static str,
 }
@@ -45,7 +47,32 @@ pub fn load(py: Python<'_>, library: &Bound<'_, PyAny>) -> PyResult<Model> {
     };
     let library = loaded.map_err(PyOSError::new_err)?;
     let whole = whole_numbers(&library.loaded.info());
-    Ok(Model { library: Arc::new(library), whole })
+    Ok(Model { library: Arc::new(library), capsule: None, whole })
+}
+
+/// Name of capsules that hold a [`ModelHandle`].
+const HANDLE: &CStr = c"schedc.ModelHandle";
+
+/// The model whose handle is in a capsule. For the package `schedc`, whose models answer while they are
+/// compiled.
+///
+/// Raises ValueError for a capsule of another version.
+#[pyfunction]
+pub fn load_handle(capsule: Bound<'_, PyCapsule>) -> PyResult<Model> {
+    let address = capsule.pointer_checked(Some(HANDLE))?.cast::<ModelHandle>();
+    // SAFETY: capsules of this name hold a handle, whose first field is its version.
+    let handle = unsafe { *address.as_ref() };
+    if !handle.is_known() {
+        return Err(PyValueError::new_err(
+            "schedc and schedc_runtime have different versions; install the same version of both",
+        ));
+    }
+    let info = handle.info();
+    let about: serde_json::Value = serde_json::from_str(&info).unwrap_or_default();
+    let names: Vec<String> =
+        serde_json::from_value(about["model"]["feature_names"].clone()).unwrap_or_default();
+    let library = Library::of_handle(handle, Some(names).filter(|names| !names.is_empty()));
+    Ok(Model { library: Arc::new(library), capsule: Some(capsule.unbind()), whole: whole_numbers(&info) })
 }
 
 /// The NumPy type that arrays of integers are converted to, from the library's JSON about its model.
@@ -63,10 +90,16 @@ impl Model {
         self.library.loaded.num_features()
     }
 
+    /// Whether the model is that of a library; else it is one that another module of the process has.
+    #[getter]
+    fn has_library(&self) -> bool {
+        self.capsule.is_none()
+    }
+
     /// The names of the columns, or None if the model has none.
     #[getter]
     fn feature_names(&self) -> Option<Vec<String>> {
-        self.library.loaded.feature_names()
+        self.library.feature_names.clone()
     }
 
     /// The library's JSON about its model and schedule.

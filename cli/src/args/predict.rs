@@ -72,6 +72,10 @@ pub struct Predict {
     #[command(flatten)]
     /// Compiling.
     pub compiling: CompileOptions,
+    /// Compile the model however few rows there are; otherwise schedc walks its trees without compiling
+    /// where that takes less time, with the same results
+    #[arg(long)]
+    pub compile: bool,
     /// Processor
     #[arg(long, help = cpu_help("Processor", " [default: native]"))]
     #[arg(value_parser = parse_cpu)]

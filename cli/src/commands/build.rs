@@ -11,9 +11,14 @@ use crate::terminal::Terminal;
 use sched_forest::Float;
 use sched_llvm::ArtefactName;
 use sched_llvm::header::{loader_header, valid_prefix};
+use schedc_driver::cache::CacheKey;
 use schedc_driver::compile::RowRules;
+use schedc_driver::job::is_schedule;
+use schedc_driver::lock::beside;
+use schedc_driver::saved::{self, Circumstances};
 use schedc_driver::versions::{Compilation, Served, artefact, header_of, versions};
-use schedc_driver::{Failure, Lookup};
+use schedc_driver::{Failure, LockUse, Lookup, Model};
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Runs the command.
@@ -42,21 +47,63 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
         }
     };
     terminal.expect_people(args.explain_schedule)?;
-    let first = args.cpu.first().copied().unwrap_or_default();
     let lock = args.lock.as_used();
+    if !may_be_known(args, model, &lock) {
+        return build(args, model, &lock, terminal).map(|_| ());
+    }
+    let files = Files::of(args, model, None)?;
+    let key = key(args, model, &lock, &files)?;
+    match saved::find(&key) {
+        Some(known) => write(args, &files, &known, terminal),
+        None => build(args, model, &lock, terminal)
+            .map(|made| made.iter().for_each(|made| saved::keep(&key, made))),
+    }
+}
+
+/// Whether an earlier build of the model's file may be taken instead of a new one: schedc chooses the
+/// schedule, and prints nothing but notes.
+fn may_be_known(args: &Build, model: &Path, lock: &LockUse) -> bool {
+    let values = &args.schedule.values;
+    let is_library = matches!(args.emit, Emit::So | Emit::Obj | Emit::Static);
+    let prints = args.explain_schedule || args.verbose;
+    let has_lock = lock.is_insisted_on() || (!lock.frozen && beside(model).exists());
+    is_library
+        && !has_lock
+        && !is_schedule(model)
+        && !prints
+        && args.schedule.schedule.is_none()
+        && values.target.is_none()
+        && values.profile.is_none()
+}
+
+/// The key of the build in the cache.
+fn key(args: &Build, model: &Path, lock: &LockUse, files: &Files) -> Result<CacheKey, Failure> {
+    let Build { emit, effort, missing, base_margin, row_type, name, reading, schedule, .. } = args;
+    let options =
+        (emit, effort, missing, base_margin, row_type, name, reading, &schedule.values, &files.own_name);
+    let bytes = Model::bytes(model)?;
+    let circumstances =
+        Circumstances { model: &bytes, path: model, cpus: &args.cpu, lock, options: &options };
+    Ok(circumstances.key("build"))
+}
+
+/// Compiles a model, and writes what the options ask for. Returns the build if it is a library or an object.
+fn build(
+    args: &Build,
+    model: &Path,
+    lock: &LockUse,
+    terminal: &Terminal,
+) -> Result<Option<saved::Build>, Failure> {
+    let first = args.cpu.first().copied().unwrap_or_default();
     let mut show = |miss| terminal.show(miss);
-    let mut lookup = Lookup { lock: &lock, cpus: &args.cpu, threads: None, tell: &mut show };
+    let mut lookup = Lookup { lock, cpus: &args.cpu, threads: None, tell: &mut show };
     let place = (first, args.effort.destination());
     let mut job = load_locked_job(model, &args.schedule, &args.reading, place, &mut lookup)?;
-    for note in job.notes(first) {
-        terminal.say(&format!("note: {note}"));
-    }
-    if let Some(note) = job.note_of_effort(args.effort) {
-        terminal.say(&format!("note: {note}"));
-    }
-    let files = Files::of(args, &job)?;
+    let notes: Vec<String> = job.notes(first).into_iter().chain(job.note_of_effort(args.effort)).collect();
+    print_notes(&notes, terminal);
+    let files = Files::of(args, &job.model.path, job.source.path.as_deref())?;
     if matches!(args.emit, Emit::Ptx | Emit::Cubin | Emit::Hsaco) {
-        return kernels::run(args, job, &files.out, terminal);
+        return kernels::run(args, job, &files.out, terminal).map(|()| None);
     }
     let rules = RowRules { missing: args.missing, base_margin: args.base_margin };
     let rows = args.row_type.unwrap_or(RowTypes::Both).into();
@@ -65,9 +112,9 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     if args.explain_schedule {
         explain(&versions, job.source.is_chosen, terminal);
     }
-    let text = header_of(&versions, &args.name);
+    let header = header_of(&versions, &args.name);
     let emit = match args.emit {
-        Emit::Header => return files::write(&[(&files.out, text.as_bytes())], terminal),
+        Emit::Header => return files::write(&[(&files.out, header.as_bytes())], terminal).map(|()| None),
         Emit::So => sched_llvm::Emit::SharedLibrary,
         Emit::Obj => sched_llvm::Emit::Object,
         Emit::Static => sched_llvm::Emit::StaticLibrary,
@@ -78,19 +125,36 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
         kernels::report(&first.compiled.lir, first.launches.as_deref(), terminal);
     }
     let name = ArtefactName { prefix: &args.name, file: files.own_name.as_deref() };
-    let bytes = artefact(&versions, name, emit)?;
-    let description = versions.first().map(|first| PkgConfig {
-        trees: first.entry.num_trees,
-        features: first.entry.num_features,
-        emit: args.emit,
-    });
-    let description = description.zip(files.pkg_config.as_deref());
-    let mut beside: Vec<(&Path, Vec<u8>)> = Vec::new();
-    beside.extend(files.header.as_deref().map(|header| (header, text.into_bytes())));
-    beside.extend(description.map(|(about, path)| (path, about.text(&files.out).into_bytes())));
-    let beside = beside.iter().map(|(path, bytes)| (*path, bytes.as_slice()));
-    let all: Vec<(&Path, &[u8])> =
-        [(files.out.as_path(), bytes.as_slice())].into_iter().chain(beside).collect();
+    let artefact = artefact(&versions, name, emit)?;
+    let (trees, features) =
+        versions.first().map_or((0, 0), |first| (first.entry.num_trees, first.entry.num_features));
+    let about = json!({ "header": header, "notes": notes, "trees": trees, "features": features });
+    let made = saved::Build { files: vec![artefact], about };
+    write_files(args, &files, &made, terminal)?;
+    Ok(Some(made))
+}
+
+/// Prints the notes of a build that is known, and writes its files.
+fn write(args: &Build, files: &Files, known: &saved::Build, terminal: &Terminal) -> Result<(), Failure> {
+    let notes = known.about["notes"].as_array().into_iter().flatten();
+    print_notes(&notes.filter_map(Value::as_str).collect::<Vec<_>>(), terminal);
+    write_files(args, files, known, terminal)
+}
+
+fn print_notes(notes: &[impl AsRef<str>], terminal: &Terminal) {
+    notes.iter().for_each(|note| terminal.say(&format!("note: {}", note.as_ref())));
+}
+
+/// Writes the artefact, and the files beside it.
+fn write_files(args: &Build, files: &Files, made: &saved::Build, terminal: &Terminal) -> Result<(), Failure> {
+    let number = |name: &str| made.about[name].as_i64().and_then(|n| i32::try_from(n).ok()).unwrap_or(0);
+    let header = made.about["header"].as_str().unwrap_or_default();
+    let description = PkgConfig { trees: number("trees"), features: number("features"), emit: args.emit };
+    let description = description.text(&files.out);
+    let artefact = made.files.first().map_or(&[][..], Vec::as_slice);
+    let mut all: Vec<(&Path, &[u8])> = vec![(&files.out, artefact)];
+    all.extend(files.header.as_deref().map(|path| (path, header.as_bytes())));
+    all.extend(files.pkg_config.as_deref().map(|path| (path, description.as_bytes())));
     files::write(&all, terminal)
 }
 

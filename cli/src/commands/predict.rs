@@ -16,7 +16,7 @@ use crate::terminal::Terminal;
 use base_margin::Origin;
 use jit_by_rows::JitByRows;
 use labels::Labels;
-use run::{Input, PredictRun, Second, print_notes, rows_of_batch};
+use run::{Input, PredictRun, Preparation, Second, print_notes, rows_of_batch};
 use sched_forest::Float;
 use sched_ir::Compiled;
 use sched_ir::interp::LaunchCost;
@@ -32,12 +32,13 @@ use schedc_driver::categories::categories_of;
 use schedc_driver::compile::{RowRules, compile_for, entry_info, for_one_call_of, into_memory};
 use schedc_driver::outputs::{counts, walk};
 use schedc_driver::predictor::ROWS_OF_CALL;
-use schedc_driver::{Job, Lookup, PendingJob, Predictor, Simulator, Source, machines};
+use schedc_driver::walker::is_worth_walking;
+use schedc_driver::{Job, Lookup, PendingJob, Predictor, Simulator, Source, Walker, machines};
 use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Runs the command.
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<(), Failure> {
@@ -80,7 +81,7 @@ fn by_library(args: &Predict, terminal: &Terminal, destination: Destination) -> 
     let widths = ResultWidths { outputs, margins, by_column: library.takes_columns() };
     let rows = rows(args, expect, &keep, origin, widths, terminal)?;
     let labels = Labels::of_library(&about(&library));
-    PredictRun { args, terminal, destination, labels }.predict(&library, rows, Duration::ZERO)
+    PredictRun { args, terminal, destination, labels }.predict(&library, rows, Preparation::Loaded)
 }
 
 /// Refuses to read both rows and schedule from standard input.
@@ -111,6 +112,10 @@ fn by_model(args: &Predict, terminal: &Terminal, destination: Destination) -> Re
     let origin = Origin::of(args);
     let keep = columns_beside(args, origin.as_ref());
     let rows = rows(args, expect, &keep, origin, widths_of(args, &model), terminal)?;
+    let run = PredictRun { args, terminal, destination, labels: Labels::of_forest(model.forest()) };
+    if given.is_none() && walks(args, &model, &rows) {
+        return run.predict(&Walker::new(&model, rules), rows, Preparation::Walker);
+    }
     let since = Instant::now();
     let suited = suited_to(args, &model, &rows);
     let program = match given {
@@ -121,15 +126,29 @@ fn by_model(args: &Predict, terminal: &Terminal, destination: Destination) -> Re
     if args.explain_schedule {
         terminal.say(program.source.text.trim_end());
     }
-    let run = PredictRun { args, terminal, destination, labels: Labels::of_forest(model.forest()) };
     if args.simulate {
         let simulator = Simulator::new(Arc::clone(suited.forest()), program.lower(&suited)?.lir);
-        return simulated(&run, &simulator, rows, since.elapsed());
+        return simulated(&run, &simulator, rows, Preparation::Compiled(since.elapsed()));
     }
     let jit = program.code(&suited)?;
     // The files of a folder may have rows of several types.
     let for_wide_rows = || program.code(&model);
-    run.predict(&JitByRows::new(jit, &for_wide_rows), rows, since.elapsed())
+    run.predict(&JitByRows::new(jit, &for_wide_rows), rows, Preparation::Compiled(since.elapsed()))
+}
+
+/// Whether walking the trees takes less time than compiling the model for the rows, and no option is about
+/// compiled code.
+fn walks(args: &Predict, model: &Model, rows: &Input<'_>) -> bool {
+    let values = &args.schedule.values;
+    let is_about_code = args.compile
+        || args.simulate
+        || args.explain_schedule
+        || args.cpu.is_some()
+        || values.target.is_some()
+        || values.batch_size.is_some()
+        || values.profile.is_some()
+        || !values.sets.is_empty();
+    !is_about_code && rows.all().is_some_and(|rows| is_worth_walking(model, rows))
 }
 
 /// A checked schedule, and the properties of the run that its code depends on.
@@ -213,10 +232,10 @@ fn simulated(
     run: &PredictRun,
     simulator: &Simulator,
     rows: Input<'_>,
-    compiling: Duration,
+    preparation: Preparation,
 ) -> Result<(), Failure> {
     let PredictRun { args, terminal, .. } = run;
-    run.predict(simulator, rows, compiling).map_err(|failure| simulator.failure().unwrap_or(failure))?;
+    run.predict(simulator, rows, preparation).map_err(|failure| simulator.failure().unwrap_or(failure))?;
     if let Some(report) = &args.report {
         write_launches(&simulator.costs(), report)?;
     }

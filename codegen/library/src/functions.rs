@@ -1,9 +1,11 @@
 //! Functions of a library in this process.
 
-use crate::{Call, Dtype, Element, Kind, RawColumn};
+use crate::call::{Call, Dtype, RawColumn};
+use crate::model::{CallError, ModelFunctions, text};
+use crate::output::{Element, Kind};
 use libloading::Library;
 use std::error::Error;
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 use std::fmt;
 use std::path::Path;
 use std::ptr;
@@ -27,29 +29,6 @@ impl fmt::Display for Refusal {
 }
 
 impl Error for Refusal {}
-
-/// Reason for which a call failed. It displays its message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallError {
-    /// Status code of the C interface; `None` if the call did not reach compiled code.
-    pub status: Option<i32>,
-    /// The message.
-    pub message: String,
-}
-
-impl fmt::Display for CallError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl Error for CallError {}
-
-impl From<String> for CallError {
-    fn from(message: String) -> CallError {
-        CallError { status: None, message }
-    }
-}
 
 /// The functions of a library that `schedc build` made.
 pub struct LibraryFunctions {
@@ -97,11 +76,6 @@ impl LibraryFunctions {
         })
     }
 
-    /// Returns the number of columns of a row.
-    pub fn num_features(&self) -> usize {
-        self.num_features
-    }
-
     /// Returns the names of the features; none if the model has no names.
     pub fn feature_names(&self) -> Option<Vec<String>> {
         let feature_name = self.feature_name?;
@@ -109,15 +83,19 @@ impl LibraryFunctions {
         let name = |feature| unsafe { text(feature_name(feature)) };
         (0..i32::try_from(self.num_features).ok()?).map(name).collect()
     }
+}
 
-    /// Returns the number of columns of an output; 0 if the model has none of the kind.
-    pub fn num_outputs(&self, kind: Kind) -> usize {
+impl ModelFunctions for LibraryFunctions {
+    fn num_features(&self) -> usize {
+        self.num_features
+    }
+
+    fn num_outputs(&self, kind: Kind) -> usize {
         // SAFETY: the function is one of schedc and takes any number.
         usize::try_from(unsafe { (self.num_outputs)(kind as i32) }).unwrap_or(0)
     }
 
-    /// Returns the type of an output's elements.
-    pub fn output_type(&self, kind: Kind) -> Dtype {
+    fn output_type(&self, kind: Kind) -> Dtype {
         match self.output_type {
             // SAFETY: the function is one of schedc and takes any number.
             Some(output_type) => Dtype::of(unsafe { output_type(kind as i32) }),
@@ -126,28 +104,19 @@ impl LibraryFunctions {
         }
     }
 
-    /// Whether calls may have columns: libraries that were built before there were columns refuse them.
-    pub fn takes_columns(&self) -> bool {
+    fn takes_columns(&self) -> bool {
         let columns = vec![RawColumn::ABSENT; self.num_features];
         let no_rows = Call::new(Kind::Value, Dtype::F32, ptr::null(), 0, ptr::null_mut());
         // SAFETY: there is a column for each feature, and there are no rows.
         unsafe { self.call(&Call { columns: columns.as_ptr(), ..no_rows }) }.is_ok()
     }
 
-    /// Returns the library's description of its model and schedule, as JSON.
-    pub fn info(&self) -> String {
+    fn info(&self) -> String {
         // SAFETY: the function returns a text that lives as long as the library.
         unsafe { text((self.info)()) }.unwrap_or_default()
     }
 
-    /// Makes a call.
-    ///
-    /// # Errors
-    /// The library's message if it refuses the call or cannot finish it.
-    ///
-    /// # Safety
-    /// The pointers of the call lead to memory as the C interface describes it.
-    pub unsafe fn call(&self, call: &Call) -> Result<(), CallError> {
+    unsafe fn call(&self, call: &Call) -> Result<(), CallError> {
         // SAFETY: as the caller promises.
         match unsafe { (self.predict_ex)(call) } {
             0 => Ok(()),
@@ -158,13 +127,6 @@ impl LibraryFunctions {
             }
         }
     }
-}
-
-/// # Safety
-/// `chars` is null or a NUL-terminated text.
-unsafe fn text(chars: *const c_char) -> Option<String> {
-    // SAFETY: as the caller promises.
-    (!chars.is_null()).then(|| unsafe { CStr::from_ptr(chars) }.to_string_lossy().into_owned())
 }
 
 /// Returns the system's reason without the path that it begins with.

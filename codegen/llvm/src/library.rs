@@ -4,7 +4,7 @@ use crate::codes;
 use crate::error::LlvmError;
 use crate::packed::Predict;
 use crate::runtime::{Call, CallError, Dtype, Kind};
-use sched_library::{LibraryFunctions, Refusal};
+use sched_library::{LibraryFunctions, ModelFunctions, Refusal};
 use std::path::Path;
 
 /// A shared library that was built from a model.

@@ -7,10 +7,10 @@
 use sched_machines::Level;
 use std::{
     ffi::{CStr, c_char, c_void},
-    fmt, mem,
+    fmt, mem, ptr,
 };
 
-pub use sched_library::{Call, CallError, Counts, Dtype, Element, Kind, Needs};
+pub use sched_library::{Call, CallError, Counts, Dtype, Element, HandleFunctions, Kind, ModelHandle, Needs};
 
 /// The runtime as one relocatable ELF object; artefacts are linked with it and `-pthread`.
 pub static RUNTIME_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
@@ -300,7 +300,7 @@ impl From<Status> for CallError {
 /// The status that the runtime returns; the output is then unspecified.
 pub unsafe fn call(model: &ModelDescriptor, call: &Call) -> Result<(), Status> {
     // SAFETY: both structures are live and sized; the caller guarantees the memory that they point to.
-    match unsafe { schedc_rt_predict_ex(model, call) } {
+    match unsafe { schedc_rt_predict_ex(ptr::from_ref(model).cast(), call) } {
         0 => Ok(()),
         code => Err(Status { code, message: message(model, code) }),
     }
@@ -309,18 +309,35 @@ pub unsafe fn call(model: &ModelDescriptor, call: &Call) -> Result<(), Status> {
 /// Returns the number of columns of an output; 0 if the model has none of the kind.
 pub fn num_outputs(model: &ModelDescriptor, kind: Kind) -> i32 {
     // SAFETY: the function reads fields of a live structure.
-    unsafe { schedc_rt_num_outputs(model, kind as i32) }
+    unsafe { schedc_rt_num_outputs(ptr::from_ref(model).cast(), kind as i32) }
 }
 
 /// Returns the element type of an output.
 pub fn output_type(model: &ModelDescriptor, kind: Kind) -> Dtype {
     // SAFETY: the function reads fields of a live structure.
-    Dtype::of(unsafe { schedc_rt_output_type(model, kind as i32) })
+    Dtype::of(unsafe { schedc_rt_output_type(ptr::from_ref(model).cast(), kind as i32) })
+}
+
+/// Returns a handle by which other modules of this process call a model.
+///
+/// # Safety
+/// As for [`call`], as long as somebody has the handle.
+pub unsafe fn handle(model: &ModelDescriptor) -> ModelHandle {
+    let num_features = usize::try_from(model.num_features).unwrap_or(0);
+    let functions = HandleFunctions {
+        num_outputs: schedc_rt_num_outputs,
+        output_type: schedc_rt_output_type,
+        predict_ex: schedc_rt_predict_ex,
+        error: schedc_rt_error,
+        info: schedc_rt_info,
+    };
+    // SAFETY: these are functions of the runtime; the caller keeps the model alive.
+    unsafe { ModelHandle::new(ptr::from_ref(model).cast(), num_features, functions) }
 }
 
 fn message(model: &ModelDescriptor, code: i32) -> &'static str {
     // SAFETY: the runtime returns string constants.
-    let text = unsafe { CStr::from_ptr(schedc_rt_error(model, code)) };
+    let text = unsafe { CStr::from_ptr(schedc_rt_error(ptr::from_ref(model).cast(), code)) };
     text.to_str().unwrap_or("unknown status")
 }
 
@@ -391,10 +408,12 @@ unsafe extern "C" {
         n_rows: i64,
         out: *mut f32,
     ) -> i32;
-    fn schedc_rt_predict_ex(model: *const ModelDescriptor, call: *const Call) -> i32;
-    fn schedc_rt_num_outputs(model: *const ModelDescriptor, kind: i32) -> i32;
-    fn schedc_rt_output_type(model: *const ModelDescriptor, kind: i32) -> i32;
-    fn schedc_rt_error(model: *const ModelDescriptor, status: i32) -> *const c_char;
+    // These take a `ModelDescriptor`, of which a `ModelHandle` knows the address alone.
+    fn schedc_rt_predict_ex(model: *const c_void, call: *const Call) -> i32;
+    fn schedc_rt_num_outputs(model: *const c_void, kind: i32) -> i32;
+    fn schedc_rt_output_type(model: *const c_void, kind: i32) -> i32;
+    fn schedc_rt_error(model: *const c_void, status: i32) -> *const c_char;
+    fn schedc_rt_info(model: *const c_void) -> *const c_char;
 
     fn exp(x: f64) -> f64;
     fn expf(x: f32) -> f32;

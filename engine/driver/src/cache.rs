@@ -55,6 +55,18 @@ pub(crate) fn or_make<E>(
     Ok(content)
 }
 
+/// The content of an entry of the current cache; `None` if there is no cache, or it has no such entry.
+pub(crate) fn find(key: &CacheKey) -> Option<Vec<u8>> {
+    CURRENT.with_borrow(Clone::clone)?.get(key)
+}
+
+/// Stores an entry in the current cache, if there is one.
+pub(crate) fn keep(key: &CacheKey, content: &[u8]) {
+    if let Some(cache) = CURRENT.with_borrow(Clone::clone) {
+        cache.put(key, content);
+    }
+}
+
 /// The name of an entry: a digest of everything on which its content depends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheKey(String);

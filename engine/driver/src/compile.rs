@@ -167,43 +167,16 @@ pub fn entry_info(
         None => ("exact", None),
         Some(why) => ("reassociated", Some(why)),
     };
-    let columns = |kind: Kind| (kind.word().to_owned(), outputs::columns(kind, forest, &compiled.lir).into());
-    let outputs: Map<String, Value> = Kind::ALL.into_iter().map(columns).collect();
-    let mut info = json!({
-        "schedc": env!("CARGO_PKG_VERSION"),
-        "schedc_abi": sched_llvm::header::ABI_VERSION,
-        "model": {
-            "fingerprint": model.fingerprint,
-            "trainer": model.source.trainer,
-            "objective": forest.objective,
-            "trees": forest.trees.len(),
-            "features": forest.num_features,
-            "margins": forest.num_margins,
-            "types": types(&forest.types),
-            "whole_numbers": categories::WholeNumbers::of(model).about(),
-            "feature_names": forest.feature_names,
-        },
-        "outputs": outputs,
-        "schedule": schedule,
-        "order": order,
-        "order_reason": why,
-        "target": target.name(),
-        "processor": (target == Cpu::Native).then(host_name),
-    });
-    let categories = categories::about(model);
-    if !categories.is_null() {
-        info["model"]["categories"] = categories;
-    }
-    let labels =
-        forest.output.classes.as_ref().map(|classes| &classes.labels).filter(|labels| !labels.is_empty());
-    if let Some(labels) = labels {
-        info["model"]["labels"] = labels.iter().map(json_of_label).collect();
-    }
-    if let Some(missing) = rules.missing {
-        info["model"]["missing"] = json!(missing);
-    }
-    if rules.base_margin {
-        info["model"]["base_margin"] = json!(true);
+    let columns = |kind: Kind| outputs::columns(kind, forest, &compiled.lir);
+    let mut info = about_model(model, columns, rules);
+    for (name, value) in [
+        ("schedule", json!(schedule)),
+        ("order", json!(order)),
+        ("order_reason", json!(why)),
+        ("target", json!(target.name())),
+        ("processor", json!((target == Cpu::Native).then(host_name))),
+    ] {
+        info[name] = value;
     }
     if runs_on_device(compiled) {
         info["runs_on"] = json!("gpu");
@@ -225,6 +198,46 @@ pub fn entry_info(
         base: rules.base_margin.then(|| forest.base.clone()),
         object: String::new(),
     }
+}
+
+/// The part of a compiled model's description that its schedule has no effect on. `columns` is the number of
+/// columns of each output.
+pub fn about_model(model: &Model, columns: impl Fn(Kind) -> usize, rules: RowRules) -> Value {
+    let forest = model.forest();
+    let outputs: Map<String, Value> =
+        Kind::ALL.into_iter().map(|kind| (kind.word().to_owned(), columns(kind).into())).collect();
+    let mut info = json!({
+        "schedc": env!("CARGO_PKG_VERSION"),
+        "schedc_abi": sched_llvm::header::ABI_VERSION,
+        "model": {
+            "fingerprint": model.fingerprint,
+            "trainer": model.source.trainer,
+            "objective": forest.objective,
+            "trees": forest.trees.len(),
+            "features": forest.num_features,
+            "margins": forest.num_margins,
+            "types": types(&forest.types),
+            "whole_numbers": categories::WholeNumbers::of(model).about(),
+            "feature_names": forest.feature_names,
+        },
+        "outputs": outputs,
+    });
+    let categories = categories::about(model);
+    if !categories.is_null() {
+        info["model"]["categories"] = categories;
+    }
+    let labels =
+        forest.output.classes.as_ref().map(|classes| &classes.labels).filter(|labels| !labels.is_empty());
+    if let Some(labels) = labels {
+        info["model"]["labels"] = labels.iter().map(json_of_label).collect();
+    }
+    if let Some(missing) = rules.missing {
+        info["model"]["missing"] = json!(missing);
+    }
+    if rules.base_margin {
+        info["model"]["base_margin"] = json!(true);
+    }
+    info
 }
 
 /// The types of a model's numbers, as a JSON value.

@@ -17,9 +17,11 @@ pub mod machines;
 pub mod model;
 pub mod outputs;
 pub mod predictor;
+pub mod saved;
 pub mod schedule;
 pub mod simulator;
 pub mod versions;
+pub mod walker;
 
 pub use choice::{CodeDestination, Effort};
 pub use failure::Failure;
@@ -30,3 +32,4 @@ pub use predictor::{Predictor, way_out};
 pub use sched_pipeline::{ColumnSummary, Fate, StageSummary};
 pub use schedule::{NamedModel, ScheduleValues, Source};
 pub use simulator::Simulator;
+pub use walker::Walker;

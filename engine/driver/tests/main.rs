@@ -1,6 +1,7 @@
-//! Tests of the choice of schedules, and of locks.
+//! Tests of the choice of schedules, of locks, and of the walker.
 
 mod choice;
 mod chosen;
 mod gpu_choice;
 mod lock;
+mod walker;

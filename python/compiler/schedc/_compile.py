@@ -9,6 +9,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal
 
+from schedc_runtime._native import load_handle
+
 from . import _native
 from .answers import Answers
 from .checking import check_answers, is_checked
@@ -44,7 +46,7 @@ def compile(
     locked: bool = False,
     frozen: bool = False,
     check: bool = True,
-    effort: Literal["fast", "full"] = "full",
+    effort: Literal["background", "fast", "full"] = "full",
     cache: bool = True,
     pool: Any = None,
 ) -> Model:
@@ -75,9 +77,14 @@ def compile(
     ``pool`` has the training rows of a CatBoost object with ``cat_features``, as a frame or a
     ``catboost.Pool``: the object keeps only hashes of the categories' names. Labels are not needed.
 
-    ``effort="fast"`` compiles in half the time, to code that takes up to a fifth longer. Compiled code is
-    kept in the folder ``artefacts`` of the user's cache (``$SCHEDC_CACHE``, ``$XDG_CACHE_HOME/schedc`` or
-    ``~/.cache/schedc``), from where the next compilation of the same model takes it; ``cache=False`` neither
+    ``effort="fast"`` compiles in half the time, to code that takes up to a fifth longer.
+    ``effort="background"`` returns at once: the model predicts by walking its trees, with the same results,
+    while a thread compiles it with full effort. :attr:`Model.ready` and :meth:`Model.wait` tell when it is
+    compiled. A fork waits for the thread, and so does the end of the program while LLVM runs.
+
+    Compiled code is kept in the folder ``artefacts`` of the user's cache (``$SCHEDC_CACHE``,
+    ``$XDG_CACHE_HOME/schedc`` or ``~/.cache/schedc``), from where the next compilation of the same model
+    takes it; ``cache=False`` neither
     uses nor fills it.
 
     The compiled model of an object is compared with the object on a few dozen rows. They lie on and beside
@@ -91,6 +98,11 @@ def compile(
     """
     if isinstance(model, Model):
         raise TypeError("the model is compiled already: give the object or the file that it is made from")
+    if effort not in ("background", "fast", "full"):
+        raise ValueError(
+            'effort: choose "full", which makes the fastest code, "fast", which compiles in half the time, '
+            'or "background", which predicts meanwhile'
+        )
     chosen = searched(model)
     model = chosen if is_read(chosen) else model
     origin = origin_of(model, pool)
@@ -110,25 +122,41 @@ def compile(
         target=target,
         sets=tuple((sets or {}).items()),
         batch_size=batch_size,
-        effort=effort,
+        effort="full" if effort == "background" else effort,
         cache=cache,
         **_lock_of(model, schedule, lock, locked, frozen),
     )
     asked = origin
     if output is not None:
         asked = replace(origin, answers=Answers(output=output, leaves=origin.answers.leaves))
-    made = _made(asked, recipe, probes=check and is_checked(origin))
-    compiled = Model(_code(made), origin, recipe)
+    probes = check and is_checked(origin)
+    begun = None
+    if effort == "background":
+        begun = _begun(asked, recipe, probes)
+        capsule = begun.walker()
+        if capsule is not None:
+            walker = load_handle(capsule)
+            walking = Model(walker, origin, recipe)
+            if output is not None:
+                _check_output(output, walking)
+            compared = begun.probes()
+            if compared is not None:
+                check_answers(model, walking, origin, compared, is_asked_for=iterations is not None)
+            answering = walking if output is None else Model(walker, asked, recipe)
+            answering._compile(begun)
+            return answering
+    made = _made(asked, recipe, probes) if begun is None else _warned(begun.finish())
+    compiled = Model(Code.of(made), origin, recipe)
     if output is not None:
         _check_output(output, compiled)
     if made.probes is not None:
         check_answers(model, compiled, origin, made.probes, is_asked_for=iterations is not None)
-    return compiled if output is None else Model(_code(made), asked, recipe)
+    return compiled if output is None else Model(Code.of(made), asked, recipe)
 
 
 def _check_output(output: str, compiled: Model) -> None:
     """Raises ValueError if a model lacks an output."""
-    known = compiled.info["outputs"]
+    known = compiled._about["outputs"]
     if not known.get(output):
         words = ", ".join(f'"{word}"' for word, columns in known.items() if columns)
         raise ValueError(f"the model has no output {output!r}; it has {words}")
@@ -159,42 +187,54 @@ def _lock_of(
 
 def built(origin: Origin, recipe: Recipe) -> Code:
     """Compiles a model."""
-    return _code(_made(origin, recipe))
+    return Code.of(_made(origin, recipe, probes=False))
 
 
-def _code(made: _native.Artefact) -> Code:
-    return Code(made.library, made.header, tuple(made.schedules), tuple(made.notes), made.findings)
-
-
-def _made(origin: Origin, recipe: Recipe, probes: bool = False) -> _native.Artefact:
+def _made(origin: Origin, recipe: Recipe, probes: bool) -> _native.Artefact:
     """Compiles a model to an artefact; ``probes`` requests rows for a comparison of predictions."""
     try:
-        made = _native.build(
-            origin.model,
-            values=values_of(dict(recipe.sets), recipe.target, recipe.batch_size),
-            name=origin.name,
-            schedule=recipe.schedule,
-            cpu=list(recipe.cpu),
-            rows=recipe.rows,
-            missing=origin.missing,
-            base_margin=recipe.base_margin,
-            iterations=origin.iterations,
-            as_release=origin.as_release,
-            feature_names=list(origin.names or ()),
-            lock=recipe.lock,
-            locked=recipe.locked,
-            frozen=recipe.frozen,
-            encoded=list(origin.encoded),
-            probes=probes,
-            object=Meaning.of(origin).text(),
-            effort=recipe.effort,
-            cache=recipe.cache,
-        )
+        made = _native.build(origin.model, _keywords(origin, recipe, probes))
     except _native.Refused as error:
         raise refused(error) from None
+    return _warned(made)
+
+
+def _warned(made: _native.Artefact) -> _native.Artefact:
+    """Warns if no entry of the lock fits."""
     if made.miss is not None:
-        warnings.warn(made.miss, stacklevel=3)
+        warnings.warn(made.miss, stacklevel=4)
     return made
+
+
+def _begun(origin: Origin, recipe: Recipe, probes: bool) -> _native.Compilation:
+    """Begins to compile a model."""
+    try:
+        return _native.begin(origin.model, _keywords(origin, recipe, probes))
+    except _native.Refused as error:
+        raise refused(error) from None
+
+
+def _keywords(origin: Origin, recipe: Recipe, probes: bool) -> _native.Keywords:
+    return {
+        "values": values_of(dict(recipe.sets), recipe.target, recipe.batch_size),
+        "name": origin.name,
+        "schedule": recipe.schedule,
+        "cpu": list(recipe.cpu),
+        "rows": recipe.rows,
+        "missing": origin.missing,
+        "base_margin": recipe.base_margin,
+        "iterations": origin.iterations,
+        "as_release": origin.as_release,
+        "feature_names": list(origin.names or ()),
+        "lock": recipe.lock,
+        "locked": recipe.locked,
+        "frozen": recipe.frozen,
+        "encoded": list(origin.encoded),
+        "probes": probes,
+        "object": Meaning.of(origin).text(),
+        "effort": recipe.effort,
+        "cache": recipe.cache,
+    }
 
 
 def load(library: str | PathLike[str] | bytes) -> Model:

@@ -1,4 +1,4 @@
-from typing import TypedDict, final
+from typing import Any, TypedDict, final
 
 class Refused(ValueError):
     """A refusal; its arguments are findings as JSON, as text and as coloured text."""
@@ -22,29 +22,49 @@ class Artefact:
     miss: str | None
     probes: tuple[bytes, float] | None
 
-def build(
-    model: bytes,
-    *,
-    values: Values,
-    name: str = ...,
-    schedule: str | None = None,
-    cpu: list[str] = ...,
-    rows: str = "both",
-    missing: float | None = None,
-    base_margin: bool = False,
-    iterations: str = "all",
-    as_release: str | None = None,
-    feature_names: list[str] = [],
-    lock: str | None = None,
-    locked: bool = False,
-    frozen: bool = True,
-    encoded: list[tuple[int, list[int] | list[str]]] = ...,
-    probes: bool = False,
-    object: str = "",
-    effort: str = "full",
-    cache: bool = True,
-) -> Artefact:
+class Keywords(TypedDict):
+    """The options of a compilation; this class does not exist at run time."""
+
+    values: Values
+    name: str
+    schedule: str | None
+    cpu: list[str]
+    rows: str
+    missing: float | None
+    base_margin: bool
+    iterations: str
+    as_release: str | None
+    feature_names: list[str]
+    lock: str | None
+    locked: bool
+    frozen: bool
+    encoded: list[tuple[int, list[int] | list[str]]]
+    probes: bool
+    object: str
+    effort: str
+    cache: bool
+
+@final
+class Compilation:
+    """The compilation of a model: its library, if the cache has it, or else a model that predicts meanwhile."""
+
+    def walker(self) -> Any:
+        """A capsule for ``schedc_runtime``; None if the cache has the library."""
+
+    def probes(self) -> tuple[bytes, float] | None:
+        """Rows for a comparison with the model's object, if they were requested."""
+
+    def finish(self) -> Artefact:
+        """Compiles the model."""
+
+    def cancel(self) -> None:
+        """Ends the compilation at its next stage."""
+
+def build(model: bytes, keywords: Keywords) -> Artefact:
     """Compiles the bytes of a model's file to a shared library."""
+
+def begin(model: bytes, keywords: Keywords) -> Compilation:
+    """Begins to compile the bytes of a model's file."""
 
 def difference(message: str, notes: list[str], help: str) -> tuple[str, str, str]:
     """Findings about a compiled model whose predictions differ from its object's: JSON, text, coloured text."""

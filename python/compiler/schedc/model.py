@@ -19,7 +19,10 @@ import schedc_runtime
 from schedc_runtime import BatchPredictor
 from schedc_runtime.batch import column_names, is_frame, renamed
 
+from ._native import Artefact
+from ._native import Compilation as NativeCompilation
 from .answers import Answers, Array, Classifier, Isolation, OneClass, two_columns
+from .background import Compilation
 from .elsewhere import no_attribute, output_of
 from .estimator import Estimator
 from .findings import Findings
@@ -75,6 +78,11 @@ class Code(NamedTuple):
     notes: tuple[str, ...] = ()
     findings: tuple[str, str, str] = ("[]", "", "")
 
+    @classmethod
+    def of(cls, made: Artefact) -> Code:
+        """The library and the report of an artefact."""
+        return cls(made.library, made.header, tuple(made.schedules), tuple(made.notes), made.findings)
+
 
 class Model(Estimator):
     """A compiled model. Several threads may call it at the same time; calls release the interpreter's lock.
@@ -90,15 +98,20 @@ class Model(Estimator):
 
     """
 
-    def __init__(self, code: Code, origin: Origin | None, recipe: Recipe | None) -> None:
-        self._code, self._origin, self._recipe = code, origin, recipe
-        self._native = schedc_runtime.load(code.library)
+    def __init__(
+        self, code: Code | schedc_runtime.Model, origin: Origin | None, recipe: Recipe | None
+    ) -> None:
+        # A model without code predicts by walking its trees, until _install gives it the code.
+        self._made = code if isinstance(code, Code) else None
+        self._origin, self._recipe = origin, recipe
+        self._native = schedc_runtime.load(code.library) if isinstance(code, Code) else code
+        self._compilation: Compilation | None = None
         meaning = Meaning.of(origin) if origin is not None else Meaning.read(self._native.section(SECTION))
         self._meaning = meaning or Meaning()
         self._set_up()
 
     def _set_up(self) -> None:
-        meaning, about = self._meaning, self.info["model"]
+        meaning, about = self._meaning, self._about["model"]
         self._answers, self._single, self._names = meaning.answers, meaning.single, meaning.names
         nameless = meaning.names is None and self._native.feature_names is None
         self._by_position = meaning.by_position or (nameless and about.get("trainer") in _TAKE_POSITIONS)
@@ -111,12 +124,56 @@ class Model(Estimator):
         self._usual: dict[tuple[str, bool], BatchPredictor] = {}
         self._lock = threading.Lock()
 
+    # The compilation.
+
+    @property
+    def ready(self) -> bool:
+        """Whether the model is compiled. Only ``effort="background"`` makes models that are not."""
+        return self._made is not None
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits until the model is compiled, for at most ``timeout`` seconds. Returns whether it is.
+
+        Raises the error of a compilation that failed. The model still predicts then, without compiled code.
+
+        """
+        return self._compilation is None or self._compilation.wait(timeout)
+
+    def _compile(self, native: NativeCompilation) -> None:
+        """Compiles the model in a thread of its own."""
+        self._compilation = Compilation(native, self, Model._install)
+
+    def _install(self, made: Artefact) -> None:
+        """Takes the code. Calls that began before it finish as they began."""
+        if made.miss is not None:
+            warnings.warn(made.miss, stacklevel=2)
+        code = Code.of(made)
+        native = schedc_runtime.load(code.library)
+        with self._lock:
+            self._native, self._made = native, code
+            self._predictors, self._usual = {}, {}
+
+    @property
+    def _code(self) -> Code:
+        """The code. Waits until the model is compiled."""
+        if self._made is None:
+            self.wait()
+        if self._made is None:
+            raise RuntimeError("the model was not compiled, since the program ends")
+        return self._made
+
     # Properties of the model.
 
     @property
     def info(self) -> dict[str, Any]:
         """Information of the library about its model: objective, types, names of features and categories,
         labels, order of accumulation."""
+        self.wait()
+        return self._about
+
+    @property
+    def _about(self) -> dict[str, Any]:
+        """The information, without that about the schedule if the model is not compiled yet."""
         about: dict[str, Any] = json.loads(self._native.info_json)
         return about
 
@@ -172,7 +229,7 @@ class Model(Estimator):
         """
         if self._answers.classes is not None:
             return self._answers.classes
-        labels = self.info["model"].get("labels")
+        labels = self._about["model"].get("labels")
         if not labels:
             raise AttributeError("the model has no labels of classes")
         return numpy.array(labels)
@@ -253,7 +310,7 @@ class Model(Estimator):
         model = self._variant(more.pop("iteration_range", None), more.get("base_margin") is not None)
         options = self._options(more)
         if type(self._answers) is Answers:
-            if not self.info["outputs"]["class"]:
+            if not self._about["outputs"]["class"]:
                 raise AttributeError("the model is no classifier: it has no probabilities")
             answer = two_columns(model._call(X, "value", None, options))
         else:
@@ -326,7 +383,7 @@ class Model(Estimator):
                 if found is not None:
                     return found
         if is_sparse(X):
-            return predict_sparse(self._native, X, output, self.info["model"], self._single, out, plain)
+            return predict_sparse(self._native, X, output, self._about["model"], self._single, out, plain)
         if isinstance(X, (list, tuple)) and len(X) == 0:
             X = numpy.empty((0, self.n_features_in_), dtype="float32")
         elif isinstance(X, (list, tuple)) and not isinstance(X[0], Mapping):
@@ -382,7 +439,7 @@ class Model(Estimator):
 
     def _variant(self, iteration_range: tuple[int, int] | None, base_margin: bool) -> Model:
         """The same model compiled for other iterations, or for calls with a base margin."""
-        if iteration_range in (None, (0, 0)) and (not base_margin or "base_margin" in self.info["model"]):
+        if iteration_range in (None, (0, 0)) and (not base_margin or "base_margin" in self._about["model"]):
             return self
         if self._origin is None or self._recipe is None:
             raise ValueError(
@@ -458,9 +515,10 @@ class Model(Estimator):
         return {"code": self._code, "meaning": self._meaning}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._code, self._origin, self._recipe = Code(*state["code"]), None, None
+        self._made, self._origin, self._recipe = Code(*state["code"]), None, None
         self._meaning = state["meaning"]
-        self._native = schedc_runtime.load(self._code.library)
+        self._native = schedc_runtime.load(self._made.library)
+        self._compilation = None
         self._set_up()
 
     def __getattr__(self, name: str) -> Any:
@@ -469,10 +527,10 @@ class Model(Estimator):
         raise AttributeError(no_attribute(name))
 
     def __repr__(self) -> str:
-        about = self.info
+        about = self._about
         model = about["model"]
         return (f"Model({model['trees']} trees, {model['features']} features, "
-                f"{model['objective']}, {about['order']})")
+                f"{model['objective']}, {about.get('order', 'not compiled yet')})")
 
     def _repr_html_(self) -> str:
         about = self.info

@@ -30,7 +30,7 @@ class Trial:
         self, theirs: Any, ours: Model, origin: Origin, probes: tuple[bytes, float], is_asked_for: bool
     ) -> None:
         self.theirs, self.ours, self.origin = theirs, ours, origin
-        self.about = ours.info["model"]
+        self.about = ours._about["model"]
         values, self.magnitude = probes
         is_narrow = ours._recipe is not None and ours._recipe.rows == "f32"
         kind = "float32" if is_narrow or self.about["types"]["rows"] == "f32" else "float64"
@@ -41,7 +41,8 @@ class Trial:
         self.failure: Exception | None = None
         is_single = self.about["types"]["results"] == "f32"
         #: Bound of the difference of sums in another order: docs/numerics.md.
-        self.slack = 0.0 if ours.order == "exact" else self.magnitude * (CLOSE if is_single else _DOUBLE)
+        is_exact = ours._about.get("order", "exact") == "exact"
+        self.slack = 0.0 if is_exact else self.magnitude * (CLOSE if is_single else _DOUBLE)
         #: Bound of the relative difference of results that an exponential made.
         self.close = CLOSE if is_single else _DOUBLE
         self.span = _span(origin.iterations) if is_asked_for else None

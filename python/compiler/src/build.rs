@@ -5,18 +5,24 @@ use crate::report::{FindingsReport, Keeper};
 use crate::rows::Probes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyCapsule};
 use sched_diagnostics::{Diagnostic, Place};
 use sched_forest::{
     EncodedCategories, EncodedFeature, Float, Forest, Iterations, ParseReleaseError, ReadOptions, Release,
     codes,
 };
+use sched_llvm::runtime::ModelHandle;
 use sched_llvm::{ArtefactName, Cpu, Emit};
-use schedc_driver::cache::{self, Cache};
+use schedc_driver::cache::{self, Cache, CacheKey};
 use schedc_driver::compile::RowRules;
+use schedc_driver::saved::{self, Build, Circumstances};
 use schedc_driver::versions::{Served, artefact, header_of, versions};
-use schedc_driver::{Effort, Failure, Job, LockUse, Lookup, Model, RowTypes, Source};
+use schedc_driver::{Effort, Failure, Job, LockUse, Lookup, Model, RowTypes, ScheduleValues, Source, Walker};
+use serde_json::{Value, json};
+use std::ffi::CStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Prefix of the functions of a library.
 const PREFIX: &str = "schedc";
@@ -40,17 +46,6 @@ pub struct Artefact {
     probes: Option<(Py<PyBytes>, f64)>,
 }
 
-/// A built library, still free of Python objects.
-struct Built {
-    library: Vec<u8>,
-    header: String,
-    schedules: Vec<(String, String, String)>,
-    notes: Vec<String>,
-    findings: FindingsReport,
-    miss: Option<String>,
-    probes: Option<Probes>,
-}
-
 /// The categories of a feature that an estimator encodes, in the order of its codes.
 #[derive(FromPyObject)]
 pub enum Encoded {
@@ -72,10 +67,44 @@ impl Encoded {
     }
 }
 
+/// The keywords of [`build`] and [`begin`], from a Python dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Keywords {
+    /// Name of the model in messages, and the path from which the lock is found.
+    name: String,
+    /// Text of the schedule; by default the lock's, or an automatic one.
+    schedule: Option<String>,
+    values: Values,
+    cpu: Vec<String>,
+    rows: String,
+    missing: Option<f64>,
+    base_margin: bool,
+    iterations: String,
+    /// The release whose reading of the file counts; by default the one that saved it.
+    as_release: Option<String>,
+    /// Names of the features, for files without names.
+    feature_names: Vec<String>,
+    lock: Option<PathBuf>,
+    locked: bool,
+    /// Whether locks are ignored.
+    frozen: bool,
+    /// By feature, the categories that scikit-learn encodes before the trees.
+    encoded: Vec<(u32, Encoded)>,
+    /// Whether rows for a comparison are requested.
+    probes: bool,
+    /// JSON text about the object, for a section of the library.
+    object: String,
+    /// `fast` or `full`.
+    effort: String,
+    /// Whether code that was compiled before comes from the user's cache.
+    cache: bool,
+}
+
 /// The options of a build.
-struct BuildOptions<'a> {
-    model: &'a [u8],
-    name: &'a str,
+#[derive(Clone, Debug)]
+struct BuildOptions {
+    name: String,
     schedule: Option<String>,
     cpus: Vec<Cpu>,
     rows: RowTypes,
@@ -88,158 +117,306 @@ struct BuildOptions<'a> {
     names: Vec<String>,
     object: String,
     effort: Effort,
+    cache: bool,
+}
+
+impl BuildOptions {
+    /// Runs `body` with the user's cache, if it is used.
+    fn with_cache<T>(&self, body: impl FnOnce() -> T) -> T {
+        cache::with(self.cache.then(Cache::of_user).flatten(), body)
+    }
+
+    /// The key of the build in the cache. `None` if the build depends on the GPU or the tools of the machine.
+    fn key(&self, model: &[u8]) -> Option<CacheKey> {
+        let for_gpu = |text: &String| text.contains("gpu");
+        if !self.cache || self.schedule.iter().chain(&self.values.target).any(for_gpu) {
+            return None;
+        }
+        let circumstances = Circumstances {
+            model,
+            path: Path::new(&self.name),
+            cpus: &self.cpus,
+            lock: &self.lock,
+            options: self,
+        };
+        Some(circumstances.key("python"))
+    }
+}
+
+/// A model that was read, with everything that its compilation needs.
+struct Prepared {
+    model: Model,
+    values: ScheduleValues,
+    options: BuildOptions,
+}
+
+/// The compilation of a model: its library, if the cache has it, or else a model that predicts meanwhile.
+#[pyclass(frozen, module = "schedc._native")]
+pub struct Compilation {
+    stage: Stage,
+    is_cancelled: AtomicBool,
+}
+
+/// The stage of a compilation.
+enum Stage {
+    /// The cache had the build.
+    Known(Build),
+    /// The model was read.
+    Begun { prepared: Box<Prepared>, walker: Arc<Walker>, key: Option<CacheKey> },
+}
+
+/// The handle of a walker in a capsule, which keeps the walker alive.
+#[repr(C)]
+struct HandleOfWalker {
+    // The first field, since the package `schedc_runtime` reads the handle at the capsule's address.
+    handle: ModelHandle,
+    walker: Arc<Walker>,
+}
+
+/// Name of capsules that hold a handle.
+const HANDLE: &CStr = c"schedc.ModelHandle";
+
+#[pymethods]
+impl Compilation {
+    /// A capsule with the handle of the model's walker, for `schedc_runtime`. None if the cache has the
+    /// library, so that `finish` takes no time.
+    fn walker<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyCapsule>>> {
+        let Stage::Begun { walker, .. } = &self.stage else { return Ok(None) };
+        let walker = Arc::clone(walker);
+        // SAFETY: the capsule keeps the walker, which does not move.
+        let handle = unsafe { walker.handle() };
+        PyCapsule::new_with_value(py, HandleOfWalker { handle, walker }, HANDLE).map(Some)
+    }
+
+    /// On request, rows for a comparison with the model's object: doubles, and the largest sum.
+    fn probes<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyBytes>, f64)> {
+        let Stage::Begun { prepared, .. } = &self.stage else { return None };
+        let Prepared { model, options, .. } = prepared.as_ref();
+        let probes = options.probes.then(|| probes_of(model, options.rows))?;
+        Some((PyBytes::new(py, &bytes_of(&probes.values)), probes.magnitude))
+    }
+
+    /// Compiles the model. Raises `Refused` if it cannot be compiled, or was cancelled.
+    fn finish(&self, py: Python<'_>) -> PyResult<Artefact> {
+        let (prepared, key) = match &self.stage {
+            Stage::Known(build) => return Artefact::of(py, build),
+            Stage::Begun { prepared, key, .. } => (prepared, key),
+        };
+        let is_cancelled = || self.is_cancelled.load(Ordering::Relaxed);
+        let built = py.detach(|| {
+            prepared.options.with_cache(|| {
+                or_built(key.as_ref(), || reported(|keeper| finished(prepared, keeper, &is_cancelled)))
+            })
+        });
+        Artefact::of(py, &built.map_err(FindingsReport::error)?)
+    }
+
+    /// Ends the compilation at its next stage.
+    fn cancel(&self) {
+        self.is_cancelled.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Artefact {
+    /// The artefact of a build that [`finished`] made.
+    fn of(py: Python<'_>, build: &Build) -> PyResult<Artefact> {
+        let wrong = || PyValueError::new_err("the build in the cache has another form");
+        let [library, probes] = build.files.as_slice() else { return Err(wrong()) };
+        let Described { header, schedules, notes, findings, miss, magnitude } =
+            Described::of(&build.about).ok_or_else(wrong)?;
+        let bytes = |bytes: &[u8]| PyBytes::new(py, bytes).unbind();
+        let probes = magnitude.map(|magnitude| (bytes(probes), magnitude));
+        Ok(Artefact { library: bytes(library), header, schedules, notes, findings, miss, probes })
+    }
+}
+
+/// The report on a library.
+struct Described {
+    header: String,
+    schedules: Vec<(String, String, String)>,
+    notes: Vec<String>,
+    findings: (String, String, String),
+    miss: Option<String>,
+    magnitude: Option<f64>,
+}
+
+impl Described {
+    /// The report in the text of a build.
+    fn of(about: &Value) -> Option<Described> {
+        let text = |value: &Value| value.as_str().map(str::to_string);
+        let three = |value: &Value| Some((text(&value[0])?, text(&value[1])?, text(&value[2])?));
+        Some(Described {
+            header: text(&about["header"])?,
+            schedules: about["schedules"].as_array()?.iter().map(three).collect::<Option<_>>()?,
+            notes: about["notes"].as_array()?.iter().map(text).collect::<Option<_>>()?,
+            findings: three(&about["findings"])?,
+            miss: text(&about["miss"]),
+            magnitude: about["magnitude"].as_f64(),
+        })
+    }
+}
+
+/// The build of a key in the cache, or else a new one.
+fn or_built<E>(key: Option<&CacheKey>, make: impl Fn() -> Result<Build, E>) -> Result<Build, E> {
+    match key {
+        Some(key) => saved::or_make(|| key.clone(), make),
+        None => make(),
+    }
+}
+
+/// A build with the findings that its schedule gave rise to, or the findings that prevent it.
+fn reported(make: impl FnOnce(&Keeper) -> Result<Build, Failure>) -> Result<Build, FindingsReport> {
+    let keeper = Keeper::default();
+    match make(&keeper) {
+        Ok(mut build) => {
+            let FindingsReport { json, text, color } = keeper.report();
+            build.about["findings"] = json!([json, text, color]);
+            Ok(build)
+        }
+        Err(failure) => Err(keeper.stopped(failure)),
+    }
+}
+
+fn options_of(keywords: Keywords) -> PyResult<BuildOptions> {
+    let Keywords { frozen, locked, lock, .. } = keywords;
+    Ok(BuildOptions {
+        name: keywords.name,
+        schedule: keywords.schedule,
+        cpus: keywords.cpu.iter().map(|text| cpu_of(text)).collect::<PyResult<_>>()?,
+        rows: rows_of(&keywords.rows)?,
+        rules: RowRules { missing: keywords.missing, base_margin: keywords.base_margin },
+        reading: ReadOptions {
+            iterations: iterations_of(&keywords.iterations)?,
+            as_release: keywords.as_release.as_deref().map(release_of).transpose()?,
+        },
+        values: keywords.values,
+        lock: LockUse { file: lock, locked, frozen },
+        encoded: keywords.encoded.into_iter().map(|(feature, known)| known.of_feature(feature)).collect(),
+        probes: keywords.probes,
+        names: keywords.feature_names,
+        object: keywords.object,
+        effort: keywords
+            .effort
+            .parse()
+            .map_err(|help: String| PyValueError::new_err(format!("effort: {help}")))?,
+        cache: keywords.cache,
+    })
 }
 
 /// Compiles the bytes of a model's file to a shared library for the given processors.
-///
-/// Uses the given schedule, or the lock's, or an automatic one. `name` names the model in messages. It is
-/// also the path from which the lock is found, unless the build is `frozen`. `encoded` has, by feature, the
-/// categories that scikit-learn encodes before the trees. `probes` requests rows for a comparison of
-/// predictions. `as_release` is the release whose reading of the file counts, by default the one that saved
-/// it. `feature_names` are the object's, for files without names. `object` is JSON text about the object,
-/// for a section of the library. `effort` is `fast` or `full`. With `cache`, code that was compiled before
-/// comes from the user's cache.
 #[pyfunction]
-#[pyo3(signature = (
-    model, *, values, name = "the model", schedule = None, cpu = vec!["native".to_string()], rows = "both",
-    missing = None, base_margin = false, iterations = "all", lock = None, locked = false, frozen = true,
-    encoded = vec![], probes = false, as_release = None, feature_names = vec![], object = String::new(),
-    effort = "full", cache = true
-))]
-#[expect(clippy::too_many_arguments, reason = "each is a keyword")]
-pub fn build(
-    py: Python<'_>,
-    model: &[u8],
-    values: Values,
-    name: &str,
-    schedule: Option<String>,
-    cpu: Vec<String>,
-    rows: &str,
-    missing: Option<f64>,
-    base_margin: bool,
-    iterations: &str,
-    lock: Option<PathBuf>,
-    locked: bool,
-    frozen: bool,
-    encoded: Vec<(u32, Encoded)>,
-    probes: bool,
-    as_release: Option<&str>,
-    feature_names: Vec<String>,
-    object: String,
-    effort: &str,
-    cache: bool,
-) -> PyResult<Artefact> {
-    let options = BuildOptions {
-        model,
-        name,
-        schedule,
-        cpus: cpu.iter().map(|text| cpu_of(text)).collect::<PyResult<_>>()?,
-        rows: rows_of(rows)?,
-        rules: RowRules { missing, base_margin },
-        reading: ReadOptions {
-            iterations: iterations_of(iterations)?,
-            as_release: as_release.map(release_of).transpose()?,
-        },
-        values,
-        lock: LockUse { file: lock, locked, frozen },
-        encoded: encoded.into_iter().map(|(feature, known)| known.of_feature(feature)).collect(),
-        probes,
-        names: feature_names,
-        object,
-        effort: effort.parse().map_err(|help: String| PyValueError::new_err(format!("effort: {help}")))?,
-    };
+pub fn build(py: Python<'_>, model: &[u8], keywords: Keywords) -> PyResult<Artefact> {
+    let options = options_of(keywords)?;
     let built = py.detach(|| {
-        let keeper = Keeper::default();
-        match cache::with(cache.then(Cache::of_user).flatten(), || compiled(options, &keeper)) {
-            Ok(built) => Ok(Built { findings: keeper.report(), ..built }),
-            Err(failure) => Err(keeper.stopped(failure)),
-        }
+        options.with_cache(|| {
+            or_built(options.key(model).as_ref(), || {
+                reported(|keeper| finished(&prepared(model, options.clone())?, keeper, &|| false))
+            })
+        })
     });
-    let Built {
-        library,
-        header,
-        schedules,
-        notes,
-        findings: FindingsReport { json, text, color },
-        miss,
-        probes,
-    } = built.map_err(FindingsReport::error)?;
-    let probes = probes.map(|Probes { values, magnitude }| {
-        let bytes: Vec<u8> = values.into_iter().flat_map(f64::to_le_bytes).collect();
-        (PyBytes::new(py, &bytes).unbind(), magnitude)
-    });
-    Ok(Artefact {
-        library: PyBytes::new(py, &library).unbind(),
-        header,
-        schedules,
-        notes,
-        findings: (json, text, color),
-        miss,
-        probes,
-    })
+    Artefact::of(py, &built.map_err(FindingsReport::error)?)
 }
 
-fn compiled(options: BuildOptions<'_>, keeper: &Keeper) -> Result<Built, Failure> {
-    let BuildOptions {
-        model,
-        name,
-        schedule,
-        cpus,
-        rows,
-        rules,
-        reading,
-        values,
-        lock,
-        encoded,
-        probes,
-        names,
-        object,
-        effort,
-    } = options;
-    let values = values.checked()?;
-    let mut model = Model::of_bytes(Path::new(name), model, &reading)?;
-    if !encoded.is_empty() {
-        let forest = Forest::clone(model.forest()).of_encoded(&encoded);
-        model = model.with_forest(forest.map_err(|error| Failure::model(Path::new(name), error))?);
+/// Begins to compile the bytes of a model's file: looks for the library in the cache, or else reads the model
+/// and checks a given schedule.
+#[pyfunction]
+pub fn begin(py: Python<'_>, model: &[u8], keywords: Keywords) -> PyResult<Compilation> {
+    let options = options_of(keywords)?;
+    let stage = py.detach(|| {
+        let key = options.key(model);
+        if let Some(build) = key.as_ref().and_then(|key| options.with_cache(|| saved::find(key))) {
+            return Ok(Stage::Known(build));
+        }
+        let keeper = Keeper::default();
+        let begun = prepared(model, options).and_then(|prepared| {
+            if let Some(source) = given(&prepared.options) {
+                Job { model: prepared.model.clone(), source }.nest(&prepared.values, &keeper)?;
+            }
+            let walker = Arc::new(Walker::new(&prepared.model, prepared.options.rules));
+            Ok(Stage::Begun { prepared: Box::new(prepared), walker, key })
+        });
+        begun.map_err(|failure| keeper.stopped(failure))
+    });
+    let stage = stage.map_err(FindingsReport::error)?;
+    Ok(Compilation { stage, is_cancelled: AtomicBool::new(false) })
+}
+
+/// Reads a model.
+fn prepared(model: &[u8], options: BuildOptions) -> Result<Prepared, Failure> {
+    let name = Path::new(&options.name);
+    let values = options.values.clone().checked()?;
+    let mut model = Model::of_bytes(name, model, &options.reading)?;
+    if !options.encoded.is_empty() {
+        let forest = Forest::clone(model.forest()).of_encoded(&options.encoded);
+        model = model.with_forest(forest.map_err(|error| Failure::model(name, error))?);
         model.source.trainer = "scikit-learn";
     }
+    let names = &options.names;
     if model.forest().feature_names.is_empty() && names.len() == model.forest().num_features {
         let mut parts = Forest::clone(model.forest()).into_parts();
-        parts.feature_names = names;
-        let forest = Forest::new(parts).map_err(|error| Failure::model(Path::new(name), error))?;
+        parts.feature_names.clone_from(names);
+        let forest = Forest::new(parts).map_err(|error| Failure::model(name, error))?;
         model = model.with_forest(forest);
     }
-    let probes = probes.then(|| {
-        let float = if rows == RowTypes::F32 { Float::F32 } else { model.own_rows };
-        Probes::new(model.forest(), float)
-    });
+    options.rules.check(&model)?;
+    Ok(Prepared { model, values, options })
+}
+
+/// The schedule of the caller, if there is one.
+fn given(options: &BuildOptions) -> Option<Source> {
+    let text = options.schedule.clone()?;
+    Some(Source { name: "schedule".to_string(), text, is_chosen: false, path: None })
+}
+
+fn probes_of(model: &Model, rows: RowTypes) -> Probes {
+    let float = if rows == RowTypes::F32 { Float::F32 } else { model.own_rows };
+    Probes::new(model.forest(), float)
+}
+
+fn bytes_of(values: &[f64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+/// Compiles a model: the library, rows for a comparison, and the report.
+fn finished(prepared: &Prepared, keeper: &Keeper, is_cancelled: &dyn Fn() -> bool) -> Result<Build, Failure> {
+    let stop = || match is_cancelled() {
+        true => Err(Failure::usage("the compilation was cancelled", "compile the model again")),
+        false => Ok(()),
+    };
+    let Prepared { model, values, options } = prepared;
+    let BuildOptions { cpus, rows, rules, lock, object, effort, .. } = options;
+    let probes = options.probes.then(|| probes_of(model, *rows));
     let first = cpus.first().copied().unwrap_or_default();
+    stop()?;
     let mut miss = None;
-    let source = match schedule {
-        Some(text) => Source { name: "schedule".to_string(), text, is_chosen: false, path: None },
+    let source = match given(options) {
+        Some(source) => source,
         None => {
             let mut tell = |diagnostic: Diagnostic| miss = Some(diagnostic.to_string());
-            let mut lookup = Lookup { lock: &lock, cpus: &cpus, threads: None, tell: &mut tell };
-            lookup.source(&model, values.target.as_ref(), (first, effort.destination()))?
+            let mut lookup = Lookup { lock, cpus, threads: None, tell: &mut tell };
+            lookup.source(model, values.target.as_ref(), (first, effort.destination()))?
         }
     };
-    let mut job = Job { model, source };
-    let mut made = versions(&mut job, &values, &Served { cpus, rows, rules, effort }, keeper)?;
-    made.iter_mut().for_each(|version| version.entry.object.clone_from(&object));
+    stop()?;
+    let mut job = Job { model: model.clone(), source };
+    let served = Served { cpus: cpus.clone(), rows: *rows, rules: *rules, effort: *effort };
+    let mut made = versions(&mut job, values, &served, keeper)?;
+    stop()?;
+    made.iter_mut().for_each(|version| version.entry.object.clone_from(object));
     let library = artefact(&made, ArtefactName { prefix: PREFIX, file: None }, Emit::SharedLibrary)?;
     let rows_name = |rows| if rows == Float::F32 { "f32" } else { "f64" };
-    let described = made.iter().map(|version| {
-        (version.cpu.to_string(), rows_name(version.rows).to_string(), version.schedule.to_string())
+    let described = made
+        .iter()
+        .map(|version| json!([version.cpu.to_string(), rows_name(version.rows), version.schedule.as_ref()]));
+    let about = json!({
+        "header": header_of(&made, PREFIX),
+        "schedules": described.collect::<Vec<_>>(),
+        "notes": job.notes(first).into_iter().chain(job.note_of_effort(*effort)).collect::<Vec<_>>(),
+        "miss": miss,
+        "magnitude": probes.as_ref().map(|probes| probes.magnitude),
     });
-    Ok(Built {
-        library,
-        header: header_of(&made, PREFIX),
-        schedules: described.collect(),
-        notes: job.notes(first).into_iter().chain(job.note_of_effort(effort)).collect(),
-        findings: FindingsReport::default(),
-        miss,
-        probes,
-    })
+    let probes = probes.map_or_else(Vec::new, |probes| bytes_of(&probes.values));
+    Ok(Build { files: vec![library, probes], about })
 }
 
 /// Findings about a compiled model whose predictions differ from its object's: JSON, text, coloured text.

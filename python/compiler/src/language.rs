@@ -16,7 +16,7 @@ struct ScheduleCheck {
 }
 
 /// Values for a schedule, from a Python dictionary.
-#[derive(FromPyObject)]
+#[derive(Clone, Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Values {
     /// Values of `param`s, by name.

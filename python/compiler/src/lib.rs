@@ -22,7 +22,7 @@ mod _native {
     #[pymodule_export]
     use super::Refused;
     #[pymodule_export]
-    use super::build::{Artefact, build, difference};
+    use super::build::{Artefact, Compilation, begin, build, difference};
     #[pymodule_export]
     use super::language::{check, format, nest};
     #[pymodule_export]

@@ -64,6 +64,10 @@ class Model:
         """Number of columns of a row."""
 
     @property
+    def has_library(self) -> bool:
+        """Whether the model is that of a library; else it is one that another module of the process has."""
+
+    @property
     def feature_names(self) -> list[str] | None:
         """The names of the columns, or None if the model has none."""
 
@@ -180,4 +184,10 @@ def load(library: str | PathLike[str] | bytes, /) -> Model:
     """Loads a library that ``schedc build`` made, from its path or its bytes.
 
     A library runs code as it is loaded, so it should come from a trusted place. Raises OSError if it cannot be loaded.
+    """
+
+def load_handle(capsule: Any, /) -> Model:
+    """The model whose handle is in a capsule, which the package ``schedc`` makes.
+
+    Raises ValueError for a capsule of another version.
     """

@@ -134,7 +134,10 @@ class BatchPredictor:
         unseen: Literal["error", "missing", "other"] | None = None,
         categories: Literal["names", "codes"] | None = None,
     ) -> None:
-        if isinstance(artefact, Model):
+        walker = artefact if isinstance(artefact, Model) and not artefact.has_library else None
+        if walker is not None:
+            library = b""
+        elif isinstance(artefact, Model):
             library = _bytes_of(artefact)
         else:
             library = bytes(artefact) if isinstance(artefact,
@@ -148,7 +151,7 @@ class BatchPredictor:
         if output not in _HEADINGS:
             raise ValueError(f"output is one of {', '.join(_HEADINGS)}, not {output!r}")
         self._digest = hashlib.sha256(library).hexdigest()
-        self._model = _model_of(self._digest, library)
+        self._model = _model_of(self._digest, library) if walker is None else walker
         self._options: dict[str, Any] = {
             "columns": dict(columns) if isinstance(columns, Mapping) else columns if columns is None
             else list(columns),

@@ -5,7 +5,6 @@ use crate::outputs::{Beside, PKG_CONFIG_MARK, is_same, keep, keep_foreign};
 use crate::stdout::print_bytes;
 use crate::terminal::Terminal;
 use schedc_data::write_together;
-use schedc_driver::Job;
 use schedc_driver::failure::Failure;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,9 +22,10 @@ pub struct Files {
 }
 
 impl Files {
-    /// Output paths. Fails if one is an input of this command or a file that schedc did not write.
-    pub fn of(args: &Build, job: &Job) -> Result<Files, Failure> {
-        let out = args.out.clone().unwrap_or_else(|| default_name(&job.model.path, args.emit));
+    /// Output paths. Fails if one is an input of this command, such as the files of the model and of the
+    /// schedule, or a file that schedc did not write.
+    pub fn of(args: &Build, model: &Path, schedule: Option<&Path>) -> Result<Files, Failure> {
+        let out = args.out.clone().unwrap_or_else(|| default_name(model, args.emit));
         // Standard output and devices have no files beside them.
         let special = out.as_os_str() == "-" || std::fs::metadata(&out).is_ok_and(|found| !found.is_file());
         let header = (has_header(args.emit) && !special).then(|| out.with_extension("h"));
@@ -37,7 +37,7 @@ impl Files {
             ));
         }
         let profile = args.schedule.values.profile.as_deref();
-        let read = [Some(job.model.path.as_path()), job.source.path.as_deref(), profile];
+        let read = [Some(model), schedule, profile];
         keep(&read, &out)?;
         if has_header(args.emit) && !special {
             check_ending(&out, args.emit)?;

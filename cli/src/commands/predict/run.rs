@@ -22,6 +22,17 @@ pub fn rows_of_batch(call: usize, features: usize, outputs: usize) -> usize {
     (MOST_NUMBERS / features.max(outputs).max(1)).clamp(1, call.max(1))
 }
 
+/// Preparation of a predictor before its first call.
+#[derive(Clone, Copy)]
+pub enum Preparation {
+    /// A library was loaded.
+    Loaded,
+    /// A model was compiled in this time.
+    Compiled(Duration),
+    /// None: the trees of the model are walked.
+    Walker,
+}
+
 /// The batch after the first one.
 pub enum Second {
     /// Not read yet.
@@ -79,12 +90,12 @@ pub struct PredictRun<'a> {
 }
 
 impl PredictRun<'_> {
-    /// Predicts all rows. `compiling` is the time that compilation took.
+    /// Predicts all rows.
     pub fn predict(
         &self,
         predictor: &impl Predictor,
         input: Input<'_>,
-        compiling: Duration,
+        preparation: Preparation,
     ) -> Result<(), Failure> {
         let kind = self.args.output;
         let columns = predictor.num_outputs(kind);
@@ -136,7 +147,7 @@ impl PredictRun<'_> {
             None => TableWriter::create(&self.destination, &layout)?.finish()?,
         }
         if !self.args.quiet {
-            self.terminal.say(&timing(rows, spent, compiling));
+            self.terminal.say(&timing(rows, spent, preparation));
         }
         Ok(())
     }
@@ -247,14 +258,16 @@ impl Predictions {
     }
 }
 
-fn timing(rows: usize, spent: Duration, compiling: Duration) -> String {
+fn timing(rows: usize, spent: Duration, preparation: Preparation) -> String {
     let noun = if rows == 1 { "row" } else { "rows" };
     let mut text = format!("{rows} {noun} in {:.3} ms", spent.as_secs_f64() * 1e3);
     if rows > 0 {
         text += &format!(", {:.2} µs per row", spent.as_secs_f64() * 1e6 / rows as f64);
     }
-    if compiling > Duration::ZERO {
-        text += &format!("; compiled in {:.0} ms", compiling.as_secs_f64() * 1e3);
+    match preparation {
+        Preparation::Loaded => {}
+        Preparation::Compiled(time) => text += &format!("; compiled in {:.0} ms", time.as_secs_f64() * 1e3),
+        Preparation::Walker => text += "; too few to compile for",
     }
     text
 }

@@ -1,0 +1,166 @@
+//! Builds that are found again by the content of the model's file, before it is read as a model.
+//!
+//! Reading and lowering a model to find its code in the cache takes longer than all other work of a second
+//! start. The key of a build covers the bytes of the file and everything else that its result depends on.
+
+use crate::cache::{self, CacheKey, KeyBuilder};
+use crate::lock::{LockUse, beside};
+use sched_llvm::Cpu;
+use serde_json::Value;
+use std::fmt::Debug;
+use std::fs;
+use std::path::Path;
+
+/// The results of a build.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Build {
+    /// The content of files.
+    pub files: Vec<Vec<u8>>,
+    /// Everything that is shown about the build.
+    pub about: Value,
+}
+
+/// The circumstances of a build that schedc's own parts define.
+#[derive(Clone, Copy, Debug)]
+pub struct Circumstances<'a> {
+    /// The bytes of the model's file.
+    pub model: &'a [u8],
+    /// Its path, beside which a lock may be.
+    pub path: &'a Path,
+    /// The processors.
+    pub cpus: &'a [Cpu],
+    /// The use of the lock.
+    pub lock: &'a LockUse,
+    /// All options that the build depends on.
+    pub options: &'a dyn Debug,
+}
+
+impl Circumstances<'_> {
+    /// The key of the build in the cache. `maker` names the program that defines the content.
+    pub fn key(&self, maker: &str) -> CacheKey {
+        let mut key = KeyBuilder::new("build");
+        key.add(&(maker, self.options, self.lock));
+        key.add_bytes(self.model);
+        self.cpus.iter().for_each(|cpu| key.add_processor(*cpu));
+        // An entry of the lock is a schedule, and names its model by the path from the lock.
+        let lock = self.lock.file.clone().unwrap_or_else(|| beside(self.path));
+        let lock = (!self.lock.frozen).then(|| fs::read(&lock).ok()).flatten();
+        key.add(&(lock.as_ref().map(|_| self.path), lock.is_some()));
+        key.add_bytes(&lock.unwrap_or_default());
+        key.finish()
+    }
+}
+
+/// The build of this key in the current cache, or else the one that `make` makes, which is then kept.
+///
+/// # Errors
+/// Those of `make`.
+pub fn or_make<E>(key: impl FnOnce() -> CacheKey, make: impl Fn() -> Result<Build, E>) -> Result<Build, E> {
+    match decoded(&cache::or_make(key, || make().map(|build| encoded(&build)))?) {
+        Some(build) => Ok(build),
+        None => make(),
+    }
+}
+
+/// The build of this key, if the current cache has it.
+pub fn find(key: &CacheKey) -> Option<Build> {
+    decoded(&cache::find(key)?)
+}
+
+/// Keeps a build in the current cache, if there is one.
+pub fn keep(key: &CacheKey, build: &Build) {
+    cache::keep(key, &encoded(build));
+}
+
+/// The number of files, the length of each, the files, and the text about them.
+fn encoded(build: &Build) -> Vec<u8> {
+    let number = |n: usize| (n as u64).to_le_bytes();
+    let mut bytes = number(build.files.len()).to_vec();
+    build.files.iter().for_each(|file| bytes.extend(number(file.len())));
+    build.files.iter().for_each(|file| bytes.extend(file));
+    bytes.extend(build.about.to_string().into_bytes());
+    bytes
+}
+
+fn decoded(mut bytes: &[u8]) -> Option<Build> {
+    let number = |bytes: &mut &[u8]| {
+        let (number, rest) = bytes.split_first_chunk::<8>()?;
+        *bytes = rest;
+        usize::try_from(u64::from_le_bytes(*number)).ok()
+    };
+    let count = number(&mut bytes)?;
+    let mut lengths = Vec::new();
+    for _ in 0..count {
+        lengths.push(number(&mut bytes)?);
+    }
+    let mut files = Vec::new();
+    for length in lengths {
+        let (file, rest) = bytes.split_at_checked(length)?;
+        files.push(file.to_vec());
+        bytes = rest;
+    }
+    Some(Build { files, about: serde_json::from_slice(bytes).ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::Cache;
+    use serde_json::json;
+    use std::cell::Cell;
+
+    fn build() -> Build {
+        Build { files: vec![b"library".to_vec(), Vec::new()], about: json!({"notes": ["a"]}) }
+    }
+
+    #[test]
+    fn builds_are_read_as_they_were_written() {
+        let bytes = encoded(&build());
+        assert_eq!(decoded(&bytes), Some(build()));
+        for end in 0..bytes.len() {
+            assert_eq!(decoded(&bytes[..end]), None, "{end} bytes");
+        }
+    }
+
+    #[test]
+    fn a_build_is_made_once() -> std::io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let made = Cell::new(0);
+        let lock = LockUse { frozen: true, ..LockUse::default() };
+        let of = |model: &[u8], options: &str| {
+            let options: &dyn Debug = &options;
+            let key =
+                Circumstances { model, path: Path::new("m"), cpus: &[], lock: &lock, options }.key("test");
+            let make = || {
+                made.set(made.get() + 1);
+                Ok::<_, ()>(build())
+            };
+            let cache = Cache::new(folder.path().to_path_buf(), 1 << 20);
+            cache::with(Some(cache), || {
+                assert_eq!(or_make(|| key.clone(), make), Ok(build()));
+                assert_eq!(find(&key), Some(build()));
+            });
+            made.get()
+        };
+        assert_eq!([of(b"a", "x"), of(b"a", "x"), of(b"b", "x"), of(b"a", "y")], [1, 1, 2, 3]);
+        Ok(())
+    }
+
+    #[test]
+    fn the_key_covers_the_lock() -> std::io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("model.json");
+        let key = |frozen: bool| {
+            let lock = LockUse { frozen, ..LockUse::default() };
+            Circumstances { model: b"a", path: &path, cpus: &[], lock: &lock, options: &"" }.key("test")
+        };
+        let (before, frozen) = (key(false), key(true));
+        fs::write(beside(&path), "one")?;
+        let one = key(false);
+        fs::write(beside(&path), "two")?;
+        let two = key(false);
+        assert!(before != one && one != two && two != before);
+        assert_eq!(frozen, key(true));
+        Ok(())
+    }
+}

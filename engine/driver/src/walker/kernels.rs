@@ -1,0 +1,277 @@
+//! The walker's kernels: functions that the runtime calls as it calls compiled ones. The only table of such a
+//! model is its [`Trees`].
+
+use super::trees::Trees;
+use sched_forest::{Float, Forest, Real, Target};
+use sched_llvm::runtime::{Body, Ctx, KernelFn, schedc_rt_parallel};
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::slice;
+
+/// Rows that walk a tree one after the other, while its nodes are in the cache.
+const BLOCK: usize = 64;
+
+/// A type in which values are added: single or double precision.
+pub trait SumType: Real {
+    /// Adds a value, which this type represents exactly.
+    fn add(&mut self, value: f64);
+}
+
+impl SumType for f32 {
+    fn add(&mut self, value: f64) {
+        *self += value as f32;
+    }
+}
+
+impl SumType for f64 {
+    fn add(&mut self, value: f64) {
+        *self += value;
+    }
+}
+
+/// A kernel: the computation of a block of rows.
+trait Kernel {
+    /// Type of an element of the input.
+    type From;
+    /// Type of an element of the output.
+    type To;
+
+    /// The numbers of elements of a row of the input and of the output.
+    fn widths(forest: &Forest) -> (usize, usize);
+
+    /// Computes rows.
+    fn compute(trees: &Trees, from: &[Self::From], to: &mut [Self::To]);
+}
+
+/// The kernels of a model.
+pub struct Kernels {
+    /// Rows to margins.
+    pub raw: KernelFn,
+    /// Margins to predictions.
+    pub value: KernelFn,
+    /// Margins to one class.
+    pub class: KernelFn,
+    /// Rows to numbers of leaves.
+    pub leaf: KernelFn,
+    /// Rows to values of leaves.
+    pub tree: KernelFn,
+}
+
+impl Kernels {
+    /// The kernels for the types of a forest. With `base_is_given`, the output of the kernel of margins
+    /// already has the initial sums.
+    pub fn of(forest: &Forest, base_is_given: bool) -> Kernels {
+        match (forest.types.input, forest.types.accumulator) {
+            (Float::F32, Float::F32) => Kernels::typed::<f32, f32>(forest, base_is_given),
+            (Float::F32, Float::F64) => Kernels::typed::<f32, f64>(forest, base_is_given),
+            (Float::F64, Float::F32) => Kernels::typed::<f64, f32>(forest, base_is_given),
+            (Float::F64, Float::F64) => Kernels::typed::<f64, f64>(forest, base_is_given),
+        }
+    }
+
+    fn typed<X: Real, A: SumType>(forest: &Forest, base_is_given: bool) -> Kernels {
+        Kernels {
+            raw: match base_is_given {
+                true => run::<Margins<X, A, true>>,
+                false => run::<Margins<X, A, false>>,
+            },
+            value: match forest.types.output {
+                Float::F32 => run::<Values<A, f32>>,
+                Float::F64 => run::<Values<A, f64>>,
+            },
+            class: run::<Class<A>>,
+            leaf: run::<Leaves<X>>,
+            tree: run::<TreeValues<X, A>>,
+        }
+    }
+}
+
+/// Rows to margins.
+struct Margins<X, A, const BASE_IS_GIVEN: bool>(PhantomData<(X, A)>);
+
+impl<X: Real, A: SumType, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BASE_IS_GIVEN> {
+    type From = X;
+    type To = A;
+
+    fn widths(forest: &Forest) -> (usize, usize) {
+        (forest.num_features, forest.num_margins)
+    }
+
+    fn compute(trees: &Trees, from: &[X], to: &mut [A]) {
+        let forest = trees.forest();
+        let (features, margins) = Self::widths(forest);
+        if !BASE_IS_GIVEN {
+            for sums in to.chunks_exact_mut(margins) {
+                sums.iter_mut().zip(&forest.base).for_each(|(sum, base)| *sum = A::narrow(*base));
+            }
+        }
+        let mut leaves = [0; BLOCK];
+        for (number, tree) in forest.trees.iter().enumerate() {
+            let leaves = &mut leaves[..to.len() / margins];
+            trees.leaves(number, from, leaves);
+            let rows = from.chunks_exact(features).zip(to.chunks_exact_mut(margins));
+            for ((row, sums), leaf) in rows.zip(&*leaves) {
+                match tree.target {
+                    Target::One(margin) => sums[margin as usize].add(trees.value(number, *leaf, row)),
+                    Target::All => {
+                        let values = trees.vector(number, *leaf);
+                        sums.iter_mut().zip(values).for_each(|(sum, value)| sum.add(*value));
+                    }
+                }
+            }
+        }
+        if !forest.output.raw.is_empty() {
+            let mut values = Vec::new();
+            for sums in to.chunks_exact_mut(margins) {
+                widen(sums, &mut values);
+                forest.output.margins(forest.types.accumulator, &mut values);
+                narrow(&values, sums);
+            }
+        }
+    }
+}
+
+/// Margins to predictions.
+struct Values<A, Y>(PhantomData<(A, Y)>);
+
+impl<A: SumType, Y: Real> Kernel for Values<A, Y> {
+    type From = A;
+    type To = Y;
+
+    fn widths(forest: &Forest) -> (usize, usize) {
+        (forest.num_margins, forest.num_outputs())
+    }
+
+    fn compute(trees: &Trees, from: &[A], to: &mut [Y]) {
+        let forest = trees.forest();
+        let (margins, outputs) = Self::widths(forest);
+        let mut values = Vec::new();
+        for (sums, out) in from.chunks_exact(margins).zip(to.chunks_exact_mut(outputs)) {
+            widen(sums, &mut values);
+            forest.output.prediction_of_margins(forest.types.accumulator, &mut values);
+            narrow(&values, out);
+        }
+    }
+}
+
+/// Margins to one class.
+struct Class<A>(PhantomData<A>);
+
+impl<A: SumType> Kernel for Class<A> {
+    type From = A;
+    type To = f32;
+
+    fn widths(forest: &Forest) -> (usize, usize) {
+        (forest.num_margins, 1)
+    }
+
+    fn compute(trees: &Trees, from: &[A], to: &mut [f32]) {
+        let forest = trees.forest();
+        let mut values = Vec::new();
+        for (sums, out) in from.chunks_exact(forest.num_margins).zip(to) {
+            widen(sums, &mut values);
+            let mut class = [0];
+            forest.output.classes_of_margins(forest.types.accumulator, &mut values, &mut class);
+            *out = class[0] as f32;
+        }
+    }
+}
+
+/// Rows to numbers of leaves.
+struct Leaves<X>(PhantomData<X>);
+
+impl<X: Real> Kernel for Leaves<X> {
+    type From = X;
+    type To = i32;
+
+    fn widths(forest: &Forest) -> (usize, usize) {
+        (forest.num_features, forest.trees.len())
+    }
+
+    fn compute(trees: &Trees, from: &[X], to: &mut [i32]) {
+        let forest = trees.forest();
+        for (row, out) in from.chunks_exact(forest.num_features).zip(to.chunks_exact_mut(forest.trees.len()))
+        {
+            for ((number, tree), out) in forest.trees.iter().enumerate().zip(out) {
+                *out = tree.leaves[trees.leaf(number, row) as usize].source as i32;
+            }
+        }
+    }
+}
+
+/// Rows to values of leaves.
+struct TreeValues<X, A>(PhantomData<(X, A)>);
+
+impl<X: Real, A: SumType> Kernel for TreeValues<X, A> {
+    type From = X;
+    type To = A;
+
+    fn widths(forest: &Forest) -> (usize, usize) {
+        (forest.num_features, forest.trees.len())
+    }
+
+    fn compute(trees: &Trees, from: &[X], to: &mut [A]) {
+        let forest = trees.forest();
+        for (row, out) in from.chunks_exact(forest.num_features).zip(to.chunks_exact_mut(forest.trees.len()))
+        {
+            for (tree, out) in out.iter_mut().enumerate() {
+                *out = A::narrow(trees.value(tree, trees.leaf(tree, row), row));
+            }
+        }
+    }
+}
+
+/// Copies numbers, widened, in place of earlier ones.
+fn widen<A: Real>(from: &[A], to: &mut Vec<f64>) {
+    to.clear();
+    to.extend(from.iter().map(|value| value.widen()));
+}
+
+/// Copies numbers, rounded to their type.
+fn narrow<Y: Real>(from: &[f64], to: &mut [Y]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = Y::narrow(*from));
+}
+
+/// The input and the output of one run.
+struct Run<'a, K: Kernel> {
+    trees: &'a Trees,
+    rows: usize,
+    from: *const K::From,
+    to: *mut K::To,
+}
+
+/// Runs a kernel.
+unsafe extern "C" fn run<K: Kernel>(ctx: *mut Ctx) {
+    // SAFETY: the runtime passes the context of a run of a model whose only table is its trees.
+    let (trees, rows, from, to) = unsafe {
+        let Ctx { tables, n_rows, rows, out, .. } = &*ctx;
+        (&*(**tables).cast::<Trees>(), *n_rows, rows.cast(), out.cast())
+    };
+    let rows = usize::try_from(rows).unwrap_or(0);
+    let run = Run::<K> { trees, rows, from, to };
+    let blocks = i64::try_from(rows.div_ceil(BLOCK)).unwrap_or(i64::MAX);
+    let body: Body = run_block::<K>;
+    // SAFETY: the run lives until the loop is done, and its blocks have different rows.
+    unsafe { schedc_rt_parallel(ctx, body, (&raw const run).cast_mut().cast(), blocks) };
+}
+
+/// Runs a kernel on one block of rows.
+unsafe extern "C" fn run_block<K: Kernel>(run: *mut c_void, block: i64) {
+    // SAFETY: `run` passes its run, which no thread changes.
+    let run = unsafe { &*run.cast_const().cast::<Run<K>>() };
+    let first = usize::try_from(block).map_or(run.rows, |block| block * BLOCK);
+    let rows = run.rows.saturating_sub(first).min(BLOCK);
+    let (from_width, to_width) = K::widths(run.trees.forest());
+    if rows == 0 || from_width == 0 || to_width == 0 {
+        return;
+    }
+    // SAFETY: the runtime passes packed input and output of all rows, aligned to their elements. Blocks do
+    // not overlap. Output is of plain numbers, for which any content of the memory is valid.
+    let (from, to) = unsafe {
+        (
+            slice::from_raw_parts(run.from.add(first * from_width), rows * from_width),
+            slice::from_raw_parts_mut(run.to.add(first * to_width), rows * to_width),
+        )
+    };
+    K::compute(run.trees, from, to);
+}

@@ -1,0 +1,174 @@
+//! The walker against the reference walker: all outputs of random forests, on rows of both types and on
+//! columns.
+
+use sched_forest::{Float, Forest, predict, predict_classes, predict_leaves, predict_margins, predict_trees};
+use sched_llvm::column::{Column, ColumnValues};
+use sched_llvm::runtime::{Dtype, Kind};
+use sched_llvm::{Extras, Output, Predict, Rows};
+use sched_testing::{Rng, forests};
+use schedc_driver::compile::RowRules;
+use schedc_driver::walker::{is_worth_walking, steps_of_a_row};
+use schedc_driver::{Model, Walker};
+use std::sync::Arc;
+
+/// Random forests. Every kind of test, target, leaf and output occurs often among them.
+const FORESTS: u64 = 400;
+
+/// A random forest.
+fn forest(seed: u64) -> (Forest, Rng) {
+    let mut rng = Rng(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x1405_7b7e_f767_814f);
+    let forest = forests::forest(&mut rng);
+    let forest = forests::with_other_tests(&mut rng, forest);
+    let forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
+    let forest = forests::with_expectiles(&mut Rng(!seed ^ 1), forest);
+    (forests::with_linear_leaves(seed, forest), rng)
+}
+
+/// The results of the reference walker, in bits. `None` if the model lacks the output.
+fn expected(forest: &Forest, kind: Kind, rows: &[f64]) -> Option<Vec<u64>> {
+    let n = rows.len() / forest.num_features;
+    let single = |values: Vec<f64>| values.into_iter().map(|x| f64::from(x as f32).to_bits()).collect();
+    let whole = |numbers: Vec<u32>| numbers.into_iter().map(|x| f64::from(x).to_bits()).collect();
+    let rounded = |values: Vec<f64>| match forest.types.output {
+        Float::F32 => single(values),
+        Float::F64 => values.into_iter().map(f64::to_bits).collect(),
+    };
+    Some(match kind {
+        Kind::Raw => {
+            let mut out = vec![0.0; n * forest.num_margins];
+            predict_margins(forest, rows, &mut out).expect("margins");
+            rounded(out)
+        }
+        Kind::Value => {
+            let mut out = vec![0.0; n * forest.num_outputs()];
+            predict(forest, rows, &mut out).expect("predictions");
+            rounded(out)
+        }
+        Kind::Class => {
+            let mut out = vec![0; n];
+            let has_one = forest.is_classifier() && forest.num_classes_out() == 1;
+            has_one.then(|| predict_classes(forest, rows, &mut out).expect("classes"))?;
+            whole(out)
+        }
+        Kind::Leaf => {
+            let mut out = vec![0; n * forest.trees.len()];
+            predict_leaves(forest, rows, &mut out).expect("leaves");
+            whole(out)
+        }
+        Kind::Tree => {
+            let width = forest.num_tree_values();
+            let mut out: Vec<f64> = vec![0.0; n * width];
+            (width > 0).then(|| predict_trees(forest, rows, &mut out).expect("leaf values"))?;
+            out.into_iter().map(f64::to_bits).collect()
+        }
+    })
+}
+
+/// The results of the walker, in bits.
+fn results(walker: &Walker, kind: Kind, rows: Rows, n: usize, extras: Extras) -> Vec<u64> {
+    let size = n * Predict::num_outputs(walker, kind);
+    match Predict::output_type(walker, kind) {
+        Dtype::F32 => {
+            let mut out = vec![0.0_f32; size];
+            walker.predict_with(kind, rows, n, Output::F32(&mut out), extras).expect("a call");
+            out.into_iter().map(|x| f64::from(x).to_bits()).collect()
+        }
+        Dtype::F64 => {
+            let mut out = vec![0.0_f64; size];
+            walker.predict_with(kind, rows, n, Output::F64(&mut out), extras).expect("a call");
+            out.into_iter().map(f64::to_bits).collect()
+        }
+        Dtype::I32 => {
+            let mut out = vec![0_i32; size];
+            walker.predict_with(kind, rows, n, Output::I32(&mut out), extras).expect("a call");
+            out.into_iter().map(|x| f64::from(x).to_bits()).collect()
+        }
+    }
+}
+
+#[test]
+fn walks_as_the_reference_does() {
+    for seed in 0..FORESTS {
+        let (forest, mut rng) = forest(seed);
+        let n = [0, 1, 3, 63, 64, 65, 200][rng.below(7)];
+        let doubles = forests::rows_of(&mut rng, &forest, n);
+        let singles: Vec<f32> = doubles.iter().map(|x| *x as f32).collect();
+        let rounded: Vec<f64> = singles.iter().map(|x| f64::from(*x)).collect();
+        let columns: Vec<Vec<f64>> = (0..forest.num_features)
+            .map(|feature| doubles.iter().skip(feature).step_by(forest.num_features).copied().collect())
+            .collect();
+        let columns: Vec<Column> =
+            columns.iter().map(|values| Column::of(ColumnValues::F64(values))).collect();
+        let walker = Walker::new(&Model::of_forest(Arc::new(forest.clone())), RowRules::default());
+        for kind in Kind::ALL {
+            let Some(wanted) = expected(&forest, kind, &doubles) else {
+                assert_eq!(Predict::num_outputs(&walker, kind), 0, "seed {seed}, {kind:?}");
+                continue;
+            };
+            for threads in [1, 3] {
+                let extras = Extras { threads, ..Extras::default() };
+                let found = |rows| results(&walker, kind, rows, n, extras);
+                assert_eq!(found(Rows::F64(&doubles)), wanted, "seed {seed}, {kind:?}");
+                assert_eq!(found(Rows::Columns(&columns)), wanted, "seed {seed}, {kind:?}, columns");
+                let wanted = expected(&forest, kind, &rounded);
+                assert_eq!(Some(found(Rows::F32(&singles))), wanted, "seed {seed}, {kind:?}, floats");
+            }
+        }
+    }
+}
+
+#[test]
+fn begins_with_a_base_margin_that_is_given() {
+    let mut checked = 0;
+    for seed in 0..FORESTS {
+        let (forest, mut rng) = forest(seed);
+        // The runtime takes base margins of one type with the results.
+        if forest.types.accumulator != forest.types.output {
+            continue;
+        }
+        let rows = forests::rows_of(&mut rng, &forest, 70);
+        let base: Vec<f32> = (0..70 * forest.num_margins).map(|at| at as f32 / 4.0).collect();
+        let wide: Vec<f64> = base.iter().map(|x| f64::from(*x)).collect();
+        let base_margin = match forest.types.accumulator {
+            Float::F32 => Rows::F32(&base),
+            Float::F64 => Rows::F64(&wide),
+        };
+        let rules = RowRules { base_margin: true, ..RowRules::default() };
+        let walker = Walker::new(&Model::of_forest(Arc::new(forest.clone())), rules);
+        let extras = Extras { base_margin: Some(base_margin), ..Extras::default() };
+        let found = results(&walker, Kind::Value, Rows::F64(&rows), 70, extras);
+        let mut wanted = Vec::new();
+        for (row, base) in rows.chunks_exact(forest.num_features).zip(wide.chunks_exact(forest.num_margins)) {
+            let mut parts = forest.clone().into_parts();
+            parts.base = base.to_vec();
+            let based = Forest::new(parts).expect("a forest");
+            wanted.extend(expected(&based, Kind::Value, row).expect("predictions"));
+        }
+        assert_eq!(found, wanted, "seed {seed}");
+        let without = results(&walker, Kind::Value, Rows::F64(&rows), 70, Extras::default());
+        assert_eq!(Some(without), expected(&forest, Kind::Value, &rows), "seed {seed}");
+        checked += 1;
+    }
+    assert!(checked > 50, "only {checked} forests");
+}
+
+#[test]
+fn takes_a_number_as_missing() {
+    let (forest, mut rng) = forest(7);
+    let rows = forests::rows_of(&mut rng, &forest, 50);
+    let marked: Vec<f64> = rows.iter().map(|x| if x.is_nan() { -999.0 } else { *x }).collect();
+    let rules = RowRules { missing: Some(-999.0), ..RowRules::default() };
+    let walker = Walker::new(&Model::of_forest(Arc::new(forest.clone())), rules);
+    let found = results(&walker, Kind::Raw, Rows::F64(&marked), 50, Extras::default());
+    assert!(rows.iter().any(|x| x.is_nan()));
+    assert_eq!(Some(found), expected(&forest, Kind::Raw, &rows));
+}
+
+#[test]
+fn is_worth_it_for_calls_of_few_steps() {
+    let (forest, _) = forests::complete(4, 8, 8);
+    assert_eq!(steps_of_a_row(&forest), forest.trees.len() * 9);
+    let model = Model::of_forest(Arc::new(forest));
+    assert!(is_worth_walking(&model, 1));
+    assert!(!is_worth_walking(&model, usize::MAX));
+}
