@@ -4,6 +4,7 @@ use crate::columns::TypeMismatch;
 use crate::constants::constants;
 use crate::describe::describe;
 use crate::fold::{Fate, Reason, fold};
+use crate::leaf_vectors::leaf_vectors;
 use crate::live::live;
 use crate::onnx::{ReadPipeline, read_pipeline};
 use crate::pipeline::Pipeline;
@@ -66,8 +67,9 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<LoadedModel, ModelErr
 /// # Errors
 /// `M0043` if a column has to be computed.
 fn folded(pipeline: Pipeline) -> Result<(sched_forest::Forest, Vec<StageSummary>), ModelError> {
-    let original = pipeline.clone();
-    let pipeline = constants(live(pipeline)).map_err(impossible)?;
+    let (inputs, whole) = (pipeline.inputs.clone(), pipeline.columns.clone());
+    let whole_tested: Vec<_> = pipeline.stages.iter().map(|stage| stage.tested().to_vec()).collect();
+    let pipeline = leaf_vectors(constants(live(pipeline)).map_err(impossible)?)?;
     let names: Vec<String> = pipeline.stages.iter().map(|stage| stage.name().to_owned()).collect();
     let columns = pipeline.columns.clone();
     let tested: Vec<_> = pipeline.stages.iter().map(|stage| stage.tested().to_vec()).collect();
@@ -76,17 +78,13 @@ fn folded(pipeline: Pipeline) -> Result<(sched_forest::Forest, Vec<StageSummary>
     for (number, fates) in folding.fates.into_iter().enumerate() {
         for (&column, &fate) in tested[number].iter().zip(&fates) {
             if let Fate::Computed(reason) = fate {
-                let description = describe(&original.inputs, &columns, column);
-                return Err(computed(&names[number], &description, reason, |stop| {
-                    describe(&original.inputs, &columns, stop)
-                }));
+                let words = |column| describe(&inputs, &columns, column);
+                return Err(computed(&names[number], &words(column), reason, words));
             }
         }
-        let whole = original.stages[number].tested().iter().zip(fates);
-        let summaries = whole.map(|(column, fate)| ColumnSummary {
-            description: describe(&original.inputs, &original.columns, *column),
-            fate,
-        });
+        let of_stage = whole_tested[number].iter().zip(fates);
+        let summaries = of_stage
+            .map(|(column, fate)| ColumnSummary { description: describe(&inputs, &whole, *column), fate });
         stages.push(StageSummary { name: names[number].clone(), columns: summaries.collect() });
     }
     let forest = folding.pipeline.into_forest().map_err(|_| {
@@ -106,8 +104,8 @@ fn computed(
         Reason::NoOrder(stop) => format!("`{}` has no known order", of(stop)),
         Reason::TooManyIntervals => "its tests divide the feature into too many intervals".to_owned(),
     };
-    let stage = if stage.is_empty() { "the trees".to_owned() } else { format!("`{stage}`") };
-    let message = format!("{stage} test a column that has to be computed: `{column}`; {why}");
+    let stage = if stage.is_empty() { String::new() } else { format!(" of `{stage}`") };
+    let message = format!("the trees{stage} test a column that has to be computed: `{column}`; {why}");
     ModelError::new(codes::UNSUPPORTED_COLUMN, message)
         .help("compute this column outside, and give the model its values as a feature")
 }

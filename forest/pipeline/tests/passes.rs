@@ -7,7 +7,7 @@ use sched_forest::{
 };
 use sched_pipeline::{
     Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Fate, Folding, Input,
-    InputKind, Pipeline, Reason, Stage, Ties, Unary, constants, fold, live,
+    InputKind, Pipeline, Reason, Stage, Ties, Unary, constants, fold, leaf_vectors, live,
 };
 use std::sync::Arc;
 
@@ -219,4 +219,36 @@ fn columns_that_no_node_tests_go() {
     assert_eq!(live.columns.len(), 2, "{:?}", live.columns);
     let Folding { fates, .. } = fold(live).expect("a forest");
     assert_eq!(fates, [[Fate::Folded, Fate::Unread]]);
+}
+
+#[test]
+fn trees_of_equal_tests_become_leaf_vectors() {
+    let (columns, x) = feature(Float::F64);
+    let mut pipeline = pipeline(&[DOUBLE], columns, x, 0.5);
+    let Stage::Forest { forest, .. } = &mut pipeline.stages[0];
+    let mut parts = Forest::clone(forest).into_parts();
+    let tree = parts.trees.remove(0);
+    for (margin, factor) in [(0, 1.0), (1, 10.0), (0, 100.0), (1, 1000.0)] {
+        let mut tree = tree.clone();
+        tree.leaves.iter_mut().for_each(|leaf| leaf.values[0] *= factor);
+        (tree.target, tree.source) = (Target::One(margin), parts.trees.len() as u32);
+        parts.trees.push(tree);
+    }
+    (parts.num_margins, parts.base, parts.iteration_starts) = (2, vec![0.0; 2], vec![0, 4]);
+    **forest = Forest::new(parts.clone()).expect("a forest");
+    let merged = leaf_vectors(pipeline.clone()).expect("a forest");
+    let trees = &merged.stages[0].forest().expect("a forest").trees;
+    assert_eq!((trees.len(), trees[1].target), (2, Target::All));
+    assert_eq!(trees[1].leaves[1].values.as_slice(), [200.0, 2000.0]);
+    for rows in [[0.0, 1.0], [f64::NAN, 0.5]] {
+        let (mut expected, mut found) = ([0.0; 4], [0.0; 4]);
+        pipeline.predict(&rows, &mut expected).expect("two rows");
+        merged.predict(&rows, &mut found).expect("two rows");
+        assert_eq!(expected, found);
+    }
+    // Trees of other tests stay apart.
+    parts.trees[3].inner[0].missing_left = true;
+    let Stage::Forest { forest, .. } = &mut pipeline.stages[0];
+    **forest = Forest::new(parts).expect("a forest");
+    assert_eq!(leaf_vectors(pipeline.clone()), Ok(pipeline));
 }

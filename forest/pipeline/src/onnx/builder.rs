@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Cells of all tensors of a graph: a small file cannot take much memory.
-const MOST_CELLS: usize = 1 << 22;
+const MOST_CELLS: usize = 1 << 23;
 
 /// Columns, and the names of texts.
 #[derive(Debug)]

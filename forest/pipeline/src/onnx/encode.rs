@@ -150,7 +150,8 @@ impl<'a> Mapping<'a> {
 
     /// The results for all cells of a tensor.
     fn applied(&self, node: &GraphNode, builder: &mut GraphColumns, of: &Tensor) -> Outputs {
-        builder.spend(Some(of.cells.len()))?;
+        // Entries of tables take an eighth of the memory of a column.
+        builder.spend(of.cells.len().checked_mul(self.keys.len()).map(|entries| entries / 8))?;
         // Texts come by way of their places in the list.
         let (element, values, other) = match (&self.values, &self.other) {
             (Items::Numbers(element, values), OtherValue::Number(other)) => {

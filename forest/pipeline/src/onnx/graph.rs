@@ -68,6 +68,8 @@ pub(super) struct ReadGraph {
     pub pipeline: Pipeline,
     pub notes: Vec<Note>,
     pub single_scaler: Option<String>,
+    /// Whether all features are columns of one input.
+    pub is_one_tensor: bool,
 }
 
 /// Reads a graph. `file` is the size of the file in bytes.
@@ -304,6 +306,9 @@ impl<'a> GraphReader<'a> {
         }
         let node = GraphNode { label, attributes: Attributes::of(node), inputs, outputs };
         let results = (operator.run)(&node, &mut self.builder)?;
+        for tensor in &results {
+            self.builder.spend(Some(tensor.cells.len()))?;
+        }
         Ok(results.into_iter().map(|tensor| GraphValue::Tensor(Rc::new(tensor))).collect())
     }
 
@@ -423,7 +428,8 @@ impl<'a> GraphReader<'a> {
         }
         let stage = Stage::Forest { name: found.name, forest: Box::new(forest), tested: found.tested };
         let pipeline = Pipeline { inputs: self.inputs, columns: self.builder.columns, stages: vec![stage] };
-        Ok(ReadGraph { pipeline, notes: self.notes, single_scaler: self.single_scaler })
+        let is_one_tensor = graph.all(field::GRAPH_INPUT).count() == 1;
+        Ok(ReadGraph { pipeline, notes: self.notes, single_scaler: self.single_scaler, is_one_tensor })
     }
 }
 

@@ -42,6 +42,7 @@ mod field {
     pub const DOMAIN: u32 = 1;
     pub const VERSION: u32 = 2;
     pub const KEY: u32 = 1;
+    pub const VALUE: u32 = 2;
 }
 
 /// The key of the metadata that schedc's own export writes: its files compute what the fitted object does.
@@ -67,9 +68,16 @@ pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
     }
     let read = graph::read(model.child(field::GRAPH)?, bytes.len())?;
     let mut notes = read.notes;
+    let mut pipeline = read.pipeline;
     let mut is_exact = false;
     for entry in model.all(field::METADATA) {
-        is_exact |= entry?.text(field::KEY)? == EXACT_EXPORT;
+        let entry = entry?;
+        if entry.text(field::KEY)? == EXACT_EXPORT {
+            is_exact = true;
+            if read.is_one_tensor {
+                name_inputs(&mut pipeline, entry.text(field::VALUE)?);
+            }
+        }
     }
     if let Some(step) = read.single_scaler.filter(|_| !is_exact) {
         notes.push(Note(format!(
@@ -80,5 +88,52 @@ pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
     }
     let version = model.text(field::PRODUCER_VERSION)?;
     let version = version.split('.').map(|part| part.parse().ok()).collect::<Option<_>>();
-    Ok(ReadPipeline { pipeline: read.pipeline, version: version.unwrap_or_default(), notes })
+    Ok(ReadPipeline { pipeline, version: version.unwrap_or_default(), notes })
+}
+
+/// Gives the columns of a single input the names that the fitted object knew, by the metadata of an export.
+fn name_inputs(pipeline: &mut Pipeline, metadata: &str) {
+    let Ok(metadata) = serde_json::from_str::<serde_json::Value>(metadata) else { return };
+    let names = metadata["features"].as_array().filter(|_| metadata["named"] == true);
+    let names: Option<Vec<&str>> = names.and_then(|names| names.iter().map(|name| name.as_str()).collect());
+    if let Some(names) = names.filter(|names| names.len() == pipeline.inputs.len()) {
+        for (input, name) in pipeline.inputs.iter_mut().zip(names) {
+            input.name = name.to_owned();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::Columns;
+    use crate::pipeline::{Input, InputKind};
+    use sched_forest::{Float, Names};
+
+    #[test]
+    fn inputs_have_the_names_of_a_frame() {
+        let input = |name: &str| Input {
+            name: name.into(),
+            kind: InputKind::Float(Float::F64),
+            names: Names::default(),
+        };
+        let mut pipeline = Pipeline {
+            inputs: vec![input("X[0]"), input("X[1]")],
+            columns: Columns::default(),
+            stages: Vec::new(),
+        };
+        let kept = pipeline.clone();
+        for metadata in [
+            "",
+            "[]",
+            r#"{"features": ["x0", "x1"], "named": false}"#,
+            r#"{"features": ["age"], "named": true}"#,
+            r#"{"features": ["age", 7], "named": true}"#,
+        ] {
+            name_inputs(&mut pipeline, metadata);
+            assert_eq!(pipeline, kept, "{metadata}");
+        }
+        name_inputs(&mut pipeline, r#"{"features": ["age", "income"], "named": true}"#);
+        assert_eq!(pipeline.inputs, [input("age"), input("income")]);
+    }
 }
