@@ -162,10 +162,34 @@ pub(super) fn equal(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 
 pub(super) fn choose(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (condition, then, otherwise) = (node.input(0)?, node.input(1)?, node.input(2)?);
+    if let (Cells::Texts(_), Cells::Texts(_)) = (&then.cells, &otherwise.cells) {
+        return choose_text(node, builder, [condition, then, otherwise]);
+    }
     let select = |builder: &mut GraphColumns, cells: &[ColumnId]| {
         builder.add(Expr::Select { condition: cells[0], then: cells[1], otherwise: cells[2] })
     };
     Ok(vec![node.each(builder, &[condition, then, otherwise], then.element, select)?])
+}
+
+/// A choice between texts, such as an imputer's.
+fn choose_text(
+    node: &GraphNode,
+    builder: &mut GraphColumns,
+    [condition, then, otherwise]: [&Tensor; 3],
+) -> Outputs {
+    let (Cells::Texts(of_then), Cells::Texts(of_otherwise)) = (&then.cells, &otherwise.cells) else {
+        return Err(node.refuse("chooses between texts and numbers"));
+    };
+    let conditions = node.numbers(condition)?;
+    let shared = node.broadcast(builder, &[condition, then, otherwise])?;
+    let mut cells = Vec::with_capacity(shared.count);
+    for cell in 0..shared.count {
+        let at = |tensor: usize| shared.places[tensor][cell];
+        let text = builder.one_of_texts(conditions[at(0)], &of_then[at(1)], &of_otherwise[at(2)])?;
+        cells.push(text.ok_or_else(|| node.refuse("chooses between texts of several columns"))?);
+    }
+    let cells = Cells::Texts(cells);
+    Ok(vec![Tensor { by_row: shared.by_row, shape: shared.shape, element: Element::Text, cells }])
 }
 
 pub(super) fn clip(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {

@@ -17,8 +17,9 @@ const MOST_CELLS: usize = 1 << 23;
 pub(super) struct GraphColumns {
     pub columns: Columns,
     cells_left: usize,
-    /// The names that codes of a column stand for.
-    names: HashMap<ColumnId, NameList>,
+    /// The list of names that codes of a column stand for.
+    list_of: HashMap<ColumnId, usize>,
+    lists: Vec<NameList>,
 }
 
 /// Names in the order of their codes.
@@ -47,7 +48,12 @@ impl NameList {
 
 impl Default for GraphColumns {
     fn default() -> GraphColumns {
-        GraphColumns { columns: Columns::default(), cells_left: MOST_CELLS, names: HashMap::new() }
+        GraphColumns {
+            columns: Columns::default(),
+            cells_left: MOST_CELLS,
+            list_of: HashMap::new(),
+            lists: Vec::new(),
+        }
     }
 }
 
@@ -67,12 +73,22 @@ impl GraphColumns {
 
     /// A column of codes whose names are found while the graph is read.
     pub fn name_codes(&mut self, column: ColumnId) {
-        self.names.entry(column).or_default();
+        self.list_number(column);
+    }
+
+    /// The number of the list of names of a column; a column without one gets an empty list.
+    fn list_number(&mut self, column: ColumnId) -> usize {
+        let next = self.lists.len();
+        let number = *self.list_of.entry(column).or_insert(next);
+        if number == next {
+            self.lists.push(NameList::default());
+        }
+        number
     }
 
     /// The names that codes of a column stand for.
     pub fn names(&self, column: ColumnId) -> &[Rc<str>] {
-        self.names.get(&column).map_or(&[], |list| &list.names)
+        self.list_of.get(&column).map_or(&[], |number| &self.lists[*number].names)
     }
 
     /// The entry of a table for a text. Entries are of one type, and the first of equal texts counts.
@@ -87,7 +103,8 @@ impl GraphColumns {
             Text::Known(text) => return Ok(self.columns.constant(entry(text).unwrap_or(other))),
             Text::ByCode(column) => *column,
         };
-        let list = self.names.entry(column).or_default();
+        let number = self.list_number(column);
+        let list = &mut self.lists[number];
         let mut values = Vec::new();
         for (name, value) in entries.iter().rev() {
             if let Some(code) = list.code(name) {
@@ -113,8 +130,41 @@ impl GraphColumns {
         let other = code(&mut list, other);
         let table = CategoryTable { rule: CategoryRule::Whole, values, other, missing: other };
         let column = self.add(Expr::Table { of: place, table: Arc::new(table) })?;
-        self.names.insert(column, list);
+        let number = self.list_number(column);
+        self.lists[number] = list;
         Ok(Text::ByCode(column))
+    }
+
+    /// One of two texts. None if both are of rows, and of different features.
+    pub fn one_of_texts(
+        &mut self,
+        condition: ColumnId,
+        then: &Text,
+        otherwise: &Text,
+    ) -> Result<Option<Text>, ModelError> {
+        let list = |it: &mut GraphColumns, text: &Text| match text {
+            Text::ByCode(column) => Some(it.list_number(*column)),
+            Text::Known(_) => None,
+        };
+        let list = match (list(self, then), list(self, otherwise)) {
+            (Some(left), Some(right)) if left != right => return Ok(None),
+            (Some(list), _) | (_, Some(list)) => list,
+            (None, None) => {
+                self.lists.push(NameList::default());
+                self.lists.len() - 1
+            }
+        };
+        let code = |it: &mut GraphColumns, text: &Text| match text {
+            Text::ByCode(column) => *column,
+            Text::Known(name) => {
+                let code = it.lists[list].code(name).map_or(f64::NAN, f64::from);
+                it.columns.constant(ColumnValue::F64(code))
+            }
+        };
+        let (then, otherwise) = (code(self, then), code(self, otherwise));
+        let column = self.add(Expr::Select { condition, then, otherwise })?;
+        self.list_of.insert(column, list);
+        Ok(Some(Text::ByCode(column)))
     }
 
     /// Adds a column; operations on constants are constants.

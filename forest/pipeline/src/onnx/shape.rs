@@ -3,9 +3,11 @@
 use super::builder::GraphColumns;
 use super::node::GraphNode;
 use super::tensor::{Cells, Element, Tensor, places, size};
+use crate::expr::{Binary, Expr};
 use crate::value::ColumnValue;
 use sched_forest::ModelError;
 use std::rc::Rc;
+use std::sync::Arc;
 
 type Outputs = Result<Vec<Tensor>, ModelError>;
 
@@ -154,7 +156,37 @@ fn steps_at(of: &Tensor, axis: usize) -> usize {
 pub(super) fn gather(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (of, indices) = (node.input(0)?, node.input(1)?);
     let axis = node.axis(of, node.attributes.int("axis")?.unwrap_or(0))?;
-    Ok(vec![gathered(node, builder, (of, axis), indices)?])
+    match indices.by_row && !of.by_row && axis == 0 {
+        true => looked_up(node, builder, of, indices),
+        false => Ok(vec![gathered(node, builder, (of, axis), indices)?]),
+    }
+}
+
+/// The entries of a table of constants by indices of rows, which can count from the end.
+fn looked_up(node: &GraphNode, builder: &mut GraphColumns, of: &Tensor, indices: &Tensor) -> Outputs {
+    let values = node.constants(builder, of)?;
+    let Some(&count) = of.shape.first().filter(|count| **count > 0) else {
+        return Err(node.refuse("looks up entries of an empty table"));
+    };
+    let width = values.len() / count;
+    let tables: Vec<Arc<[ColumnValue]>> =
+        (0..width).map(|at| values.iter().skip(at).step_by(width).copied().collect()).collect();
+    builder.spend(indices.cells.len().checked_mul(width))?;
+    let (zero, length) = (
+        builder.columns.constant(ColumnValue::I64(0)),
+        builder.columns.constant(ColumnValue::I64(count as i64)),
+    );
+    let mut cells = Vec::new();
+    for index in builder.cast(node.numbers(indices)?, Element::I64)? {
+        let is_negative = builder.add(Expr::Binary(Binary::Less, index, zero))?;
+        let from_end = builder.add(Expr::Binary(Binary::Add, index, length))?;
+        let of = builder.add(Expr::Select { condition: is_negative, then: from_end, otherwise: index })?;
+        for values in &tables {
+            cells.push(builder.add(Expr::Pick { of, values: Arc::clone(values) })?);
+        }
+    }
+    let shape = indices.shape.iter().chain(&of.shape[1..]).copied().collect();
+    Ok(vec![Tensor::numbers(true, shape, of.element, cells)])
 }
 
 pub(super) fn array_feature_extractor(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
