@@ -6,8 +6,8 @@
 use crate::pipeline::{Pipeline, Stage};
 use sched_forest::{Forest, Leaf, ModelError, Target, Tree};
 
-/// Merges the trees of each group that follow each other, one for each margin, with equal tests. A forest with
-/// any other tree stays as it is.
+/// Merges the trees of each group that follow each other, one for each margin, with equal tests. A forest
+/// with any other tree stays as it is.
 ///
 /// # Errors
 /// A [`ModelError`] if a forest with the merged trees is not valid.

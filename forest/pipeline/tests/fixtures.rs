@@ -132,8 +132,8 @@ fn exported_pipelines_predict_as_scikit_learn() {
     }
 }
 
-/// Pipelines that `fixtures/grid.py --write FOLDER` draws, where `SCHEDC_PIPELINES` names the folder. Prints how
-/// many are read, and the reasons of refusals.
+/// Pipelines that `fixtures/grid.py --write FOLDER` draws, where `SCHEDC_PIPELINES` names the folder. Prints
+/// how many are read, and the reasons of refusals.
 #[test]
 fn drawn_pipelines_predict_as_scikit_learn() {
     let Some(folder) = std::env::var_os("SCHEDC_PIPELINES") else { return };

@@ -63,8 +63,8 @@ type TestKey = (ColumnId, u8, u64, bool);
 /// The sides and the simplest test of a node.
 type NodeTest = (Rc<Sides>, Rc<Decision>);
 
-/// Largest growth of a forest, in times its inner nodes, by copies of subtrees. A random forest of depth 8 over
-/// one-hot encoded bins, ten of a feature, grows to 11.5 times its nodes.
+/// Largest growth of a forest, in times its inner nodes, by copies of subtrees. A random forest of depth 8
+/// over one-hot encoded bins, ten of a feature, grows to 11.5 times its nodes.
 const MOST_GROWTH: usize = 32;
 
 /// Inner nodes by which a small forest can grow.
