@@ -1,6 +1,7 @@
 //! Pipelines of scikit-learn: those that schedc exports against scikit-learn's own predictions, and those
 //! that skl2onnx converts against the answers of ONNX Runtime.
 
+use sched_categories::{Categories, Cell, Choices, Form, Origin, Unseen};
 use sched_forest::{Label, Names, ReadOptions, codes, predict, predict_classes};
 use sched_pipeline::{ColumnSummary, Fate, LoadedModel, load, read_pipeline};
 use serde_json::Value;
@@ -231,4 +232,22 @@ fn compare(name: &str, of: &str, promise: &Value, values: &[f64], kind: &Value, 
             }
         }
     }
+}
+
+/// The file is drawn: `fixtures/grid.py --only 48 --write FOLDER`.
+#[test]
+fn texts_that_no_step_reads_are_accepted() {
+    let bytes = fs::read(folder("fixtures").join("grid48.onnx")).expect("a model");
+    let loaded = load(&bytes, &ReadOptions::default()).expect("a pipeline");
+    let forest = loaded.model.forest;
+    let city = forest.feature_names.iter().position(|name| name == "city").expect("a column");
+    assert!(forest.trees.iter().flat_map(|tree| &tree.inner).all(|inner| inner.feature as usize != city));
+    let unseen = Unseen::of_trainer(loaded.model.source.trainer);
+    let categories = Categories::new(forest.categories.clone(), Choices::default(), unseen);
+    let lookup = categories.lookup(city, Origin::Table).expect("names");
+    for cell in ["Rome", "12", "2.5"] {
+        assert_eq!(lookup.code_of_untyped(cell, || cell.parse().ok()), Ok(-1.0), "{cell}");
+    }
+    assert!(lookup.code_of_untyped("", || Some(f64::NAN)).expect("a missing cell").is_nan());
+    assert_eq!(lookup.code(Cell::Text("Oslo"), Form::Plain), Ok(-1.0));
 }

@@ -423,14 +423,22 @@ impl<'a> GraphReader<'a> {
         let forest = Forest::new(parts)?;
         for (feature, column) in &self.texts {
             let names = self.builder.names(*column);
-            let labels = names.iter().map(|name| Label::Text(name.to_string())).collect();
-            self.inputs[*feature].names = Names::listed(labels);
+            let labels = names.iter().map(|name| Label::Text(name.to_string()));
+            self.inputs[*feature].names = match names.is_empty() {
+                true => unread_texts(),
+                false => Names::listed(labels.collect()),
+            };
         }
         let stage = Stage::Forest { name: found.name, forest: Box::new(forest), tested: found.tested };
         let pipeline = Pipeline { inputs: self.inputs, columns: self.builder.columns, stages: vec![stage] };
         let is_one_tensor = graph.all(field::GRAPH_INPUT).count() == 1;
         Ok(ReadGraph { pipeline, notes: self.notes, single_scaler: self.single_scaler, is_one_tensor })
     }
+}
+
+/// Names for a column of texts that no step reads: any text and any number is another category.
+fn unread_texts() -> Names {
+    Names::listed(vec![Label::Text("any text".into()), Label::Integer(-1)])
 }
 
 fn is_ensemble(name: &str) -> bool {
