@@ -21,8 +21,8 @@ pub enum Comparison {
     LessOrEqual,
 }
 
-/// The test at an inner node. Only [`Prepared`](crate::Prepared) and the reference walker handle all kinds:
-/// later stages have numeric tests only.
+/// The test at an inner node. Only the reference walker and `sched-pipeline`, which replaces other tests by
+/// columns, handle all kinds: later stages have numeric tests only.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Predicate {
     /// Compare the feature with a threshold, using the forest's [`Comparison`].

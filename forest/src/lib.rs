@@ -24,7 +24,6 @@
 mod boundary;
 mod catboost;
 mod category;
-mod category_classes;
 mod check;
 pub mod codes;
 mod compare;
@@ -42,7 +41,6 @@ mod loaded;
 mod narrow;
 pub mod onnx;
 mod output;
-mod prepared;
 mod profile;
 mod read;
 mod release;
@@ -56,8 +54,6 @@ mod xgboost;
 
 pub use boundary::{Boundary, BoundaryOptions, Coverage};
 pub use category::{CategoryRule, CategorySet, NEARLY_ZERO, is_nearly_zero};
-pub use category_classes::{CategoryClasses, MOST_SET_BYTES};
-
 pub use detect::may_be_model;
 pub use encoded::{EncodedCategories, EncodedFeature};
 pub use error::ModelError;
@@ -72,7 +68,6 @@ pub use formats::{
 };
 pub use loaded::{Iterations, Loaded, Note, ParseIterationsError, ReadOptions, Source};
 pub use output::{ClassRule, Classes, EXPECTILE_GAP, Output, Sigmoid, Softmax, Transform};
-pub use prepared::{Column, Prepared, Recipe, SetTests};
 pub use profile::Profile;
 pub use read::{load, read, read_with};
 pub use release::{ParseReleaseError, Release, ReleaseRule};

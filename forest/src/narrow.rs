@@ -12,6 +12,16 @@ impl Forest {
         (self.types.input, self.types.threshold) == (Float::F32, Float::F64)
     }
 
+    /// The forest for rows of this type. For rows in single precision, a model in double precision can have
+    /// narrow thresholds without any loss. A model in single precision rounds rows in double precision, as
+    /// its trainer does.
+    pub fn for_rows(mut self, rows: Float) -> Forest {
+        if rows == Float::F32 {
+            self.types.input = Float::F32;
+        }
+        self
+    }
+
     /// An equal forest with thresholds that are no wider than rows: every row reaches the same leaves.
     pub fn with_narrow_thresholds(mut self) -> Forest {
         if !self.has_wide_thresholds() {

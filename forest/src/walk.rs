@@ -319,6 +319,12 @@ pub(crate) fn goes_left(forest: &Forest, inner: &Inner, value: f64) -> bool {
         Predicate::NumericNotZero { .. } if is_nearly_zero(value) => inner.missing_left,
         Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold } => compare(threshold),
         Predicate::Equal { value: other } => value == other,
-        Predicate::Member { set } => forest.is_member(set, value),
+        Predicate::Member { set } => is_member(forest, set, value),
     }
+}
+
+/// Whether the category of a value is in the set of this number.
+fn is_member(forest: &Forest, set: u32, value: f64) -> bool {
+    let category = forest.category_rule.category(value);
+    category.is_some_and(|category| forest.sets.get(set as usize).is_some_and(|set| set.contains(category)))
 }

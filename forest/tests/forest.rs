@@ -2,9 +2,9 @@
 use sched_diagnostics::Code;
 use sched_forest::{
     CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Label, Leaf, LinearLeaf,
-    MissingDirections, MissingValues, Names, NodeRef, Output, Predicate, Recipe, SetTests, Sigmoid, Softmax,
-    Source, Target, Transform, Tree, Types, WalkError, XGBOOST_JSON, codes, predict, predict_classes,
-    predict_leaves, predict_margins, summarize,
+    MissingDirections, MissingValues, Names, NodeRef, Output, Predicate, Sigmoid, Softmax, Source, Target,
+    Transform, Tree, Types, WalkError, XGBOOST_JSON, codes, predict, predict_classes, predict_leaves,
+    predict_margins, summarize,
 };
 
 fn leaf(source: u32, values: &[f64]) -> Leaf {
@@ -180,7 +180,7 @@ fn scaled(bias: Vec<f64>) -> Output {
     Output { raw: vec![Transform::Scale { factor: 2.0, bias }], ..Output::default() }
 }
 
-/// The tree over what only some trainers test: the forest's walker and its prepared form agree.
+/// The walk of the tree over what only some trainers test.
 fn tested(predicate: Predicate, missing_left: bool, rule: CategoryRule) -> impl Fn(f32) -> bool {
     let mut parts = parts(vec![tree()]);
     parts.sets = vec![[7].into_iter().collect(), [0, 2, 4_294_967_295].into_iter().collect()];
@@ -189,18 +189,7 @@ fn tested(predicate: Predicate, missing_left: bool, rule: CategoryRule) -> impl 
     parts.trees[0].inner[0].predicate = predicate;
     parts.trees[0].inner[0].missing_left = missing_left;
     let forest = Forest::new(parts).unwrap();
-    let prepared = forest.prepared();
-    move |value| {
-        let walked = margins(&forest, &[value, 0.0])[0] == 10.0;
-        if let Some(prepared) = &prepared {
-            let mut row = Vec::new();
-            prepared.prepare_row(&forest, &[value.into(), 0.0], &mut row);
-            let mut margin = [0.0];
-            predict_margins(&prepared.forest, &row, &mut margin).unwrap();
-            assert_eq!(margin[0] == 10.0, walked, "{value}");
-        }
-        walked
-    }
+    move |value| margins(&forest, &[value, 0.0])[0] == 10.0
 }
 
 #[test]
@@ -217,50 +206,6 @@ fn categories_are_members_of_sets() {
     assert!(left(2.9) && left(-0.0) && !left(-0.5));
     let left = tested(Predicate::Member { set: 1 }, false, CategoryRule::Whole);
     assert!(left(2.0) && !left(2.5));
-}
-
-/// One stump for each of nine sets, missing values going left at every other one, and a set that two features
-/// ask for.
-#[test]
-fn features_with_many_sets_have_classes() {
-    let mut parts = parts(Vec::new());
-    parts.sets = (0..9).map(|bit| (0..600).filter(|category| category >> bit & 1 == 1).collect()).collect();
-    parts.category_rule = CategoryRule::Positive { below: 500.0 };
-    for (set, feature) in (0..9).map(|set| (set, 0)).chain([(3, 1)]) {
-        let mut stump = tree();
-        stump.inner.truncate(1);
-        (stump.inner[0].left, stump.inner[0].right) = (NodeRef::Leaf(0), NodeRef::Leaf(1));
-        stump.inner[0].feature = feature;
-        stump.inner[0].predicate = Predicate::Member { set };
-        stump.inner[0].missing_left = set % 2 == 0;
-        stump.leaves.truncate(2);
-        (stump.leaves[0].values[0], stump.leaves[1].values[0]) = (f64::from(1 << set), 0.0);
-        parts.trees.push(stump);
-    }
-    let forest = Forest::new(parts).unwrap();
-    let prepared = forest.prepared_for(SetTests::OfClasses).unwrap();
-    let recipes: Vec<Recipe> = prepared.columns.iter().map(|column| column.recipe).collect();
-    assert_eq!(recipes, [Recipe::ClassByte(0), Recipe::ClassBit(0), Recipe::Member(3)]);
-    assert_eq!(forest.prepared().unwrap().columns.len(), 10);
-    // Missing values, those in no set, and 511 others, of which the rule leaves some out.
-    assert_eq!(prepared.classes[0].of_categories.iter().max(), Some(&512));
-    let bit = |byte: f64, bit: f64| 8 * byte as u32 + (bit as u32).trailing_zeros();
-    for value in [0.0, 1.0, 7.5, 8.0, 255.0, 499.0, 500.0, 511.0, 600.0, -0.5, -1.0, f32::NAN, f32::INFINITY]
-    {
-        let mut row = Vec::new();
-        prepared.prepare_row(&forest, &[value.into(), value.into()], &mut row);
-        let class = bit(row[0], row[1]);
-        let sum: u32 = prepared.forest.trees[..9]
-            .iter()
-            .zip(0..)
-            .map(|(tree, set)| {
-                let Predicate::Member { set: of_classes } = tree.inner[0].predicate else { return 0 };
-                u32::from(prepared.forest.sets[of_classes as usize].contains(class)) << set
-            })
-            .sum();
-        let walked = margins(&forest, &[value, f32::NAN])[0];
-        assert_eq!(f64::from(sum), walked, "{value}");
-    }
 }
 
 #[test]

@@ -290,7 +290,6 @@ fn module(function: Function) -> Module {
         types: Interface::all(Scalar::F32),
         rows_per_run: None,
         places: Variants::only(ProcessorKind::Host),
-        columns: None,
         columns_from: None,
         transfer: None,
     }

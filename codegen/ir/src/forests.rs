@@ -6,11 +6,13 @@
 //! most once.
 
 use crate::codes;
+use crate::columns::runs::ColumnRuns;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
-use crate::lir::{ColumnKind, ColumnsTooLarge, Encodings, RowColumns};
+use crate::lir::Encodings;
 use crate::quantize::{BinMap, QuantizedRows};
-use sched_forest::{Float, Forest, Predicate, Prepared, SetTests, Tree};
+use sched_forest::{Float, Forest, Predicate, Tree};
+use sched_pipeline::{Prepared, SetTests, TablesTooLarge};
 use std::sync::{Arc, OnceLock};
 
 /// A model's forest with its kernel forests. Clones share them.
@@ -54,7 +56,7 @@ impl KernelForests {
                 .of_classes
                 .get_or_init(|| {
                     let forest = KernelForest::new(source, tested);
-                    forest.prepared().is_some_and(|prepared| !prepared.classes.is_empty()).then_some(forest)
+                    forest.has_classes().then_some(forest)
                 })
                 .as_ref(),
         };
@@ -68,8 +70,7 @@ impl KernelForests {
     pub fn fitting(&self, tested: SetTests) -> &KernelForest {
         let forest = self.tested(tested);
         let fits = || forest.bins().is_ok_and(|bins| bins.holds_sets());
-        let has_classes = forest.prepared().is_some_and(|prepared| !prepared.classes.is_empty());
-        if has_classes && !fits() { self.tested(SetTests::OfColumns) } else { forest }
+        if forest.has_classes() && !fits() { self.tested(SetTests::OfColumns) } else { forest }
     }
 }
 
@@ -77,27 +78,24 @@ impl KernelForests {
 #[derive(Debug)]
 pub struct KernelForest {
     source: Arc<Forest>,
-    prepared: Option<Arc<Prepared>>,
+    prepared: Result<Option<Prepared>, CompileError>,
     forest: Arc<Forest>,
     depths: OnceLock<Vec<(u32, u32)>>,
     encodings: Arc<Encodings>,
-    columns: OnceLock<Result<Option<RowColumns>, CompileError>>,
+    columns: OnceLock<Option<Arc<ColumnRuns>>>,
     bins: OnceLock<Result<Arc<BinMap>, CompileError>>,
 }
 
 impl KernelForest {
     fn new(source: &Arc<Forest>, tested: SetTests) -> KernelForest {
-        let mut prepared = source.prepared_for(tested);
-        let forest = match &mut prepared {
-            Some(prepared) => {
-                prepared.forest = narrowed(Arc::clone(&prepared.forest));
-                Arc::clone(&prepared.forest)
-            }
-            None => narrowed(Arc::clone(source)),
+        let prepared = Prepared::of(source, tested).map_err(too_large);
+        let forest = match &prepared {
+            Ok(Some(prepared)) => narrowed(Arc::clone(&prepared.forest)),
+            Ok(None) | Err(_) => narrowed(Arc::clone(source)),
         };
         KernelForest {
             source: Arc::clone(source),
-            prepared: prepared.map(Arc::new),
+            prepared,
             forest,
             depths: OnceLock::new(),
             encodings: Arc::default(),
@@ -121,24 +119,27 @@ impl KernelForest {
         &self.encodings
     }
 
-    /// The columns that rows have in place of features. `None` if all tests of the model are numeric.
+    /// The columns that trees test in place of features. `None` if all tests of the model are numeric, or if
+    /// the tables of the columns would exceed their budget.
     pub fn prepared(&self) -> Option<&Prepared> {
-        self.prepared.as_deref()
+        self.prepared.as_ref().ok().and_then(Option::as_ref)
     }
 
-    /// The columns as tables for the runtime.
+    /// Whether sets of some feature are tested by class.
+    fn has_classes(&self) -> bool {
+        self.prepared().is_some_and(|prepared| prepared.class_features > 0)
+    }
+
+    /// The columns as code needs them.
     ///
     /// # Errors
     ///
     /// When the tables would exceed their budget.
-    pub fn columns(&self) -> Result<Option<&RowColumns>, CompileError> {
-        let columns = self.columns.get_or_init(|| {
-            let Some(prepared) = &self.prepared else { return Ok(None) };
-            let columns =
-                RowColumns::new(Arc::clone(&self.source), Arc::clone(prepared)).map_err(too_large)?;
-            Ok(Some(with_seeded_fault(columns)))
-        });
-        columns.as_ref().map(Option::as_ref).map_err(Clone::clone)
+    pub fn columns(&self) -> Result<Option<&Arc<ColumnRuns>>, CompileError> {
+        let prepared = self.prepared.as_ref().map_err(Clone::clone)?;
+        let features = self.source.num_features;
+        let runs = || prepared.as_ref().map(|prepared| Arc::new(ColumnRuns::new(prepared, features)));
+        Ok(self.columns.get_or_init(runs).as_ref())
     }
 
     /// The bins of rows and thresholds. They do not depend on the order of trees.
@@ -180,22 +181,10 @@ fn with_nearest_thresholds(mut forest: Forest) -> Forest {
     forest
 }
 
-/// Columns in which zeros are not missing, if that fault is seeded.
-fn with_seeded_fault(mut columns: RowColumns) -> RowColumns {
-    if seeded(Fault::ZeroIsNotMissing) {
-        for part in &mut columns.tables.parts {
-            if part.kind == ColumnKind::ZeroIsMissing {
-                part.kind = ColumnKind::Value;
-            }
-        }
-    }
-    columns
-}
-
-fn too_large(why: ColumnsTooLarge) -> CompileError {
+fn too_large(why: TablesTooLarge) -> CompileError {
     CompileError::new(
         codes::CATEGORY_BUDGET,
-        format!("{} would need tables of more than {} MiB", why.what, why.mebibytes),
+        why.to_string(),
         "number the categories from 0 without gaps, or train with fewer of them",
     )
 }

@@ -6,6 +6,7 @@
 mod budget;
 mod bytes;
 pub mod codes;
+pub mod columns;
 pub mod error;
 pub mod fault;
 mod forests;
@@ -25,7 +26,7 @@ pub use budget::{Budget, FetchCosts, LOOKED_UP_TREES};
 pub use error::CompileError;
 pub use forests::{KernelForest, KernelForests};
 
-use lir::{BinTransfer, Function, KernelKind, Module, RowColumns, Table};
+use lir::{BinTransfer, Function, KernelKind, Module, Table};
 use sched_forest::{Profile, Target};
 use sched_nest::{Nest, Variants};
 
@@ -67,7 +68,6 @@ pub fn compile(
 ) -> Result<Compiled, CompileError> {
     let forests = forests.into();
     let forest = forest_for(&forests, &nests)?;
-    let columns = forest.columns()?;
     let nests = nests.try_map(|_, nest| legalised(forest, profile, nest, budget))?;
     let on_gpu = nests.iter().any(|(_, (_, mir))| mir::mapped::any_mapped(&mir.body));
     if on_gpu {
@@ -78,26 +78,22 @@ pub fn compile(
     // Leaf indices are more bytes than rows: only calls for sums make use of bins.
     let sums = kernels.contains(&KernelKind::Raw);
     let transfer = if sums { plan::common_transfer(&nests, budget)? } else { None };
-    let (variants, tables) = planned(nests, kernels, columns, transfer, budget)?;
+    let (variants, tables) = planned(nests, kernels, transfer, budget)?;
     let lowerings = variants.as_ref().map(|max_rows, (stages, numbers)| {
         lower::Lowering::new(&stages.hir, &stages.mir, &stages.plan, numbers, max_rows.map(i64::from))
     });
     let kernels = functions(kernels, transfer.is_some(), &lowerings);
     check_shared_memory(&kernels, &lowerings)?;
-    let mut lir = Module {
+    let lir = Module {
         kernels,
         tables,
         types: lower::interface(&forest.forest().types),
         rows_per_run: rows_per_run(&lowerings),
-        columns: columns.cloned(),
         columns_from: lower::columns_from(&lowerings),
         places: lowerings.map(|_, lowering| lowering.place()),
         transfer,
     }
     .without_unread_tables();
-    if let Some(columns) = &mut lir.columns {
-        columns.add_tables(&mut lir.tables);
-    }
     Ok(Compiled { variants: variants.map(|_, (stages, _)| stages), lir })
 }
 
@@ -126,6 +122,7 @@ fn legalised(
     let row_bytes = hir.forest.num_margins as u64 * hir.forest.types.accumulator.bytes() as u64;
     let mir = mir::reduce::legalise(mir, row_bytes, budget)?;
     let mir = mir::launch::separate(mir)?;
+    let mir = mir::columns::for_launches(mir, &hir, budget)?;
     Ok((hir, mir))
 }
 
@@ -145,7 +142,6 @@ type PlannedVariants = Variants<(Stages, lower::Numbers)>;
 fn planned(
     nests: Variants<(hir::Hir, mir::Mir)>,
     kernels: &[KernelKind],
-    columns: Option<&RowColumns>,
     transfer: Option<BinTransfer>,
     budget: &Budget,
 ) -> Result<(PlannedVariants, Vec<Table>), CompileError> {
@@ -157,7 +153,6 @@ fn planned(
         let reaches = |transfer: &BinTransfer| max_rows.is_none_or(|most| transfer.least_rows <= most.into());
         let setting = plan::Setting {
             leaf_indices,
-            columns,
             transfer: transfer.filter(reaches),
             spent: tables.iter().map(|table| table.bytes.len() as u64).sum(),
         };

@@ -4,6 +4,7 @@
 
 mod budget;
 mod cases;
+mod columns;
 mod index_width;
 mod interp;
 mod launch;

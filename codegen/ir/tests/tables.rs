@@ -62,7 +62,6 @@ fn tables_that_are_only_prefetched_are_removed() {
         types: Interface::all(Scalar::F32),
         rows_per_run: None,
         places: Variants::only(ProcessorKind::Host),
-        columns: None,
         columns_from: None,
         transfer: None,
     };

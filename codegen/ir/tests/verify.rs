@@ -407,7 +407,6 @@ fn kernels_use_the_element_types_of_the_interface() {
             types,
             rows_per_run: None,
             places: Variants::only(ProcessorKind::Host),
-            columns: None,
             columns_from: None,
             transfer: None,
         })

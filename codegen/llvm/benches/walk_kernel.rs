@@ -392,7 +392,6 @@ fn main() {
             types: Interface::all(Scalar::F32),
             rows_per_run: None,
             places: Variants::only(ProcessorKind::Host),
-            columns: None,
             columns_from: None,
             transfer: None,
         };

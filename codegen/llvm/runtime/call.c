@@ -121,15 +121,14 @@ static int32_t plan_rows(schedc_plan *p, const schedc_call *call)
     p->dtype = call->dtype;
     int64_t element = (int64_t)schedc_size_of(p->dtype);
     int64_t kernel_element = (int64_t)schedc_size_of(p->model->row_type);
-    int64_t columns = p->model->columns.count ? p->model->columns.count : features;
-    p->row_bytes = (size_t)(columns * kernel_element);
+    p->row_bytes = (size_t)(features * kernel_element);
     if (__builtin_mul_overflow(stride, element, &bytes))
         return SCHEDC_ERR_ARGUMENT;
     p->row_step = (size_t)bytes;
     if (__builtin_mul_overflow(call->n_rows, bytes, &bytes) ||
         __builtin_mul_overflow(call->n_rows, (int64_t)p->out_bytes, &bytes))
         return SCHEDC_ERR_ARGUMENT;
-    p->convert = p->model->columns.count || p->missing == p->missing || element != kernel_element ||
+    p->convert = p->missing == p->missing || element != kernel_element ||
                  (uintptr_t)p->rows % (size_t)element != 0 ||
                  (p->row_step != p->row_bytes && p->n_rows > 1);
     return SCHEDC_OK;
@@ -140,12 +139,12 @@ static int32_t plan_columns(schedc_plan *p, const schedc_call *call)
 {
     const schedc_model *model = p->model;
     size_t element = schedc_size_of(model->row_type);
-    int64_t columns = model->columns.count ? model->columns.count : model->num_features, bytes;
+    int64_t bytes;
     p->n_rows = call->n_rows;
     p->missing = call->missing ? *call->missing : model->missing;
     p->columns = call->columns;
     p->out = call->out;
-    p->row_bytes = (size_t)columns * element;
+    p->row_bytes = (size_t)model->num_features * element;
     p->dtype = model->row_type;
     p->convert = true;
     if (call->n_rows == 0)
@@ -182,7 +181,7 @@ static int32_t plan_place(schedc_plan *p, const schedc_call *call)
     if (!p->on_device)
         return SCHEDC_OK;
     bool another_type = p->margin_bytes && !p->finish;
-    if (p->columns || !p->model->gpu || another_type || p->model->columns.count || p->missing == p->missing)
+    if (p->columns || !p->model->gpu || another_type || p->missing == p->missing)
         return SCHEDC_ERR_UNSUPPORTED;
     return p->convert ? SCHEDC_ERR_ARGUMENT : SCHEDC_OK;
 }

@@ -327,10 +327,6 @@ void schedc_gather_rows(const schedc_plan *p, int64_t first, int64_t n_rows, uns
     for (int64_t done = 0; done < n_rows; done += ROWS_AT_ONCE) {
         int64_t n = n_rows - done < ROWS_AT_ONCE ? n_rows - done : ROWS_AT_ONCE;
         unsigned char *rows = to + (size_t)done * p->row_bytes;
-        if (p->model->columns.count) {
-            schedc_make_columns_of_columns(p, first + done, n, rows);
-            continue;
-        }
         for (int32_t i = 0; i < features; i++)
             schedc_read_column(p, i, first + done, n, rows + (size_t)i * element, features);
     }

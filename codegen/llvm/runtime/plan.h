@@ -64,11 +64,6 @@ void schedc_hand_columns(const schedc_plan *p, schedc_ctx *ctx, int64_t first, i
 /* Packs the rows [first, first + n_rows) of columns into `to`. */
 void schedc_gather_rows(const schedc_plan *p, int64_t first, int64_t n_rows, unsigned char *to);
 
-/* Makes the kernels' columns of at most sixteen rows of the caller's columns. */
-void schedc_make_columns_of_columns(const schedc_plan *p, int64_t first, int64_t n_rows, unsigned char *to);
-
-/* Makes the kernels' columns of one of the caller's rows. */
-void schedc_make_columns(const schedc_plan *p, void *to, const unsigned char *row);
 /* Packs rows as schedc_pack_rows does, with one thread. */
 void schedc_pack_serially(const schedc_plan *p, int64_t first, int64_t n_rows, unsigned char *to);
 

@@ -25,10 +25,6 @@ static void mark_missing(const schedc_plan *p, unsigned char *row)
 static void pack_row(const schedc_plan *p, unsigned char *to, const unsigned char *from)
 {
     int32_t features = p->model->num_features;
-    if (p->model->columns.count) {
-        schedc_make_columns(p, to, from);
-        return;
-    }
     if (p->dtype == p->model->row_type) {
         memcpy(to, from, p->row_bytes);
     } else if (p->dtype == SCHEDC_DTYPE_F32) {

@@ -104,40 +104,6 @@ typedef struct schedc_gpu {
     void **state;                /* state of the runtime, null at first */
 } schedc_gpu;
 
-/* Rules that make columns of features. */
-enum {
-    SCHEDC_PART_VALUE = 0,           /* `count` columns: the values of `count` features from this one on */
-    SCHEDC_PART_ZERO_IS_MISSING = 1, /* as above, but values near zero are missing */
-    SCHEDC_PART_EQUAL = 2,           /* 0 where the value is the one in the table, else 1 */
-    SCHEDC_PART_MEMBER = 3,          /* the byte of the bits of the value's class */
-    /* two columns: the byte with the bit of the value's class, and that bit */
-    SCHEDC_PART_CLASS = 4,
-};
-
-/* Rules that convert values to categories. */
-enum {
-    SCHEDC_CATEGORY_TRUNCATED = 0,   /* -0.5 is category 0 */
-    SCHEDC_CATEGORY_POSITIVE = 1,    /* -0.5 is no category, nor is a value at or above the bound */
-    SCHEDC_CATEGORY_WHOLE = 2,       /* 2.5 is no category */
-};
-
-/* A part: adjacent columns of one rule. */
-typedef struct schedc_column_part {
-    uint32_t feature, kind, count;
-    uint32_t categories;         /* number of categories in the table of classes */
-    uint64_t first;              /* index in the table of values or of bits */
-    uint64_t first_class;        /* index in the table of classes */
-} schedc_column_part;
-
-/* The columns that kernels read, if these are not the features. */
-typedef struct schedc_columns {
-    int32_t count;               /* 0: kernels read the features */
-    int32_t num_parts;
-    int32_t first_table;         /* first of four tables: parts, values, classes and bits */
-    int32_t rule;                /* SCHEDC_CATEGORY_* */
-    double below;                /* the bound of the rule */
-} schedc_columns;
-
 /* A compiled model, as the entry points know it. The compiler emits it as a constant. */
 typedef struct schedc_model {
     uint32_t size;               /* of this struct */
@@ -159,7 +125,6 @@ typedef struct schedc_model {
     uint64_t cpu_needs;          /* bits of SCHEDC_CPU_* */
     const struct schedc_model *otherwise; /* for processors that lack these; null: none */
     const schedc_gpu *gpu;       /* null: the model has no code for GPUs */
-    schedc_columns columns;
     double missing;              /* stands for missing values, besides NaN; NaN: none */
     const void *base;            /* initial margins, of margin_type; null: kernels set them */
     const struct schedc_model *other_rows; /* for rows of another type; null: none */

@@ -6,7 +6,6 @@
 #include "memory.c"
 #include "pool.c"
 #include "categories.c"
-#include "columns.c"
 #include "gather.c"
 #include "rows.c"
 #include "transfer.c"

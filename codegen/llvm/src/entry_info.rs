@@ -105,7 +105,6 @@ impl EntryInfo {
             cpu_needs,
             otherwise: std::ptr::null(),
             gpu,
-            columns: columns(module),
             missing: self.missing.unwrap_or(f64::NAN),
             base,
             other_rows: std::ptr::null(),
@@ -113,20 +112,6 @@ impl EntryInfo {
             tree: kernel(KernelKind::Tree),
             columns_from: columns_from(module),
         }
-    }
-}
-
-/// The columns of a module's kernels, as the runtime reads them.
-pub(crate) fn columns(module: &Module) -> runtime::ColumnsDescriptor {
-    let Some(columns) = &module.columns else { return runtime::ColumnsDescriptor::default() };
-    let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
-    let (rule, below) = columns.rule();
-    runtime::ColumnsDescriptor {
-        count: count(columns.count()),
-        num_parts: count(columns.tables.parts.len()),
-        first_table: columns.first_table as i32,
-        rule,
-        below,
     }
 }
 
@@ -163,7 +148,6 @@ pub(crate) fn columns_from(module: &Module) -> i64 {
 }
 
 /// Bytes of the model's structure as generated code lays it out. It has eight 32-bit numbers, two 64-bit
-/// numbers, nine words, the columns (four 32-bit numbers and one of 64 bits) and six more numbers or words of
-/// 64 bits.
-pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8 + 4 * 4 + 8 + 6 * 8;
+/// numbers, nine words and six more numbers or words of 64 bits.
+pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8 + 6 * 8;
 const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::ModelDescriptor>());

@@ -104,8 +104,6 @@ pub struct ModelDescriptor {
     pub otherwise: *const ModelDescriptor,
     /// Code for GPUs; null: none.
     pub gpu: *const GpuDescriptor,
-    /// The columns that kernels read, if these are not the features.
-    pub columns: ColumnsDescriptor,
     /// A value that counts as missing, in addition to NaN; NaN: none.
     pub missing: f64,
     /// Initial values of the margins, for kernels that add to their output; null: kernels set them.
@@ -134,22 +132,6 @@ pub struct CategoriesDescriptor {
     pub names: *const *const c_char,
     /// The code of each name.
     pub codes: *const f64,
-}
-
-/// The columns that kernels read, `schedc_columns` in C.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ColumnsDescriptor {
-    /// Number of columns; 0: kernels read the features.
-    pub count: i32,
-    /// Number of parts of all columns.
-    pub num_parts: i32,
-    /// Index of the first of four tables of the model: parts, values, classes and bits.
-    pub first_table: i32,
-    /// Rule that converts values to categories, a `SCHEDC_CATEGORY_*` of `rt.h`.
-    pub rule: i32,
-    /// Bound of that rule.
-    pub below: f64,
 }
 
 /// Code for GPUs of one kind, `schedc_image` in C.

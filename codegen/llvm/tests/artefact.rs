@@ -45,7 +45,6 @@ fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
         types: Interface::all(Scalar::F32),
         rows_per_run: Some(1000),
         places: Variants::only(ProcessorKind::Host),
-        columns: None,
         columns_from: None,
         transfer: None,
     };

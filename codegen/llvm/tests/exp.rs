@@ -32,7 +32,6 @@ fn exponentials(scalar: Scalar) -> Module {
         types: Interface::all(scalar),
         rows_per_run: None,
         places: Variants::only(ProcessorKind::Host),
-        columns: None,
         columns_from: None,
         transfer: None,
     }

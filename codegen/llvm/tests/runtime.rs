@@ -17,9 +17,9 @@ use sched_llvm::{
     column::RawColumn,
     header::{HeaderInfo, TakenRows, header, loader_header, valid_prefix},
     runtime::{
-        self, Call, ColumnsDescriptor, Ctx, Dtype, GpuDescriptor, Image, Kind, LaunchDescriptor, MODEL_SIZE,
-        ModelDescriptor, RUNTIME_OBJECT, RunRange, Status, TransferDescriptor, schedc_rt_alloc,
-        schedc_rt_fail, schedc_rt_free, schedc_rt_parallel,
+        self, Call, Ctx, Dtype, GpuDescriptor, Image, Kind, LaunchDescriptor, MODEL_SIZE, ModelDescriptor,
+        RUNTIME_OBJECT, RunRange, Status, TransferDescriptor, schedc_rt_alloc, schedc_rt_fail,
+        schedc_rt_free, schedc_rt_parallel,
     },
 };
 
@@ -187,7 +187,6 @@ fn model<R: Element, M: Element, O: Element>() -> ModelDescriptor {
         cpu_needs: 0,
         otherwise: ptr::null(),
         gpu: ptr::null(),
-        columns: ColumnsDescriptor::default(),
         missing: f64::NAN,
         base: ptr::null(),
         other_rows: ptr::null(),
@@ -718,13 +717,12 @@ fn layouts_agree() {
     };
     let model = asserts!("schedc_model", ModelDescriptor, size num_features num_margins num_values num_trees
         row_type margin_type result_type rows_per_run ns_per_row raw value klass leaf tables info cpu_needs
-        otherwise gpu columns other_rows own_row_type tree columns_from);
+        otherwise gpu other_rows own_row_type tree columns_from);
     let gpu = [
         asserts!("schedc_gpu", GpuDescriptor, num_images num_launches num_tables maker images
             launches table_bytes ranges direct transfer execute state),
         asserts!("schedc_transfer", TransferDescriptor, quantize raw direct block row_bytes least_rows
             least_threads),
-        asserts!("schedc_columns", ColumnsDescriptor, count num_parts first_table rule below),
         asserts!("schedc_image", Image, bytes capability is_final),
         asserts!("schedc_launch", LaunchDescriptor, name block shared num_arguments is_split),
         asserts!("schedc_range", RunRange, max_rows on_device),

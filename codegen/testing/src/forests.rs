@@ -6,6 +6,7 @@ use sched_forest::{
     Output, Predicate, Profile, Sigmoid, Softmax, Target, Transform, Tree, Types,
 };
 use sched_nest::ModelInfo;
+use sched_pipeline::{Prepared, SetTests};
 
 /// Thresholds and values of rows, few so that ties are frequent. Both float types represent them
 /// exactly.
@@ -317,11 +318,17 @@ pub fn profile(rng: &mut Rng, forest: &Forest) -> Profile {
     profile
 }
 
+/// Number of columns that a forest's trees test, or of its features.
+pub fn tested(forest: &Forest) -> usize {
+    let prepared = Prepared::of(forest, SetTests::OfColumns).ok().flatten();
+    prepared.map_or(forest.num_features, |prepared| prepared.tested.len())
+}
+
 /// Model properties for the checker.
 pub fn info(forest: &Forest) -> ModelInfo {
     ModelInfo {
         num_trees: forest.trees.len() as u32,
-        num_features: forest.prepared().map_or(forest.num_features, |it| it.columns.len()) as u32,
+        num_features: tested(forest) as u32,
         num_classes: forest.num_margins as u32,
         depths: forest.trees.iter().map(Tree::depth).collect(),
         oblivious: forest.trees.iter().map(Tree::is_oblivious).collect(),

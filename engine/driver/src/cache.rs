@@ -113,8 +113,8 @@ impl KeyBuilder {
 
     /// Adds the code and the tables of a module.
     pub fn add_module(&mut self, module: &Module) {
-        let Module { kernels, tables, types, rows_per_run, places, columns, columns_from, transfer } = module;
-        self.add(&(kernels, types, rows_per_run, places, columns, columns_from, transfer));
+        let Module { kernels, tables, types, rows_per_run, places, columns_from, transfer } = module;
+        self.add(&(kernels, types, rows_per_run, places, columns_from, transfer));
         for table in tables {
             self.add(&table.name);
             self.add_bytes(&table.bytes);

@@ -2,11 +2,11 @@
 
 use crate::failure::Failure;
 use sched_forest::{
-    Float, Forest, Inner, Predicate, Profile, ReadOptions, SetTests, Source, Target, Tree, codes, fingerprint,
+    Float, Forest, Inner, Predicate, Profile, ReadOptions, Source, Target, Tree, codes, fingerprint,
 };
 use sched_ir::KernelForests;
 use sched_nest::ModelInfo;
-use sched_pipeline::{LoadedModel, StageSummary};
+use sched_pipeline::{LoadedModel, SetTests, StageSummary};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -204,7 +204,7 @@ impl Model {
         let leaves: Vec<Vec<u32>> = self.forest().trees.iter().map(leaves).collect();
         // Kernels read columns in place of features if some test is not numeric.
         let of_columns = self.forests.tested(SetTests::OfColumns);
-        let columns = of_columns.prepared().map(|prepared| prepared.columns.len());
+        let columns = of_columns.prepared().map(|prepared| prepared.tested.len());
         let classes = self.forests.tested(SetTests::OfClasses).prepared();
         let bin_bytes = of_columns.quantized_rows().map_or(0, |rows| if rows.in_bytes { 1 } else { 2 });
         ModelInfo {
@@ -220,7 +220,7 @@ impl Model {
             sum_bytes: count(self.forest().types.accumulator.bytes()),
             bin_bytes,
             category_features: count(category_features(self.forest())),
-            class_features: count(classes.map_or(0, |prepared| prepared.classes.len())),
+            class_features: count(classes.map_or(0, |prepared| prepared.class_features)),
             profiled: self.profile.is_some(),
             ..ModelInfo::default()
         }

@@ -224,14 +224,7 @@ impl Predictor for Simulator {
             }
         };
         let element = self.lir.types.rows;
-        let input = match &self.lir.columns {
-            None => bytes(values.into_iter(), element),
-            Some(columns) => {
-                // Columns are computed from values that are rounded to the type of the model's rows.
-                let rounded = doubles(&bytes(values.into_iter(), element), element);
-                bytes(columns.rows(&rounded).into_iter(), element)
-            }
-        };
+        let input = bytes(values.into_iter(), element);
         let (results, element) = self.computed(kind, &input, n)?;
         match (out, element) {
             (Results::I32(out), Scalar::I32) => {
@@ -286,7 +279,6 @@ mod tests {
             types,
             rows_per_run: None,
             places: Variants::only(ProcessorKind::Device),
-            columns: None,
             columns_from: None,
             transfer: None,
         };

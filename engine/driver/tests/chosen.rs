@@ -4,12 +4,13 @@
 //! The models are those of the readers' tests, the example, and those below `SCHEDC_MODELS`.
 
 use sched_cost::{Level, Machine};
-use sched_forest::{Forest, Iterations, ReadOptions, SetTests, Target};
+use sched_forest::{Forest, Iterations, ReadOptions, Target};
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, KernelForests, compile};
 use sched_lang::diagnostics::codes;
 use sched_lang::{Options, Supported, check, format};
 use sched_nest::{Accumulation, ModelInfo, Nest, Variants};
+use sched_pipeline::SetTests;
 use sched_testing::in_parallel;
 use std::collections::BTreeSet;
 use std::error::Error;

@@ -6,7 +6,10 @@
 //! plain loops. This evaluation *defines* the result: code in LIR computes the same bits.
 //!
 //! Columns are row-wise: a column depends on values of its own row alone.
+//!
+//! A [`Prepared`] forest tests columns by numbers alone, whatever its trainer's tests are.
 
+mod category_classes;
 mod columns;
 mod constants;
 mod describe;
@@ -18,8 +21,11 @@ mod live;
 mod load;
 mod onnx;
 mod pipeline;
+mod prepared;
+mod test_columns;
 mod value;
 
+pub use category_classes::MOST_SET_BYTES;
 pub use columns::{Columns, TypeMismatch};
 pub use constants::constants;
 pub use expr::{Binary, CategoryTable, ColumnId, Edges, Expr, Ties, Unary};
@@ -29,4 +35,5 @@ pub use live::live;
 pub use load::{ColumnSummary, LoadedModel, StageSummary, load};
 pub use onnx::{ReadPipeline, read_pipeline};
 pub use pipeline::{Input, InputKind, OTHER, Pipeline, Stage};
+pub use prepared::{Prepared, SetTests, TablesTooLarge};
 pub use value::{ColumnType, ColumnValue};

@@ -11,15 +11,17 @@ mod print;
 pub use leaf_loop::{LeafLoop, known};
 
 use crate::budget::Budget;
+use crate::columns::runs::ColumnRuns;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::forests::KernelForest;
 use crate::lir::Encodings;
 use crate::quantize::BinMap;
 use crate::tiles::Tiling;
-use sched_forest::{Forest, LinearLeaf, Predicate, Profile, SetTests, Tree};
+use sched_forest::{Forest, LinearLeaf, Predicate, Profile, Tree};
 use sched_nest::footprint::padded_depths;
 use sched_nest::{Layout, LoopId, Nest, TreeOrder};
+use sched_pipeline::SetTests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -41,8 +43,17 @@ pub struct Hir {
     pub leaf_loops: BTreeMap<LoopId, LeafLoop>,
     /// Bins of rows and thresholds, if some layout is quantized.
     pub bins: Option<Arc<BinMap>>,
+    /// The columns that trees test, if these are not the features of rows.
+    pub columns: Option<Arc<ColumnRuns>>,
     /// Encoded tables of the forest, if other compilations may share them.
     pub encodings: Option<Arc<Encodings>>,
+}
+
+impl Hir {
+    /// Features of a row. The forest's features are columns, if these are computed.
+    pub fn row_features(&self) -> usize {
+        self.columns.as_ref().map_or(self.forest.num_features, |columns| columns.features)
+    }
 }
 
 /// Test of category sets under some nests: by class if all walks use a layout that holds sets.
@@ -76,12 +87,13 @@ pub fn build(
     budget: &Budget,
 ) -> Result<Hir, CompileError> {
     let mut forest = Arc::clone(kernel_forest.forest());
+    let columns = kernel_forest.columns()?.cloned();
     if nest.tree_order != TreeOrder::Model {
         order(Arc::make_mut(&mut forest), nest.tree_order);
     }
     if let Some(asked) = nest.tiles() {
         let tiling = Tiling::new(&forest, asked, profile)?;
-        return tiled(forest, nest, tiling, budget);
+        return Ok(Hir { columns, ..tiled(forest, nest, tiling, budget)? });
     }
     let is_shared = |forest: &Arc<Forest>| Arc::ptr_eq(forest, kernel_forest.forest());
     let mut depths: Vec<(u32, u32)> = match is_shared(&forest) {
@@ -95,7 +107,7 @@ pub fn build(
     let bins = if quantized { Some(Arc::clone(kernel_forest.bins()?)) } else { None };
     pad::pad_for(&mut forest, &mut depths, &leaf_loops, budget)?;
     let encodings = is_shared(&forest).then(|| Arc::clone(kernel_forest.encodings()));
-    Ok(Hir { forest, depths, tiles: None, nest, leaf_loops, bins, encodings })
+    Ok(Hir { forest, depths, tiles: None, nest, leaf_loops, bins, columns, encodings })
 }
 
 /// Builds the HIR of walks that step from tile to tile.
@@ -104,7 +116,7 @@ fn tiled(forest: Arc<Forest>, nest: Nest, mut tiling: Tiling, budget: &Budget) -
     let leaf_loops = leaf_loop::collect(&nest, &deepest, nest.representation.unwrap_or(Layout::Sparse))?;
     tiling.pad(&padded_depths(&leaf_loops, deepest.len()), budget)?;
     let (depths, tiles) = (tiling.depths(), Some(Arc::new(tiling)));
-    Ok(Hir { forest, depths, tiles, nest, leaf_loops, bins: None, encodings: None })
+    Ok(Hir { forest, depths, tiles, nest, leaf_loops, bins: None, columns: None, encodings: None })
 }
 
 /// Sorts trees, each with its linear leaves.

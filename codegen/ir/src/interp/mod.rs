@@ -242,6 +242,12 @@ impl<'f, 'm> Machine<'f, 'm> {
                     self.lanes[to + i] = ops::math(math, ty.scalar, self.lanes[v + i]);
                 }
             }
+            Op::Round(rounding, v) => {
+                let v = self.at(v);
+                for i in 0..count {
+                    self.lanes[to + i] = ops::round(rounding, ty.scalar, self.lanes[v + i]);
+                }
+            }
             Op::Load(ref from, _) => {
                 let start = self.start(from);
                 self.count_access((stmt, 0), from.buffer, start, ty.bytes());

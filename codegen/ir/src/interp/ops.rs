@@ -4,7 +4,7 @@
 //! ones), floats are their bits. All functions are total; combinations that the verifier rejects have
 //! an arbitrary result.
 
-use crate::lir::{Bin, Cast, Cmp, Math, Scalar, bits};
+use crate::lir::{Bin, Cast, Cmp, Math, Rounding, Scalar, bits};
 
 /// The low bits of an integer, as a lane of the type.
 #[inline]
@@ -157,6 +157,13 @@ pub(super) fn cast(cast: Cast, from: Scalar, to: Scalar, lane: u64) -> u64 {
             Scalar::F32 => u64::from((lane as i64 as f32).to_bits()),
             _ => (lane as i64 as f64).to_bits(),
         },
+        Cast::FloatToInt => {
+            let x = if from == Scalar::F32 { f64::from(single(lane)) } else { double(lane) };
+            match to {
+                Scalar::I32 => wrap(to, i64::from(x as i32)),
+                _ => x as i64 as u64,
+            }
+        }
         Cast::Bits if to.is_float() => zero_extended(to, lane),
         Cast::Bits => wrap(to, lane as i64),
     }
@@ -182,6 +189,20 @@ pub(super) fn math(math: Math, scalar: Scalar, lane: u64) -> u64 {
         Scalar::F32 => u64::from(single_function(single(lane)).to_bits()),
         _ => double_function(double(lane)).to_bits(),
     }
+}
+
+/// A float as a whole number of its type.
+pub(super) fn round(rounding: Rounding, scalar: Scalar, lane: u64) -> u64 {
+    let x = if scalar == Scalar::F32 { f64::from(single(lane)) } else { double(lane) };
+    // Whole numbers of a single are singles.
+    float(
+        scalar,
+        match rounding {
+            Rounding::Down => x.floor(),
+            Rounding::Up => x.ceil(),
+            Rounding::Nearest => x.round_ties_even(),
+        },
+    )
 }
 
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {

@@ -77,6 +77,7 @@ pub(super) fn cast_fits(cast: Cast, from: Scalar, to: Scalar) -> bool {
         Cast::Float => from.is_float() && to.is_float() && from != to,
         // Excludes truth values, since a true one would become -1.
         Cast::IntToFloat => is_number(from) && to.is_float(),
+        Cast::FloatToInt => from.is_float() && matches!(to, Scalar::I32 | Scalar::I64),
         Cast::Bits => bits(from) == bits(to) && from != to,
     }
 }

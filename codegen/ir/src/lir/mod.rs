@@ -19,7 +19,6 @@
 //! `launch.rs`.
 
 mod builder;
-mod columns;
 mod encodings;
 mod entering;
 mod fits;
@@ -35,7 +34,6 @@ mod value;
 mod vectors;
 
 pub use builder::{Build, Builder};
-pub use columns::{ColumnKind, ColumnPart, ColumnTables, ColumnsTooLarge, RowColumns};
 pub use encodings::Encodings;
 pub use entering::OuterOrigin;
 pub use fits::MAX_LOOKUP;
@@ -237,6 +235,9 @@ pub enum Cast {
     Float,
     /// Signed integer to float.
     IntToFloat,
+    /// Float to signed integer, rounded towards zero. A number out of range becomes the nearest integer, and
+    /// NaN becomes 0.
+    FloatToInt,
     /// Keep the bits; sizes are equal.
     Bits,
 }
@@ -254,6 +255,17 @@ pub enum Math {
     PowerOfTwo,
     /// `sqrtf` or `sqrt`.
     Sqrt,
+}
+
+/// Rounding of floats to whole numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rounding {
+    /// To the largest whole number that is not above.
+    Down,
+    /// To the smallest whole number that is not below.
+    Up,
+    /// To the nearest whole number, ties to even.
+    Nearest,
 }
 
 /// Time during which later loads may reuse this load's value from a register.

@@ -1,6 +1,6 @@
 //! Kernels and tables of a whole model.
 
-use super::{BinTransfer, Function, ProcessorKind, RowColumns, Scalar, Table};
+use super::{BinTransfer, Function, ProcessorKind, Scalar, Table};
 use sched_nest::Variants;
 
 /// Function that a kernel computes; the entry points of an artefact select kernels by it.
@@ -76,8 +76,6 @@ pub struct Module {
     /// Processor for runs by number of rows. Leaf indices are computed where the variant for the
     /// largest runs is.
     pub places: Variants<ProcessorKind>,
-    /// Derived columns that kernels read, if they do not read the model's features.
-    pub columns: Option<RowColumns>,
     /// Fewest rows of runs that accept columns, described by [`Space::Order`](super::Space::Order);
     /// `None` if all runs need rows.
     pub columns_from: Option<i64>,

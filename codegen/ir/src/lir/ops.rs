@@ -8,7 +8,7 @@
 //! address operand.
 
 use super::fits::{OperandType, Rules, bin_fits, bitcast_fits, cast_fits, cmp_fits, is_number, lookup_fits};
-use super::{Address, Bin, BufferId, Cast, Cmp, Gather, Keep, Math, Scalar, Ty, Value};
+use super::{Address, Bin, BufferId, Cast, Cmp, Gather, Keep, Math, Rounding, Scalar, Ty, Value};
 use sched_nest::GpuDimension;
 use std::fmt::{Debug, Display};
 
@@ -144,6 +144,7 @@ immediate! {
     Cmp => lower;
     Cast => lower;
     Math => lower;
+    Rounding => lower;
     Keep => shown;
     GpuDimension => shown;
 }
@@ -252,6 +253,8 @@ operations! { |ty, rules|
         if v.ty.lanes == ty.lanes && cast_fits(cast, v.ty.scalar, ty.scalar);
     /// A function of the C library.
     Math(math: Math, v: Value) => "{math} {v}" if v.ty == ty && ty.scalar.is_float();
+    /// A float as a whole number of its type.
+    Round(rounding: Rounding, v: Value) => "round {rounding} {v}" if v.ty == ty && ty.scalar.is_float();
     /// A load of the result's type; a vector comes from consecutive bytes.
     Load(at: Address, keep: Keep) => "load {at}{keep}" if true;
     /// A load of the lanes that the mask selects; the others are zero.

@@ -4,7 +4,7 @@ use super::ports::Ports;
 use super::row_source::RowCopy;
 use super::scope::{InScope, Scope, WindowRows};
 use super::sum_target::{CopiedSums, KeptSums, PrivateBuffer, SumTarget};
-use crate::lir::{Build, Builder, Origin, ProcessorKind, Task, Value};
+use crate::lir::{BufferId, Build, Builder, Origin, ProcessorKind, Task, Value};
 use crate::mir::{Accumulator, Affine, CacheId, Iter, PrivateId, Target, Var, Window};
 use crate::repr::{Buffers, Storage};
 
@@ -131,6 +131,21 @@ impl KernelBuilder<'_> {
         self.scope.set_copy(id, Some(copy));
         body(self);
         self.scope.set_copy(id, None);
+    }
+
+    /// Runs `body` with columns in a device's memory, which walks and copies read in place of rows.
+    pub fn with_device_columns(&mut self, columns: BufferId, body: impl FnOnce(&mut Self)) {
+        self.scope.set_device_columns(Some(columns));
+        body(self);
+        self.scope.set_device_columns(None);
+    }
+
+    /// Buffer with the rows that walks of the call's rows read, and the values of each.
+    pub fn input_rows(&self) -> (BufferId, i64) {
+        match self.scope.device_columns() {
+            Some(columns) => (columns, self.ports.tested()),
+            None => (self.ports.rows, self.ports.features()),
+        }
     }
 
     /// Runs `body` with a private buffer in scope.

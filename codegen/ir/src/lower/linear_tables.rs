@@ -1,8 +1,9 @@
 //! Tables of linear leaves: a constant and terms for each leaf of the forest.
 
 use crate::bytes::{floats, ints, scalar};
+use crate::hir::Hir;
 use crate::lir::{BufferId, Builder, Scalar, Space};
-use sched_forest::{Forest, Leaf, LinearLeaf};
+use sched_forest::{Leaf, LinearLeaf};
 
 /// Tables of linear leaves, as data, as table numbers or as buffers.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +13,7 @@ pub struct LinearTables<T> {
     /// For each leaf the constant, and the value if a feature is missing. Leaves that are not linear
     /// have their value in both.
     pub values: T,
-    /// Feature of each term, an `i32`.
+    /// Feature of each term in the rows of the call, an `i32`.
     pub features: T,
     /// Coefficient of each term.
     pub coefficients: T,
@@ -22,7 +23,8 @@ pub struct LinearTables<T> {
 
 impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
     /// Tables of a forest: names, elements and bytes.
-    pub fn of(forest: &Forest) -> Self {
+    pub fn of(hir: &Hir) -> Self {
+        let forest = &hir.forest;
         let (mut terms, mut values, mut most) = (Vec::new(), Vec::new(), Vec::new());
         let (mut features, mut coefficients) = (Vec::new(), Vec::new());
         let none = LinearLeaf::default();
@@ -37,7 +39,8 @@ impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
                 let leaf = of_leaf(at).unwrap_or(&none);
                 terms.extend([features.len() as u64, leaf.terms.len() as u64]);
                 values.extend([constant, plain]);
-                features.extend(leaf.terms.iter().map(|(feature, _)| u64::from(*feature)));
+                features
+                    .extend(leaf.terms.iter().map(|(feature, _)| u64::from(feature_of_row(hir, *feature))));
                 coefficients.extend(leaf.terms.iter().map(|(_, coefficient)| *coefficient));
             }
         }
@@ -81,6 +84,12 @@ impl LinearTables<u32> {
             most: table("linear_most", self.most, Scalar::I32),
         }
     }
+}
+
+/// The feature of a row that a feature of the forest is, which may be a column with its value.
+fn feature_of_row(hir: &Hir, feature: u32) -> u32 {
+    let values = hir.columns.as_ref().map(|columns| columns.values.as_slice());
+    values.and_then(|values| values.get(feature as usize).copied().flatten()).unwrap_or(feature)
 }
 
 fn plain_value(leaf: &Leaf) -> f64 {

@@ -3,6 +3,7 @@
 
 use super::linear_tables::LinearTables;
 use crate::bytes::{floats, ints, narrowest, scalar};
+use crate::columns::pools::PoolTables;
 use crate::hir::Hir;
 use crate::lir::{ProcessorKind, Scalar, Table};
 use crate::mir::Mir;
@@ -10,6 +11,7 @@ use crate::mir::mapped::any_mapped;
 use crate::plan::Plan;
 use crate::quantize::encode::QuantizerTables;
 use crate::repr::Storage;
+use crate::rows::features::FeatureSubset;
 use sched_forest::{Forest, Target};
 use std::collections::BTreeMap;
 
@@ -30,6 +32,8 @@ pub struct SharedNumbers {
     pub quantizer: Option<QuantizerTables<u32>>,
     /// First feature of each piece of transposed copies.
     pub pieces: Option<u32>,
+    /// Numbers and constants of columns, if these are computed.
+    pub columns: Option<PoolTables<u32>>,
 }
 
 /// Numbers of the model's tables under one schedule.
@@ -109,6 +113,7 @@ fn add_table(tables: &mut Vec<Table>, mut table: Table) -> u32 {
 fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>) -> SharedNumbers {
     let forest = &hir.forest;
     let accumulator = scalar(forest.types.accumulator);
+    let columns = hir.columns.as_ref().map(|columns| columns.tables(|table| add_table(tables, table)));
     let mut add =
         |name: &str, bytes: Vec<u8>| add_table(tables, Table { name: name.to_string(), bytes: bytes.into() });
     let several = forest.num_margins > 1;
@@ -124,7 +129,7 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
     });
     let vectors = vector_leaves.then(|| add("leaf_vectors", floats(&leaf_vectors(forest), accumulator)));
     let linear =
-        forest.has_linear_leaves().then(|| LinearTables::of(forest).map(|(name, _, bytes)| add(name, bytes)));
+        forest.has_linear_leaves().then(|| LinearTables::of(hir).map(|(name, _, bytes)| add(name, bytes)));
     let sources = by_tree
         .then(|| add("sources", ints(forest.trees.iter().map(|tree| tree.source.into()), Scalar::I32)));
     let quantizer = hir.bins.as_ref().map(|bins| {
@@ -139,10 +144,16 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
             ),
         }
     });
-    let pieces = plan.subset.as_ref().map(|subset| {
+    let pieces = transposed(hir, plan).map(|subset| {
         add("feature_pieces", ints(subset.pieces().iter().map(|first| u64::from(*first)), Scalar::I32))
     });
-    SharedNumbers { base, targets, vectors, linear, sources, quantizer, pieces }
+    SharedNumbers { base, targets, vectors, linear, sources, quantizer, pieces, columns }
+}
+
+/// The features of rows that blocks are filled from, if some copy has blocks.
+pub fn transposed<'a>(hir: &'a Hir, plan: &'a Plan) -> Option<&'a FeatureSubset> {
+    let subset = plan.subset.as_ref()?;
+    Some(hir.columns.as_ref().map_or(subset, |columns| &columns.inputs))
 }
 
 /// All leaves as vectors over the margins. A tree for one margin adds -0.0 to the others, which changes

@@ -2,10 +2,13 @@
 //! while the kernel is built.
 
 use super::linear_tables::LinearTables;
-use super::lowering::Lowering;
+use super::lowering::{Lowering, transposed};
 use super::output::Formula;
 use crate::bytes::scalar;
-use crate::lir::{BinTransfer, BufferId, Builder, Scalar, Space, Ty, Value};
+use crate::columns::blocks::RowBlocks;
+use crate::columns::code::ColumnCode;
+use crate::columns::pools::PoolTables;
+use crate::lir::{BinTransfer, BufferId, Builder, ProcessorKind, Scalar, Space, Ty, Value};
 use crate::mir::Iter;
 use crate::quantize::encode::{self, Quantizer};
 use crate::repr::{Buffers, Storage};
@@ -74,6 +77,7 @@ pub struct Ports<'a> {
     pub sources: Option<BufferId>,
     pieces: Option<BufferId>,
     quantizer: Option<encode::QuantizerTables<BufferId>>,
+    computed: Option<PoolTables<BufferId>>,
 }
 
 impl<'a> Ports<'a> {
@@ -123,6 +127,7 @@ impl<'a> Ports<'a> {
             .as_deref()
             .zip(shared.quantizer)
             .map(|(bins, numbers)| numbers.declare(b, bins));
+        let computed = shared.columns.map(|numbers| numbers.declare(b));
         Ports {
             lowering,
             results,
@@ -140,6 +145,7 @@ impl<'a> Ports<'a> {
             sources,
             pieces,
             quantizer,
+            computed,
         }
     }
 
@@ -150,7 +156,19 @@ impl<'a> Ports<'a> {
 
     /// Features per row.
     pub fn features(&self) -> i64 {
+        self.lowering.hir.row_features() as i64
+    }
+
+    /// Values per row that trees test: features, or computed columns.
+    pub fn tested(&self) -> i64 {
         self.lowering.hir.forest.num_features as i64
+    }
+
+    /// The columns, if they are computed from features.
+    pub fn code(&self) -> Option<ColumnCode<'a>> {
+        let runs = self.lowering.hir.columns.as_deref()?;
+        let has_vectors = self.lowering.place() == ProcessorKind::Host;
+        Some(ColumnCode { runs, pools: self.computed?, has_vectors })
     }
 
     /// Value to store for a complete sum: the sum, or the prediction that it becomes.
@@ -169,11 +187,13 @@ impl<'a> Ports<'a> {
         b.float(Ty::of(self.accumulator), -0.0)
     }
 
-    /// Transposition of rows, if some copy is transposed.
-    pub fn transpose(&self) -> Option<Transpose<'a>> {
-        let (subset, pieces) = (self.lowering.plan.subset.as_ref()?, self.pieces?);
+    /// Blocks of rows, if some copy has blocks.
+    pub fn blocks(&self) -> Option<RowBlocks<'a>> {
+        let Lowering { hir, plan, .. } = *self.lowering;
+        let (subset, pieces) = (transposed(hir, plan)?, self.pieces?);
         let (rows, input, features) = (self.rows, self.input, self.features());
-        Some(Transpose { rows, input, features, subset, pieces })
+        let transpose = Transpose { rows, input, features, subset, pieces };
+        Some(RowBlocks { transpose, code: self.code() })
     }
 
     /// The call's rows as columns, if they may be columns.
@@ -185,7 +205,7 @@ impl<'a> Ports<'a> {
     pub fn quantizer(&self) -> Option<Quantizer<'a>> {
         let (bins, tables) = (self.lowering.hir.bins.as_deref()?, self.quantizer?);
         let (rows, input, features) = (self.rows, self.input, self.features());
-        Some(Quantizer { bins, tables, rows, input, features, transpose: self.transpose() })
+        Some(Quantizer { bins, tables, rows, input, features, blocks: self.blocks(), code: self.code() })
     }
 
     /// Largest exclusive end of a loop, if it is bounded.

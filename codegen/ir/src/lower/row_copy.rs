@@ -2,23 +2,27 @@
 
 use super::kernel_builder::{Emit, KernelBuilder};
 use super::row_source::RowCopy;
-use super::{shared_rows, sums};
+use super::{device_columns, shared_rows, sums};
+use crate::columns::blocks::{BlockSource, CopyBlocks, RowBlocks};
+use crate::columns::code::{ColumnCode, Elements};
+use crate::columns::value::Features;
 use crate::lir::{Address, Bin, BufferId, Build, Cmp, Task, Ty, Value};
-use crate::mir::CacheRows;
+use crate::mir::{CacheRows, Fill};
 use crate::quantize::encode::{Quantizer, TAIL};
 use crate::quantize::of_columns::Blocks;
 use crate::rows::input::InputColumns;
-use crate::rows::transpose::Transpose;
 use crate::rows::{CopiedRows, RowPlacement};
 
 /// A copy to fill.
 struct CopyFill<'a> {
     /// Quantizer, if the copy holds bins.
     quantizer: Option<Quantizer<'a>>,
-    /// Transposition, if the copy has blocks.
-    transpose: Option<Transpose<'a>>,
+    /// Blocks and the rows of each, if the copy of values has blocks.
+    blocks: Option<(RowBlocks<'a>, u32)>,
+    /// Code of columns, if these are computed.
+    code: Option<ColumnCode<'a>>,
     /// Rows per block.
-    blocks: Option<u32>,
+    width: Option<u32>,
     /// Buffer of the copy.
     buffer: BufferId,
     /// Rows of the copy.
@@ -31,6 +35,7 @@ impl Emit for CacheRows {
     fn emit(&self, k: &mut KernelBuilder) {
         match (self.shared, self.window.high) {
             (Some(threads), Some(high)) => shared_rows::emit(k, self, threads, high - self.window.low),
+            _ if k.is_on_device() => device_columns::emit(k, self),
             _ => local_copy(k, self),
         }
     }
@@ -41,12 +46,12 @@ fn local_copy(k: &mut KernelBuilder, cache: &CacheRows) {
     let window = k.window(&cache.window);
     let (first_row, count) = (window.first, window.count);
     let plan = k.ports.lowering.plan.copies.get(&cache.id).copied().unwrap_or_default();
-    let quantizer = k.ports.quantizer().filter(|_| cache.quantized);
-    let transpose = k.ports.transpose().filter(|_| plan.blocks.is_some());
-    let (element, columns) = match (&quantizer, &transpose) {
+    let quantizer = k.ports.quantizer().filter(|_| cache.fill == Fill::Bins);
+    let blocks = k.ports.blocks().zip(plan.blocks);
+    let (element, columns) = match (&quantizer, &blocks) {
         (Some(quantizer), _) => (quantizer.bins.element(), i64::from(quantizer.bins.columns())),
-        (None, Some(transpose)) => (k.ports.input, transpose.columns()),
-        (None, None) => (k.ports.input, k.ports.features()),
+        (None, Some((blocks, _))) => (k.ports.input, blocks.columns()),
+        (None, None) => (k.ports.input, k.ports.tested()),
     };
     let held = plan.blocks.map_or(count, |width| whole_blocks(k, count, width));
     let elements = k.b.mul_int(held, columns);
@@ -57,7 +62,8 @@ fn local_copy(k: &mut KernelBuilder, cache: &CacheRows) {
     let name = if quantizer.is_some() { "quantized_rows" } else { "cached_rows" };
     let rows = CopiedRows { first: first_row, count, held };
     k.alloc(name, element, bytes, |k, buffer| {
-        let fill = CopyFill { quantizer, transpose, blocks: plan.blocks, buffer, rows, elements };
+        let code = k.ports.code();
+        let fill = CopyFill { quantizer, blocks, code, width: plan.blocks, buffer, rows, elements };
         k.doing(Task::Copies, |k| fill.emit(k));
         let (blocks, places) = (plan.blocks, RowPlacement::IN_ORDER);
         let copy = RowCopy { buffer, first_row, blocks, element, columns, single_block: false, places };
@@ -98,10 +104,12 @@ impl Emit for CopyFill<'_> {
 
 impl CopyFill<'_> {
     fn fill_from_rows(&self, k: &mut KernelBuilder) {
-        let CopyFill { quantizer, transpose, blocks, buffer, rows, .. } = self;
-        match (quantizer, transpose.zip(*blocks)) {
-            (Some(quantizer), _) => quantizer.rows(&mut k.b, *buffer, *rows, *blocks),
-            (None, Some((transpose, width))) => transpose.rows(&mut k.b, *buffer, *rows, width),
+        let CopyFill { quantizer, blocks, width, buffer, rows, .. } = *self;
+        match (quantizer, blocks) {
+            (Some(quantizer), _) => quantizer.rows(&mut k.b, buffer, rows, width),
+            (None, Some((blocks, width))) => {
+                blocks.rows(&mut k.b, CopyBlocks { copy: buffer, rows, width }, BlockSource::Rows);
+            }
             (None, None) => self.copy_rows(k),
         }
     }
@@ -123,20 +131,24 @@ impl CopyFill<'_> {
     }
 
     /// Fills the blocks of a copy from columns. The plan stores bins in blocks if rows may be columns.
-    fn blocks_of_columns(&self, k: &mut KernelBuilder, from: InputColumns, are_full: bool) {
-        let CopyFill { quantizer, transpose, blocks, buffer, rows, .. } = self;
-        match (quantizer.zip(*blocks), transpose.zip(*blocks)) {
+    fn blocks_of_columns(&self, k: &mut KernelBuilder, columns: InputColumns, are_full: bool) {
+        let CopyFill { quantizer, blocks, width, buffer: copy, rows, .. } = *self;
+        match (quantizer.zip(width), blocks) {
             (Some((quantizer, width)), _) => {
-                quantizer.columns(&mut k.b, from, *rows, Blocks { copy: *buffer, width, are_full });
+                quantizer.columns(&mut k.b, columns, rows, Blocks { copy, width, are_full });
             }
-            (None, Some((transpose, width))) => {
-                transpose.columns_of(&mut k.b, from, *rows, (*buffer, width), are_full);
+            (None, Some((blocks, width))) => {
+                let source = BlockSource::Columns { columns, are_full };
+                blocks.rows(&mut k.b, CopyBlocks { copy, rows, width }, source);
             }
-            (None, None) => self.copy_columns(k, from),
+            (None, None) => self.copy_columns(k, columns),
         }
     }
 
     fn copy_rows(&self, k: &mut KernelBuilder) {
+        if let Some(code) = self.code {
+            return self.compute_rows(k, code, None);
+        }
         let (input, rows) = (k.ports.input, k.ports.rows);
         let zero = k.b.int(0);
         let from = k.b.mul_int(self.rows.first, k.ports.features());
@@ -150,6 +162,9 @@ impl CopyFill<'_> {
 
     /// Copies columns to consecutive rows.
     fn copy_columns(&self, k: &mut KernelBuilder, from: InputColumns) {
+        if let Some(code) = self.code {
+            return self.compute_rows(k, code, Some(from));
+        }
         let (input, features) = (k.ports.input, k.ports.features());
         let (zero, end) = (k.b.int(0), k.b.int(features));
         k.for_loop((zero, end, 1), &[], |k, feature, _| {
@@ -163,6 +178,21 @@ impl CopyFill<'_> {
                 k.b.store(Address::element(self.buffer, index, input), value);
                 Vec::new()
             });
+            Vec::new()
+        });
+    }
+    /// Stores the computed columns of consecutive rows.
+    fn compute_rows(&self, k: &mut KernelBuilder, code: ColumnCode, columns: Option<InputColumns>) {
+        let (rows, features) = (k.ports.rows, k.ports.features());
+        let zero = k.b.int(0);
+        k.for_loop((zero, self.rows.count, 1), &[], |k, number, _| {
+            let row = k.b.add(self.rows.first, number);
+            let features = match columns {
+                Some(columns) => Features::OfColumns(columns, row),
+                None => Features::OfRow(rows, k.b.mul_int(row, features)),
+            };
+            let first = k.b.mul_int(number, code.runs.count as i64);
+            code.row(&mut k.b, features, Elements { buffer: self.buffer, first });
             Vec::new()
         });
     }

@@ -4,7 +4,7 @@ use super::ports::Ports;
 use super::row_source::RowCopy;
 use super::sum_target::{CopiedSums, KeptSums, PrivateBuffer, SumTarget};
 use crate::fault::{Fault, seeded};
-use crate::lir::{Bin, Builder, Value};
+use crate::lir::{Bin, BufferId, Builder, Value};
 use crate::mir::{Accumulator, Affine, Bound, CacheId, Iter, Limit, PrivateId, Target, Var, Window};
 use crate::repr::{Buffers, Storage};
 use std::collections::BTreeMap;
@@ -56,6 +56,8 @@ pub struct Scope {
     copied_sums: Option<CopiedSums>,
     /// Sums that a thread keeps.
     kept_sums: Option<KeptSums>,
+    /// Columns in a device's memory, which launches read in place of the call's rows.
+    device_columns: Option<BufferId>,
 }
 
 /// Changes of the scope, each of which returns the earlier state.
@@ -82,6 +84,16 @@ impl Scope {
             Some(buffer) => self.privates.insert(id, buffer),
             None => self.privates.remove(&id),
         };
+    }
+
+    /// Sets the columns in a device's memory, or removes them.
+    pub fn set_device_columns(&mut self, columns: Option<BufferId>) {
+        self.device_columns = columns;
+    }
+
+    /// Columns in a device's memory.
+    pub fn device_columns(&self) -> Option<BufferId> {
+        self.device_columns
     }
 
     /// Replaces the copied sums.

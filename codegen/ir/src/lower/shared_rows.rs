@@ -7,8 +7,8 @@ use super::scope::WindowRows;
 use super::shared::most_shared;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BinTransfer, BufferId, Build, Cmp, Scalar, Space, Ty};
-use crate::mir::CacheRows;
-use crate::quantize::encode::SharedBlock;
+use crate::mir::{CacheRows, Fill};
+use crate::quantize::encode::{Quantizer, SharedBlock};
 use crate::rows::{RowPlacement, Team};
 
 /// Bytes that all banks of shared memory deliver at once; a feature's values begin at multiples of it.
@@ -21,13 +21,16 @@ const FEW_ROWS: i64 = 32;
 /// Threads that walk neighbouring rows read different banks, whatever features their nodes test.
 pub(super) fn emit(k: &mut KernelBuilder, cache: &CacheRows, threads: [u32; 3], most: i64) {
     let rows = k.window(&cache.window);
-    let quantizer = k.ports.quantizer().filter(|_| cache.quantized);
+    let (rows_buffer, tested) = k.input_rows();
+    let quantizer = k.ports.quantizer().filter(|_| cache.fill == Fill::Bins);
+    // Columns are in memory already.
+    let quantizer = quantizer.map(|own| Quantizer { rows: rows_buffer, features: tested, code: None, ..own });
     let (name, element, columns) = match &quantizer {
         Some(quantizer) => ("shared_bins", quantizer.bins.element(), i64::from(quantizer.bins.columns())),
-        None => ("shared_rows", k.ports.input, k.ports.features()),
+        None => ("shared_rows", k.ports.input, tested),
     };
     let spread = k.ports.lowering.plan.copies.get(&cache.id).is_some_and(|plan| plan.spread);
-    let packed = cache.quantized && !spread;
+    let packed = cache.fill == Fill::Bins && !spread;
     let few = most < FEW_ROWS && !packed;
     let held = rows_per_column(most, few, element);
     let bytes = held.saturating_mul(columns).saturating_mul(element.bytes().into());
@@ -67,7 +70,8 @@ fn rows_per_column(most: i64, few: bool, element: Scalar) -> i64 {
 
 /// Copies values in the order of the input, so that neighbouring threads read neighbouring values.
 fn copy_values(k: &mut KernelBuilder, buffer: BufferId, rows: &WindowRows, held: i64, team: Team) {
-    let (element, columns, input) = (k.ports.input, k.ports.features(), k.ports.rows);
+    let element = k.ports.input;
+    let (input, columns) = k.input_rows();
     let mut all = k.b.mul_int(rows.count, columns);
     if seeded(Fault::CopyStopsShort) {
         all = k.b.add_int(all, -1);

@@ -1,7 +1,9 @@
 //! Transfer of rows to a device as bins: the host's code that makes them.
 
-use super::lowering::Lowering;
+use super::lowering::{Lowering, transposed};
 use crate::bytes::scalar;
+use crate::columns::blocks::{BlockSource, RowBlocks};
+use crate::columns::code::ColumnCode;
 use crate::lir::{Bin, Builder, Function, Scalar, Space};
 use crate::quantize::encode::Quantizer;
 use crate::rows::CopiedRows;
@@ -17,21 +19,29 @@ pub(super) fn of_bins<'v, 'a>(variants: &'v Variants<Lowering<'a>>) -> &'v [Boun
 /// The host's function from rows to bins.
 pub(super) fn quantize(lowering: &Lowering) -> Option<Function> {
     let transfer = lowering.plan.transfer?;
-    let (bins, subset) = (lowering.hir.bins.as_deref()?, lowering.plan.subset.as_ref()?);
+    let (bins, subset) = (lowering.hir.bins.as_deref()?, transposed(lowering.hir, lowering.plan)?);
     let (tables, pieces) = (lowering.numbers.shared.quantizer?, lowering.numbers.shared.pieces?);
     let forest = &lowering.hir.forest;
-    let (features, input) = (forest.num_features as i64, scalar(forest.types.input));
+    let (features, input) = (lowering.hir.row_features() as i64, scalar(forest.types.input));
     let mut b = Builder::with_index("quantize", Scalar::I64);
     let rows = b.buffer("rows", Space::Input, input);
     let out = b.buffer("bins", Space::Output, bins.element());
     let pieces = b.buffer("feature_pieces", Space::Model(pieces), Scalar::I32);
     let tables = tables.declare(&mut b, bins);
-    let transpose = Transpose { rows, input, features, subset, pieces };
-    let quantizer = Quantizer { bins, tables, rows, input, features, transpose: Some(transpose) };
+    let pools = lowering.numbers.shared.columns.map(|numbers| numbers.declare(&mut b));
+    let code = lowering.hir.columns.as_deref().zip(pools);
+    let code = code.map(|(runs, pools)| ColumnCode { runs, pools, has_vectors: true });
+    let row_blocks = RowBlocks { transpose: Transpose { rows, input, features, subset, pieces }, code };
+    let quantizer = Quantizer { bins, tables, rows, input, features, blocks: Some(row_blocks), code };
     let (first, count, width) = (b.int(0), b.rows(), b.int(transfer.block.into()));
     let more = b.add_int(count, i64::from(transfer.block) - 1);
     let blocks = b.bin(Bin::IDiv, more, width);
     let held = b.mul(blocks, width);
-    quantizer.blocks(&mut b, out, CopiedRows { first, count, held }, (transfer.block, transpose));
+    quantizer.blocks(
+        &mut b,
+        out,
+        CopiedRows { first, count, held },
+        (transfer.block, row_blocks, BlockSource::Rows),
+    );
     Some(b.finish())
 }

@@ -211,13 +211,13 @@ impl<'w> WalkContext<'w> {
 
 /// Rows of the call.
 fn input_rows(k: &mut KernelBuilder) -> RowCopy {
-    let ports = k.ports;
+    let (buffer, columns) = k.input_rows();
     RowCopy {
-        buffer: ports.rows,
+        buffer,
         first_row: k.b.int(0),
         blocks: None,
-        element: ports.input,
-        columns: ports.features(),
+        element: k.ports.input,
+        columns,
         single_block: false,
         places: RowPlacement::IN_ORDER,
     }

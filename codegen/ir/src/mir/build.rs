@@ -2,8 +2,8 @@
 
 use super::window::{ScratchBytes, spread, window_of};
 use super::{
-    Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Iter, LeafUse, Limit, Loop, Mapping, Mir,
-    Mode, Rows, Stmt, Target, Uses, Var, VarInfo, WalkRange, Walks, Window,
+    Accumulator, Affine, Bound, CacheId, CacheRows, CacheTrees, Fill, Iter, LeafUse, Limit, Loop, Mapping,
+    Mir, Mode, Rows, Stmt, Target, Uses, Var, VarInfo, WalkRange, Walks, Window,
 };
 use crate::budget::Budget;
 use crate::error::CompileError;
@@ -30,10 +30,12 @@ pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
         scratch: ScratchBytes::new(budget),
     };
     let quantized = hir.bins.is_some().then(|| builder.cache());
-    let scope = NestScope { quantized, ..NestScope::default() };
+    let computed = builder.computes_columns().then(|| builder.cache());
+    let scope = NestScope { quantized, cached: computed, ..NestScope::default() };
     let body = builder.sequence(&hir.nest.roots, &scope)?;
     let all = builder.uses.since(0);
-    let mut body = builder.quantized(quantized, &Affine::default(), &all, body)?;
+    let body = builder.copied((quantized, Fill::Bins), &Affine::default(), &all, body)?;
+    let mut body = builder.copied((computed, Fill::Columns), &Affine::default(), &all, body)?;
     if !budget.base_is_given {
         body.insert(0, Stmt::Base(Window::whole()));
     }
@@ -209,7 +211,7 @@ impl MirBuilder<'_> {
     fn lanes(&self, leaf_loop: &LeafLoop, step: i64) -> u32 {
         let distance = step
             .saturating_mul(i64::from(leaf_loop.lanes))
-            .saturating_mul(self.hir.forest.num_features as i64);
+            .saturating_mul(self.hir.row_features().max(self.hir.forest.num_features) as i64);
         if distance > i64::from(i32::MAX) { 1 } else { leaf_loop.lanes }
     }
 
@@ -234,13 +236,18 @@ impl MirBuilder<'_> {
         let this = self.hir.nest.get(id);
         let first_walk = self.uses.count();
         let mut inner = scope.enter(id, this.axis, LoopValue::Var(var));
-        let quantized = (this.axis == Axis::Row && self.quantizes_here(id, scope)).then(|| self.cache());
+        let is_cached = this.annotations.cache;
+        let copies = this.axis == Axis::Row && (is_cached || self.copies_here(id, scope));
+        let quantized = (copies && self.hir.bins.is_some()).then(|| self.cache());
         inner.quantized = quantized.or(inner.quantized);
+        let computed = (copies && !is_cached && self.computes_columns()).then(|| self.cache());
+        inner.cached = computed.or(inner.cached);
         match (this.annotations.cache, this.axis) {
             (false, _) => {
                 let body = body(self, &inner)?;
                 let walks = self.uses.since(first_walk);
-                self.quantized(quantized, &inner.row, &walks, body)
+                let body = self.copied((quantized, Fill::Bins), &inner.row, &walks, body)?;
+                self.copied((computed, Fill::Columns), &inner.row, &walks, body)
             }
             (true, Axis::Tree) => {
                 let mut stmts = body(self, &inner)?;
@@ -253,22 +260,12 @@ impl MirBuilder<'_> {
                 inner.cached = Some(cache);
                 let mut body = body(self, &inner)?;
                 let walks = self.uses.since(first_walk);
-                body = self.quantized(quantized, &inner.row, &walks, body)?;
+                body = self.copied((quantized, Fill::Bins), &inner.row, &walks, body)?;
                 if quantized.is_some() && !self.is_read(&walks, cache) {
                     return Ok(body);
                 }
-                let window = window_of(self.uses.of(&walks), &inner.row, &self.vars);
-                let forest = &self.hir.forest;
-                let row_bytes = forest.num_features as u64 * forest.types.input.bytes() as u64;
-                self.scratch.add(&window, row_bytes)?;
-                Ok(vec![Stmt::CacheRows(CacheRows {
-                    id: cache,
-                    window,
-                    quantized: false,
-                    shared: None,
-                    walks,
-                    body,
-                })])
+                let fill = if self.computes_columns() { Fill::Columns } else { Fill::Values };
+                self.copy((cache, fill), &inner.row, &walks, body)
             }
         }
     }
@@ -284,34 +281,54 @@ impl MirBuilder<'_> {
         copy.map_or(Rows::Input, Rows::Cached)
     }
 
-    /// Whether each iteration of the row loop quantizes its rows. On CPUs this happens once for all
-    /// trees, in the thread that walks the rows, in the innermost loop that allows it, and wherever
-    /// rows are copied. On GPUs, threads share quantized rows, so this happens only where rows are
-    /// copied.
-    fn quantizes_here(&self, id: LoopId, scope: &NestScope) -> bool {
+    /// Whether each iteration of the row loop quantizes its rows, or computes their columns. On CPUs this
+    /// happens once for all trees, in the thread that walks the rows, in the innermost loop that allows
+    /// it, and wherever rows are copied. On GPUs, threads share quantized rows, so this happens only where
+    /// rows are copied.
+    fn copies_here(&self, id: LoopId, scope: &NestScope) -> bool {
         let nest = &self.hir.nest;
         let this = nest.get(id);
         let below_trees = scope.loops.keys().any(|around| nest.get(*around).axis == Axis::Tree);
-        let first = !self.on_gpu && !below_trees && (this.annotations.parallel || is_block(nest, id));
-        self.hir.bins.is_some() && (this.annotations.cache || first)
+        !self.on_gpu && !below_trees && (this.annotations.parallel || is_block(nest, id))
     }
 
-    /// Wraps a body in its quantized rows, if a walk in it reads them.
-    fn quantized(
+    /// Whether copies of rows hold columns that are computed from features. On GPUs a launch of its own
+    /// computes them (`columns.rs`).
+    fn computes_columns(&self) -> bool {
+        self.hir.columns.is_some() && !self.on_gpu
+    }
+
+    /// Wraps a body in a copy of its rows, if a walk in it reads the copy.
+    fn copied(
         &mut self,
-        id: Option<CacheId>,
+        (id, fill): (Option<CacheId>, Fill),
         base: &Affine,
         walks: &WalkRange,
         body: Vec<Stmt>,
     ) -> Result<Vec<Stmt>, CompileError> {
-        let (Some(id), Some(bins)) = (id, &self.hir.bins) else { return Ok(body) };
-        if !self.is_read(walks, id) {
-            return Ok(body);
+        match id.filter(|id| self.is_read(walks, *id)) {
+            Some(id) => self.copy((id, fill), base, walks, body),
+            None => Ok(body),
         }
+    }
+
+    /// Wraps a body in a copy of its rows.
+    fn copy(
+        &mut self,
+        (id, fill): (CacheId, Fill),
+        base: &Affine,
+        walks: &WalkRange,
+        body: Vec<Stmt>,
+    ) -> Result<Vec<Stmt>, CompileError> {
         let window = window_of(self.uses.of(walks), base, &self.vars);
-        self.scratch.add(&window, bins.row_bytes())?;
+        let forest = &self.hir.forest;
+        let row_bytes = match (fill, &self.hir.bins) {
+            (Fill::Bins, Some(bins)) => bins.row_bytes(),
+            _ => forest.num_features as u64 * forest.types.input.bytes() as u64,
+        };
+        self.scratch.add(&window, row_bytes)?;
         let walks = walks.clone();
-        Ok(vec![Stmt::CacheRows(CacheRows { id, window, quantized: true, shared: None, walks, body })])
+        Ok(vec![Stmt::CacheRows(CacheRows { id, window, fill, shared: None, walks, body })])
     }
 
     /// Whether some leaf loop reads a copy of rows.

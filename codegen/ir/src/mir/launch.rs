@@ -10,7 +10,7 @@
 use super::mapped::{any_mapped, unsupported};
 use super::threads::{Share, guard_unmapped};
 use super::{
-    Affine, Bound, Guard, Iter, Launch, Limit, Loop, Mapping, Mir, Mode, Stmt, Var, VarInfo, WalkRange,
+    Affine, Bound, Fill, Guard, Iter, Launch, Limit, Loop, Mapping, Mir, Mode, Stmt, Var, VarInfo, WalkRange,
     Window,
 };
 use super::{owners, settle, thread_sums};
@@ -148,7 +148,7 @@ impl Separate<'_> {
                     "map a loop around these walks with gpuDimension too, or map no loop",
                 ));
             }
-            Stmt::CacheRows(copy) if copy.quantized => {
+            Stmt::CacheRows(copy) if copy.fill == Fill::Bins => {
                 return Err(unsupported("rows that are quantized outside launches"));
             }
             Stmt::CacheRows(_) | Stmt::CacheTrees(_) => {

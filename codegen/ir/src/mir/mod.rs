@@ -16,6 +16,7 @@
 //! `gpuDimension` becomes a [`Launch`].
 
 mod build;
+pub mod columns;
 pub mod launch;
 pub mod mapped;
 mod owners;
@@ -246,6 +247,17 @@ pub struct Window {
     pub high: Option<i64>,
 }
 
+/// Contents of a copy of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// The values of features, or of columns if these were computed around the copy.
+    Values,
+    /// Columns, which are computed from features.
+    Columns,
+    /// Bins.
+    Bins,
+}
+
 /// A local copy of rows for the statements inside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheRows {
@@ -253,8 +265,8 @@ pub struct CacheRows {
     pub id: CacheId,
     /// The rows copied.
     pub window: Window,
-    /// Whether rows are quantized: bins are stored instead of the values.
-    pub quantized: bool,
+    /// What the copy holds of each row.
+    pub fill: Fill,
     /// In a launch: the threads of a block, which copy the rows together into shared memory, feature by
     /// feature.
     pub shared: Option<[u32; 3]>,

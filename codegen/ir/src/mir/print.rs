@@ -163,7 +163,11 @@ impl Printer<'_> {
             }),
             Stmt::CacheRows(cache) => {
                 let rows = self.window(&cache.window);
-                let what = if cache.quantized { "bins of " } else { "" };
+                let what = match cache.fill {
+                    Fill::Values => "",
+                    Fill::Columns => "columns of ",
+                    Fill::Bins => "bins of ",
+                };
                 let shared = if cache.shared.is_some() { "shared " } else { "" };
                 let head = format!("{shared}cache{} = {what}rows[{rows}]", cache.id.0);
                 self.braced(f, head, &cache.body)

@@ -9,7 +9,7 @@ use crate::budget::Budget;
 use crate::bytes::scalar;
 use crate::error::CompileError;
 use crate::hir::Hir;
-use crate::lir::{BinTransfer, RowColumns, Scalar};
+use crate::lir::{BinTransfer, Scalar};
 use crate::mir::{CacheId, Mir, Rows, WalkId, Walks};
 use crate::repr::Buffers;
 use crate::repr::traverse::Walker;
@@ -17,11 +17,9 @@ use std::collections::BTreeMap;
 
 /// Properties of a compilation that the plan of each of its nests depends on.
 #[derive(Clone, Copy)]
-pub struct Setting<'a> {
+pub struct Setting {
     /// Whether some kernel needs the index of each leaf.
     pub leaf_indices: bool,
-    /// The columns that rows have in place of features.
-    pub columns: Option<&'a RowColumns>,
     /// The transfer of rows as bins that all variants agree on, if this one takes part.
     pub transfer: Option<BinTransfer>,
     /// Bytes of tables that other variants have made already.
@@ -33,7 +31,7 @@ pub struct Setting<'a> {
 /// # Errors
 ///
 /// When a layout cannot hold the forest, or tables or copies would exceed the budget.
-pub fn build(hir: &Hir, mir: &Mir, setting: Setting<'_>, budget: &Budget) -> Result<Plan, CompileError> {
+pub fn build(hir: &Hir, mir: &Mir, setting: Setting, budget: &Budget) -> Result<Plan, CompileError> {
     let mut budget = *budget;
     if budget.narrow_indices {
         budget.tables = budget.tables.min(MOST_INDEXED as u64);
@@ -50,10 +48,7 @@ pub fn build(hir: &Hir, mir: &Mir, setting: Setting<'_>, budget: &Budget) -> Res
     let mut thread_sums = BTreeMap::new();
     sums::thread_sums(&mir.body, mir, hir, &mut thread_sums);
     let index = if budget.narrow_indices { Scalar::I32 } else { Scalar::I64 };
-    // Columns that the runtime makes of features lie in rows.
-    let takes_columns = setting.columns.is_none()
-        && index == Scalar::I64
-        && copies::take_columns(&mir.body, hir, &loops, &outline.copies);
+    let takes_columns = index == Scalar::I64 && copies::take_columns(&mir.body, hir, &loops, &outline.copies);
     Ok(Plan {
         storages: chosen.storages,
         walks,
@@ -64,7 +59,7 @@ pub fn build(hir: &Hir, mir: &Mir, setting: Setting<'_>, budget: &Budget) -> Res
         takes_columns,
         rows_per_run: outline.rows_per_run,
         index,
-        set_columns: setting.columns.map_or(0, RowColumns::sets),
+        set_columns: hir.columns.as_ref().map_or(0, |columns| columns.set_columns as u64),
     })
 }
 

@@ -13,8 +13,8 @@ use crate::error::CompileError;
 use crate::hir::Hir;
 use crate::mir::mapped::any_mapped;
 use crate::mir::{
-    Accumulator, Affine, CacheId, CacheRows, LeafUse, Limit, Mir, Mode, Rows, ScratchBytes, Stmt, Var, Walks,
-    Window,
+    Accumulator, Affine, CacheId, CacheRows, Fill, LeafUse, Limit, Mir, Mode, Rows, ScratchBytes, Stmt, Var,
+    Walks, Window,
 };
 use sched_nest::Axis;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub fn all(
         let blocks = blocks(mir.uses.of(&copy.walks), &copy.window.base).filter(|_| copy.shared.is_none());
         let shared = copy.shared.is_some();
         let packed = |leaf: &LeafUse| leaf.packed > 1 && leaf.rows == Rows::Cached(copy.id);
-        let spread = shared && copy.quantized && !mir.uses.of(&copy.walks).iter().any(packed);
+        let spread = shared && copy.fill == Fill::Bins && !mir.uses.of(&copy.walks).iter().any(packed);
         copies.insert(copy.id, CopyPlan { blocks, sums: false, shared, spread });
         Ok(())
     })?;
@@ -70,7 +70,7 @@ pub fn take_columns(
     let mut fits = true;
     let seen = for_each_copy(body, Context::default(), &mut |copy, _| {
         let in_blocks = copies.get(&copy.id).is_some_and(|plan| plan.blocks.is_some());
-        fits &= in_blocks || !copy.quantized;
+        fits &= in_blocks || copy.fill != Fill::Bins;
         Ok(())
     });
     seen.is_ok() && fits && from_copies && !hir.forest.has_linear_leaves() && !any_mapped(body)

@@ -69,7 +69,7 @@ pub fn common_transfer(
 fn most_indexed_rows(hir: &Hir) -> i64 {
     let forest = &hir.forest;
     let columns = hir.bins.as_ref().map_or(0, |bins| bins.columns() as usize);
-    let per_row = [forest.num_features, columns, forest.num_margins, forest.trees.len()];
+    let per_row = [hir.row_features(), forest.num_features, columns, forest.num_margins, forest.trees.len()];
     let per_row = per_row.into_iter().max().unwrap_or(1);
     MOST_INDEXED / per_row.max(1) as i64
 }

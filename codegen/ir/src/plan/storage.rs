@@ -108,7 +108,12 @@ impl<'a> StorageDemand<'a> {
             all.iter_mut().zip(used).for_each(|(all, this)| *all |= *this);
             some = true;
         }
-        some.then(|| FeatureSubset::new(&self.hir.forest, &all))
+        let features = u32::try_from(self.hir.forest.num_features).unwrap_or(u32::MAX);
+        some.then(|| match self.hir.columns {
+            // Trees test all columns that are computed.
+            Some(_) => FeatureSubset::all(features),
+            None => FeatureSubset::new(&self.hir.forest, &all),
+        })
     }
 
     fn request<'r>(

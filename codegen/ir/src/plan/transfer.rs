@@ -37,7 +37,7 @@ pub fn of(hir: &Hir, mir: &Mir, loops: &[&Walks], rows_per_run: Option<i64>) -> 
         return None;
     }
     let row_bytes = bins.columns();
-    let value_bytes = u32::try_from(hir.forest.num_features * hir.forest.types.input.bytes()).ok()?;
+    let value_bytes = u32::try_from(hir.row_features() * hir.forest.types.input.bytes()).ok()?;
     let saved = value_bytes.checked_sub(row_bytes).filter(|saved| *saved > 0)?;
     let least_rows = i64::from((WORTH * BUS).div_ceil(saved));
     let is_reached = rows_per_run.is_none_or(|most| most >= least_rows);
@@ -59,5 +59,8 @@ pub fn common(variants: &Variants<(Option<BinTransfer>, Option<&BinMap>)>) -> Op
 
 /// The features that the host transposes and quantizes for a transfer.
 pub fn features(hir: &Hir) -> FeatureSubset {
-    FeatureSubset::new(&hir.forest, &vec![true; hir.forest.trees.len()])
+    match hir.columns {
+        Some(_) => FeatureSubset::all(u32::try_from(hir.forest.num_features).unwrap_or(u32::MAX)),
+        None => FeatureSubset::new(&hir.forest, &vec![true; hir.forest.trees.len()]),
+    }
 }

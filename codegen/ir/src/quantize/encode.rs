@@ -7,8 +7,12 @@
 
 use super::bins::{BinMap, SEARCH_WIDTH, SearchGroup};
 use super::levels::{FeatureThresholds, Nodes, ThresholdLevels};
+use crate::columns::blocks::{BlockSource, RowBlocks, Scratch};
+use crate::columns::code::{ColumnCode, Elements};
+use crate::columns::value::Features;
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Space, Ty, Value};
-use crate::rows::transpose::{RowBlock, Transpose};
+use crate::rows::input::RowRange;
+use crate::rows::transpose::RowBlock;
 use crate::rows::{CopiedRows, RowPlacement, Team, lanes_below};
 
 /// Bytes behind the last bin of a copy, which allow loading a whole register at any bin.
@@ -58,8 +62,10 @@ pub struct Quantizer<'a> {
     pub input: Scalar,
     /// Features of a row.
     pub features: i64,
-    /// Transposition of rows; `None` if no copy has blocks.
-    pub transpose: Option<Transpose<'a>>,
+    /// Blocks of rows; `None` if no copy has blocks.
+    pub blocks: Option<RowBlocks<'a>>,
+    /// The columns that have bins, if these are computed from the rows.
+    pub code: Option<ColumnCode<'a>>,
 }
 
 /// A row (or the first row of a block) and the destination of its bins.
@@ -103,7 +109,13 @@ struct SharedValue {
 
 /// Rows of blocks that are quantized together.
 struct QuantizeBlock<'a> {
-    transpose: Transpose<'a>,
+    blocks: RowBlocks<'a>,
+    /// Origin of the rows.
+    source: BlockSource,
+    /// Memory for their features.
+    scratch: Scratch,
+    /// First row of the copy.
+    first: Value,
     /// Values of the rows, feature by feature.
     values: BufferId,
     /// Buffer of the bins.
@@ -117,18 +129,33 @@ struct QuantizeBlock<'a> {
 impl Quantizer<'_> {
     /// Stores the bins of the rows of a copy, and arbitrary bins for missing rows of the last block.
     pub fn rows(&self, b: &mut Builder, copy: BufferId, rows: CopiedRows, blocks: Option<u32>) {
-        match blocks.zip(self.transpose) {
-            Some((width, transpose)) => self.blocks(b, copy, rows, (width, transpose)),
-            None => self.each_row(b, rows, 1, |b, row| {
-                for group in self.bins.groups() {
-                    match group.ordered() {
-                        Some(each) => self.count_row(b, group, each, row, copy),
-                        None => self.search_row(b, group, row, copy),
-                    }
-                }
-            }),
+        match (blocks.zip(self.blocks), self.code) {
+            (Some((width, blocks)), _) => self.blocks(b, copy, rows, (width, blocks, BlockSource::Rows)),
+            (None, None) => self.each_row(b, rows, 1, |b, row| self.row(b, row, copy)),
+            (None, Some(code)) => {
+                let bytes = b.int(code.runs.count as i64 * i64::from(self.input.bytes()));
+                b.alloc("row_columns", self.input, bytes, |b, columns| {
+                    let zero = b.int(0);
+                    self.each_row(b, rows, 1, |b, row| {
+                        let features = Features::OfRow(self.rows, row.from);
+                        code.row(b, features, Elements { buffer: columns, first: zero });
+                        let of_columns = Quantizer { rows: columns, ..*self };
+                        of_columns.row(b, RowTarget { from: zero, ..row }, copy);
+                    });
+                });
+            }
         }
         self.end(b, copy, rows);
+    }
+
+    /// Stores the bins of one row.
+    fn row(&self, b: &mut Builder, row: RowTarget, copy: BufferId) {
+        for group in self.bins.groups() {
+            match group.ordered() {
+                Some(each) => self.count_row(b, group, each, row, copy),
+                None => self.search_row(b, group, row, copy),
+            }
+        }
     }
 
     /// Stores the [`TAIL`] zeros behind the last bin of a copy.
@@ -151,15 +178,18 @@ impl Quantizer<'_> {
         b: &mut Builder,
         copy: BufferId,
         rows: CopiedRows,
-        (width, transpose): (u32, Transpose),
+        (width, blocks, source): (u32, RowBlocks, BlockSource),
     ) {
         let held = width.min(ROWS);
-        let values = b.int(i64::from(held) * transpose.columns() * i64::from(self.input.bytes()));
+        let values = b.int(i64::from(held) * blocks.columns() * i64::from(self.input.bytes()));
         b.alloc("transposed_rows", self.input, values, |b, values| {
-            let part = QuantizeBlock { transpose, values, copy, rows: held, width };
-            self.each_row(b, rows, width, |b, block| {
-                let left = b.sub(rows.count, block.number);
-                self.block(b, &part, block, left);
+            blocks.with_scratch(b, held, |b, scratch| {
+                let first = rows.first;
+                let part = QuantizeBlock { blocks, source, scratch, first, values, copy, rows: held, width };
+                self.each_row(b, rows, width, |b, block| {
+                    let left = b.sub(rows.count, block.number);
+                    self.block(b, &part, block, left);
+                });
             });
         });
     }
@@ -240,7 +270,15 @@ impl Quantizer<'_> {
                 some,
                 |b| {
                     let values = RowBlock { from, to: zero, copy: part.values, rows: part.rows };
-                    part.transpose.block(b, &values, left);
+                    let first = match part.source {
+                        BlockSource::Rows => first,
+                        BlockSource::Columns { .. } => {
+                            let number = b.add(block.number, first);
+                            b.add(part.first, number)
+                        }
+                    };
+                    let range = RowRange { first, count: Some(left) };
+                    part.blocks.block(b, part.scratch, (&values, part.source), range);
                     self.bins.groups().iter().for_each(|group| self.quantize_group(b, part, group, to));
                     Vec::new()
                 },

@@ -3,6 +3,7 @@
 
 use super::encode::Quantizer;
 use super::levels::{FeatureThresholds, ThresholdLevels};
+use crate::columns::blocks::BlockSource;
 use crate::lir::{Address, BufferId, Build, Builder, Value};
 use crate::quantize::bins::SearchGroup;
 use crate::quantize::encode::ROWS;
@@ -24,6 +25,11 @@ impl Quantizer<'_> {
     /// Stores the bins of rows in blocks: the first bin of all rows of a block, then the second bin,
     /// and so on.
     pub fn columns(&self, b: &mut Builder, from: InputColumns, rows: CopiedRows, to: Blocks) {
+        if let Some(blocks) = self.blocks.filter(|blocks| blocks.code.is_some()) {
+            let source = BlockSource::Columns { columns: from, are_full: to.are_full };
+            self.blocks(b, to.copy, rows, (to.width, blocks, source));
+            return self.end(b, to.copy, rows);
+        }
         for group in self.bins.groups() {
             self.each_feature(b, group, 1, |b, feature| self.column(b, group, feature, (from, rows, to)));
         }

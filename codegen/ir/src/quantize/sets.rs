@@ -4,7 +4,8 @@
 //! threshold below each number but 0, the bin of such a number is the number itself. A set has as many
 //! bytes as the classes of its feature need. A class is a member if its bit is set in its byte.
 
-use sched_forest::{Forest, Inner, MOST_SET_BYTES, Predicate};
+use sched_forest::{Forest, Inner, Predicate};
+use sched_pipeline::MOST_SET_BYTES;
 use std::collections::BTreeMap;
 
 /// Sets of classes that nodes of a forest test.
@@ -113,7 +114,8 @@ mod tests {
     use super::*;
     use crate::lir::Scalar;
     use crate::quantize::BinMap;
-    use sched_forest::{ForestParts, Leaf, NodeRef, SetTests, Target, Tree};
+    use sched_forest::{ForestParts, Leaf, NodeRef, Target, Tree};
+    use sched_pipeline::{Prepared, SetTests};
 
     /// One stump for each of `count` sets; set `n` has the categories `n..count`.
     fn stumps(count: u32) -> Forest {
@@ -132,7 +134,8 @@ mod tests {
         let sets = (0..count).map(|first| (first..count).collect()).collect();
         let parts = ForestParts { trees: (0..count).map(stump).collect(), sets, ..ForestParts::default() };
         let forest = Forest::new(parts).expect("a valid forest");
-        Forest::clone(&forest.prepared_for(SetTests::OfClasses).expect("sets").forest)
+        let prepared = Prepared::of(&forest, SetTests::OfClasses).expect("small tables");
+        Forest::clone(&prepared.expect("sets").forest)
     }
 
     #[test]

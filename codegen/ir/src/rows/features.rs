@@ -32,8 +32,13 @@ impl FeatureSubset {
         FeatureSubset::of(features, tested)
     }
 
+    /// All features of rows, in their order.
+    pub fn all(features: u32) -> FeatureSubset {
+        FeatureSubset { pieces: (0..features).collect(), width: 1 }
+    }
+
     /// The subset of rows with `features` features that covers the `tested` ones.
-    fn of(features: u32, mut tested: Vec<u32>) -> FeatureSubset {
+    pub fn of(features: u32, mut tested: Vec<u32>) -> FeatureSubset {
         let width = if features == 0 { 1 } else { PIECE.min(1 << features.ilog2()) };
         // If no feature is tested, walks still read the first column at leaves that they treat as
         // nodes.

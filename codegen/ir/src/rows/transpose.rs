@@ -44,21 +44,28 @@ impl Transpose<'_> {
         self.subset.count() as i64
     }
 
-    /// Copies rows in blocks of `width` rows. A block holds the first column of all its rows, then the
-    /// second column, and so on. Missing rows of the last block are zeros.
-    pub fn rows(&self, b: &mut Builder, copy: BufferId, rows: CopiedRows, width: u32) {
-        let zero = b.int(0);
-        b.for_loop((zero, rows.held, i64::from(width)), &[], |b, first, _| {
-            let row = b.add(rows.first, first);
-            let (from, to) = (b.mul_int(row, self.features), b.mul_int(first, self.columns()));
-            let block = RowBlock { from, to, copy, rows: width };
-            let left = b.sub(rows.count, first);
-            self.block(b, &block, left);
+    /// Copies rows of the call's columns into a block.
+    pub fn block_of_columns(&self, b: &mut Builder, from: InputColumns, rows: RowRange, block: &RowBlock) {
+        let piece = i64::from(self.piece());
+        let (zero, pieces) = (b.int(0), b.int(self.columns() / piece));
+        b.for_loop((zero, pieces, 1), &[], |b, number, _| {
+            let feature = b.load_index(Scalar::I32, Address::element(self.pieces, number, Scalar::I32));
+            let column = b.mul_int(number, piece * i64::from(block.rows));
+            let to = b.add(block.to, column);
+            for ahead in 0..piece {
+                let feature = b.add_int(feature, ahead);
+                let start = from.start(b, feature);
+                let values = from.rows(b, start, rows, block.rows as u16);
+                let at = Address::element(block.copy, to, self.input);
+                let at = b.beyond(at, ahead * i64::from(block.rows));
+                b.store(at, values);
+            }
             Vec::new()
         });
     }
 
-    /// Copies the columns of a call into such blocks, feature by feature.
+    /// Copies the columns of a call into blocks of `width` rows, feature by feature. A block holds the first
+    /// column of all its rows, then the second column, and so on. Missing rows of the last block are zeros.
     pub fn columns_of(
         &self,
         b: &mut Builder,

@@ -6,9 +6,9 @@ use super::module::empty_module;
 use super::types;
 use crate::codes;
 use crate::device::DeviceCode;
-use crate::entry_info::{EntryInfo, OBJECT_SECTION, base_bytes, columns, columns_from, dtype, rows_per_run};
+use crate::entry_info::{EntryInfo, OBJECT_SECTION, base_bytes, columns_from, dtype, rows_per_run};
 use crate::error::LlvmError;
-use crate::runtime::{self, MODEL_SIZE};
+use crate::runtime::MODEL_SIZE;
 use crate::session::Session;
 use crate::target::Machine;
 use inkwell::attributes::AttributeLoc;
@@ -280,7 +280,6 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
             long(machine.needs as i64),
             links.otherwise.map_or(null, |model| model.as_pointer_value()).into(),
             gpu.into(),
-            self.columns(source),
             self.context.f64_type().const_float(entry.missing.unwrap_or(f64::NAN)).into(),
             base.into(),
             links.other_rows.map_or(null, |model| model.as_pointer_value()).into(),
@@ -289,17 +288,6 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
             long(columns_from(source)),
         ];
         self.constant("model", self.context.const_struct(&fields, false).into())
-    }
-}
-
-impl<'ctx> ArtefactBuilder<'_, 'ctx> {
-    /// The columns of the kernels, `schedc_columns` of `runtime/rt.h`.
-    fn columns(&self, source: &lir::Module) -> BasicValueEnum<'ctx> {
-        let runtime::ColumnsDescriptor { count, num_parts, first_table, rule, below } = columns(source);
-        let int = |n: i32| self.context.i32_type().const_int(n as u64, true).as_basic_value_enum();
-        let below = self.context.f64_type().const_float(below).into();
-        let fields = [int(count), int(num_parts), int(first_table), int(rule), below];
-        self.context.const_struct(&fields, false).into()
     }
 }
 

@@ -6,6 +6,7 @@ use crate::error::LlvmError;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, PointerValue, VectorValue};
+use sched_ir::lir::Rounding;
 
 impl<'ctx> IrBuilder<'_, 'ctx> {
     /// Calls an intrinsic function; `overload` has the types that select one of several with this name.
@@ -74,8 +75,43 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
 
     /// The number of bits of an integer that are set.
     pub(super) fn count_ones(&self, bits: BasicValueEnum<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let call = self.intrinsic("llvm.ctpop", &[bits.get_type()], &[bits.into()])?;
-        call.try_as_basic_value().basic().ok_or_else(|| LlvmError::ill_formed("llvm.ctpop returns nothing"))
+        self.value_of("llvm.ctpop", &[bits.get_type()], bits)
+    }
+
+    /// A float, or each lane of a vector, as a whole number.
+    pub(super) fn round(
+        &self,
+        rounding: Rounding,
+        x: BasicValueEnum<'ctx>,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let name = match rounding {
+            Rounding::Down => "llvm.floor",
+            Rounding::Up => "llvm.ceil",
+            Rounding::Nearest => "llvm.roundeven",
+        };
+        self.value_of(name, &[x.get_type()], x)
+    }
+
+    /// A float, or each lane of a vector, as an integer: the nearest one if it is out of range, and 0 for
+    /// NaN.
+    pub(super) fn saturated(
+        &self,
+        x: BasicValueEnum<'ctx>,
+        to: BasicTypeEnum<'ctx>,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        self.value_of("llvm.fptosi.sat", &[to, x.get_type()], x)
+    }
+
+    /// The value of an intrinsic function of one operand.
+    fn value_of(
+        &self,
+        name: &str,
+        overload: &[BasicTypeEnum<'ctx>],
+        x: BasicValueEnum<'ctx>,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let call = self.intrinsic(name, overload, &[x.into()])?;
+        let value = call.try_as_basic_value().basic();
+        value.ok_or_else(|| LlvmError::ill_formed(format_args!("{name} returns nothing")))
     }
 
     /// Asks the caches to fetch what is at an address, for reading and into all levels.

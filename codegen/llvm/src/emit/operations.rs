@@ -58,6 +58,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
             Op::LaneShift(vector, distance) => ir.lane_shift(operands.vector(*vector)?, *distance),
             Op::Any(mask) => ir.any(operands.vector(*mask)?),
             Op::PopCount(bits) => ir.count_ones(operands.value(*bits)?),
+            Op::Round(rounding, x) => ir.round(*rounding, operands.value(*x)?),
             Op::MaskBits(mask) => ir.mask_bits(operands.vector(*mask)?),
             Op::Rows
             | Op::Id(_)

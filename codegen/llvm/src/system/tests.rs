@@ -81,7 +81,6 @@ fn module(function: Function, scalar: Scalar) -> Module {
         tables: Vec::new(),
         rows_per_run: None,
         places: Variants::only(ProcessorKind::Host),
-        columns: None,
         columns_from: None,
         transfer: None,
     }

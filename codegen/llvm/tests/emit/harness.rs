@@ -33,7 +33,6 @@ pub fn module(kernel: KernelKind, function: Function, tables: &[&[u8]]) -> Modul
         tables: tables.iter().enumerate().map(table).collect(),
         rows_per_run: None,
         places: Variants::only(ProcessorKind::Host),
-        columns: None,
         columns_from: None,
         transfer: None,
     }

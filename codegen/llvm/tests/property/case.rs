@@ -3,7 +3,7 @@
 
 use super::launches::{add_up, one_wavefront};
 use sched_forest::{
-    Float, Forest, Leaf, Profile, SetTests, Tree, predict, predict_leaves, predict_margins, predict_trees,
+    Float, Forest, Leaf, Profile, Tree, predict, predict_leaves, predict_margins, predict_trees,
 };
 use sched_ir::hir::set_tests;
 use sched_ir::interp::{self, Memory};
@@ -14,6 +14,7 @@ use sched_lang::{Options, Supported, check};
 use sched_llvm::runtime::{Dtype, Kind, Status};
 use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows};
 use sched_nest::{Accumulation, Axis, Nest, Reduce, Variants};
+use sched_pipeline::{Prepared, SetTests};
 use sched_testing::forests;
 use sched_testing::{Rng, schedules};
 
@@ -106,7 +107,7 @@ impl Case {
     /// Whether some sets are tested by the class of a category.
     pub fn tests_classes(&self) -> bool {
         let tested = set_tests(&self.forest, self.nests.iter().map(|(_, nest)| nest));
-        self.forest.prepared_for(tested).is_some_and(|prepared| !prepared.classes.is_empty())
+        class_features(&self.forest, tested) > 0
     }
 
     /// Whether the schedule adds trees in the model's order.
@@ -200,7 +201,7 @@ impl Case {
         predict_trees(&self.forest, &given, &mut trees).map_err(|e| e.to_string())?;
         if !trees.is_empty() {
             let accumulator = self.forest.types.accumulator;
-            let input = self.kernel_rows(&compiled);
+            let input = self.kernel_rows();
             let size = trees.len() * accumulator.bytes();
             let found = self.run_kernel(&compiled, KernelKind::Tree, &input, size)?;
             same_bits("interpreted value of a tree", &doubles(&found, accumulator), &trees)?;
@@ -326,23 +327,19 @@ impl Case {
 
     fn interpret(&self, compiled: &Compiled, count: usize) -> Result<Vec<f64>, String> {
         let accumulator = self.forest.types.accumulator;
-        let input = self.kernel_rows(compiled);
+        let input = self.kernel_rows();
         let found = self.run_kernel(compiled, KernelKind::Raw, &input, count * accumulator.bytes())?;
         Ok(doubles(&found, accumulator))
     }
 
     /// The rows as kernels read them.
-    pub(crate) fn kernel_rows(&self, compiled: &Compiled) -> Vec<u8> {
+    pub(crate) fn kernel_rows(&self) -> Vec<u8> {
         let input = self.row_type();
-        let rows: Vec<f64> = self.given().map(|x| round(x, input)).collect();
-        match &compiled.lir.columns {
-            Some(columns) => bytes(columns.rows(&rows).into_iter(), input),
-            None => bytes(rows.into_iter(), input),
-        }
+        bytes(self.given().map(|x| round(x, input)), input)
     }
 
     fn interpret_leaves(&self, compiled: &Compiled, count: usize) -> Result<Vec<u32>, String> {
-        let input = self.kernel_rows(compiled);
+        let input = self.kernel_rows();
         let found = self.run_kernel(compiled, KernelKind::Leaf, &input, count * 4)?;
         Ok(found.as_chunks::<4>().0.iter().map(|x| u32::from_le_bytes(*x)).collect())
     }
@@ -417,7 +414,13 @@ impl Case {
 
 /// Whether some feature has enough sets that rows may have classes of its categories.
 fn has_classes(forest: &Forest) -> bool {
-    forest.prepared_for(SetTests::OfClasses).is_some_and(|prepared| !prepared.classes.is_empty())
+    class_features(forest, SetTests::OfClasses) > 0
+}
+
+/// Number of features whose sets are tested by class.
+fn class_features(forest: &Forest, tested: SetTests) -> usize {
+    let prepared = Prepared::of(forest, tested).ok().flatten();
+    prepared.map_or(0, |prepared| prepared.class_features)
 }
 
 /// A schedule with all walks in preorder.

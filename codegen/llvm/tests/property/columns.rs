@@ -26,7 +26,7 @@ impl Case {
         if compiled.lir.columns_from.is_none_or(|from| (n as i64) < from) {
             return Ok(());
         }
-        let rows = self.kernel_rows(compiled);
+        let rows = self.kernel_rows();
         let size = self.row_type().bytes();
         // The interpreter takes columns in descending order.
         let input = match size {

@@ -79,8 +79,7 @@ impl Case {
     /// Whether the lanes of each warp walk adjacent rows with values of four bytes. Their reads of rows in
     /// shared memory then use a bank for each lane, whatever features their nodes test.
     pub fn reads_bank_by_lane(&self) -> bool {
-        let prepared = self.forest.prepared();
-        let columns = prepared.map_or(self.forest.num_features, |prepared| prepared.columns.len()) as i64;
+        let columns = forests::tested(&self.forest) as i64;
         let in_blocks = |nest: &Nest| {
             nest.loops.iter().all(|this| match this.annotations.gpu_dimension {
                 Some(GpuDimension { level: GpuLevel::Block, axis }) => {
@@ -111,7 +110,7 @@ impl Case {
         let Some(transfer) = compiled.lir.transfer.filter(|_| chosen && !self.atomic()) else {
             return Ok(());
         };
-        let input = self.kernel_rows(compiled);
+        let input = self.kernel_rows();
         let size = transfer.bytes(n as u64) as usize;
         let bins = self.run_kernel(compiled, KernelKind::Quantize, &input, size)?;
         let size = margins.len() * types.accumulator.bytes();

@@ -13,11 +13,11 @@ use crate::machines;
 use crate::model::Model;
 use crate::schedule::Source;
 use sched_cost::Machine;
-use sched_forest::SetTests;
 use sched_ir::quantize::QuantizedRows;
 use sched_lang::Target;
 use sched_llvm::Cpu;
 use sched_nest::Variants;
+use sched_pipeline::SetTests;
 use std::convert::Infallible;
 
 /// Fast schedules for a model, as texts.

@@ -4,10 +4,10 @@ use super::candidates::{Layouts, candidates};
 use super::price::Pricer;
 use crate::choice::last_where;
 use crate::model::Model;
-use sched_forest::SetTests;
 use sched_ir::quantize::QuantizedRows;
 use sched_lang::{Options, Supported, Target, check};
 use sched_nest::{Accumulation, ModelInfo, Nest, Variants};
+use sched_pipeline::SetTests;
 use std::sync::Arc;
 
 /// Call sizes whose costs decide, in rows.

@@ -1,17 +1,14 @@
 //! Classes of categories: categories that no set of a feature distinguishes share a class.
 
-use crate::category::{CategoryRule, CategorySet};
-use crate::forest::Forest;
+use sched_forest::{CategorySet, Forest};
 use std::collections::HashMap;
 
 /// The classes of a feature's categories, by number. Class 0 holds missing values alone, class 1 the values
 /// in no set. Each further class is in some set.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CategoryClasses {
-    /// The feature.
-    pub feature: u32,
+pub(crate) struct CategoryClasses {
     /// The class of each category, from 0 on; larger ones are in no set.
-    pub of_categories: Vec<u32>,
+    pub(crate) of_categories: Vec<u32>,
 }
 
 /// The default direction of a node: the child for missing values.
@@ -27,12 +24,14 @@ pub const MOST_SET_BYTES: u32 = 256;
 /// Most categories that are counted through.
 const MOST_CATEGORIES: u32 = 1 << 20;
 
-const MISSING: u32 = 0;
-const IN_NO_SET: u32 = 1;
+/// The class of missing values.
+pub(crate) const MISSING: u32 = 0;
+/// The class of values in no set.
+pub(crate) const IN_NO_SET: u32 = 1;
 
 impl CategoryClasses {
     /// The classes of a feature with these sets, if sets of them are short.
-    pub(crate) fn of(forest: &Forest, feature: u32, sets: &[u32]) -> Option<CategoryClasses> {
+    pub(crate) fn of(forest: &Forest, sets: &[u32]) -> Option<CategoryClasses> {
         let mut sets_of: HashMap<u32, Vec<u32>> = HashMap::new();
         for set in sets {
             for category in forest.sets.get(*set as usize)?.members() {
@@ -51,16 +50,12 @@ impl CategoryClasses {
         });
         let of_categories: Vec<u32> = of_categories.collect();
         let last = numbers.len() as u32;
-        (last / u8::BITS < MOST_SET_BYTES).then_some(CategoryClasses { feature, of_categories })
+        (last / u8::BITS < MOST_SET_BYTES).then_some(CategoryClasses { of_categories })
     }
 
-    /// The class of a value.
-    pub(crate) fn class(&self, rule: CategoryRule, value: f64) -> u32 {
-        if value.is_nan() {
-            return MISSING;
-        }
-        let category = rule.category(value).and_then(|category| self.of_categories.get(category as usize));
-        category.copied().unwrap_or(IN_NO_SET)
+    /// The largest class.
+    pub(crate) fn last(&self) -> u32 {
+        self.of_categories.iter().copied().max().unwrap_or(IN_NO_SET).max(IN_NO_SET)
     }
 
     /// The classes of a set of categories, with that of missing values if these go left.

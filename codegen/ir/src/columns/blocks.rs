@@ -1,0 +1,118 @@
+//! Blocks of rows, column by column: values of features, or columns that are computed from these.
+//!
+//! Features of a block are transposed first. Computed columns then read and store whole vectors of rows.
+
+use super::code::{ColumnCode, Elements};
+use crate::lir::{BufferId, Build, Builder};
+use crate::rows::CopiedRows;
+use crate::rows::input::{InputColumns, RowRange};
+use crate::rows::transpose::{RowBlock, Transpose};
+
+/// Fills blocks of rows.
+#[derive(Clone, Copy)]
+pub struct RowBlocks<'a> {
+    /// Transposition of the features that blocks have, or that columns are computed from.
+    pub transpose: Transpose<'a>,
+    /// The columns, if some are computed.
+    pub code: Option<ColumnCode<'a>>,
+}
+
+/// Blocks of a copy, in the order of rows.
+#[derive(Clone, Copy)]
+pub struct CopyBlocks {
+    /// The copy.
+    pub copy: BufferId,
+    /// The rows.
+    pub rows: CopiedRows,
+    /// Rows of a block.
+    pub width: u32,
+}
+
+/// Origin of the rows of blocks.
+#[derive(Clone, Copy)]
+pub enum BlockSource {
+    /// The rows of the call.
+    Rows,
+    /// The columns of the call.
+    Columns {
+        /// The columns.
+        columns: InputColumns,
+        /// Whether all rows of all blocks exist.
+        are_full: bool,
+    },
+}
+
+/// Memory for the features of a block, if columns are computed.
+pub type Scratch = Option<BufferId>;
+
+impl RowBlocks<'_> {
+    /// Number of columns.
+    pub fn columns(&self) -> i64 {
+        self.code.map_or(self.transpose.columns(), |code| code.runs.count as i64)
+    }
+
+    /// Copies rows in blocks. A block holds the first column of all its rows, then the second column, and so
+    /// on. Missing rows of the last block have columns of zeros.
+    pub fn rows(&self, b: &mut Builder, to: CopyBlocks, source: BlockSource) {
+        if let (None, BlockSource::Columns { columns, are_full }) = (self.code, source) {
+            return self.transpose.columns_of(b, columns, to.rows, (to.copy, to.width), are_full);
+        }
+        self.with_scratch(b, to.width, |b, scratch| {
+            let zero = b.int(0);
+            b.for_loop((zero, to.rows.held, to.width.into()), &[], |b, number, _| {
+                let first = b.add(to.rows.first, number);
+                let from = b.mul_int(first, self.transpose.features);
+                let start = b.mul_int(number, self.columns());
+                let left = b.sub(to.rows.count, number);
+                let block = RowBlock { from, to: start, copy: to.copy, rows: to.width };
+                self.block(b, scratch, (&block, source), RowRange { first, count: Some(left) });
+                Vec::new()
+            });
+        });
+    }
+
+    /// Runs `body` with memory for the features of blocks of `rows` rows.
+    pub fn with_scratch(&self, b: &mut Builder, rows: u32, body: impl FnOnce(&mut Builder, Scratch)) {
+        if self.code.is_none() {
+            return body(b, None);
+        }
+        let element = self.transpose.input;
+        let bytes = b.int(i64::from(rows) * self.transpose.columns() * i64::from(element.bytes()));
+        b.alloc("block_features", element, bytes, |b, scratch| body(b, Some(scratch)));
+    }
+
+    /// Fills a block, whose rows begin with the first of `rows` and exist as far as these.
+    pub fn block(
+        &self,
+        b: &mut Builder,
+        scratch: Scratch,
+        (block, source): (&RowBlock, BlockSource),
+        rows: RowRange,
+    ) {
+        self.computed(b, scratch, block, |b, block| match source {
+            BlockSource::Rows => {
+                let left = rows.count.unwrap_or_else(|| b.int(block.rows.into()));
+                self.transpose.block(b, block, left);
+            }
+            BlockSource::Columns { columns, are_full } => {
+                let rows = RowRange { count: rows.count.filter(|_| !are_full), ..rows };
+                self.transpose.block_of_columns(b, columns, rows, block);
+            }
+        });
+    }
+
+    /// Fills a block by `transposed`, or with columns of the features that it makes.
+    fn computed(
+        &self,
+        b: &mut Builder,
+        scratch: Scratch,
+        block: &RowBlock,
+        transposed: impl FnOnce(&mut Builder, &RowBlock),
+    ) {
+        let (Some(code), Some(scratch)) = (self.code, scratch) else { return transposed(b, block) };
+        let zero = b.int(0);
+        transposed(b, &RowBlock { to: zero, copy: scratch, ..*block });
+        let from = Elements { buffer: scratch, first: zero };
+        code.block(b, from, Elements { buffer: block.copy, first: block.to }, block.rows);
+    }
+}

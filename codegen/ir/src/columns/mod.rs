@@ -1,0 +1,17 @@
+//! Columns: the values that trees test, computed from the features of rows.
+//!
+//! [`sched_pipeline`] defines columns as expressions. This room turns them into data and code:
+//!
+//! 1. [`trace`] takes an expression apart into its shape and its parameters: features, constants and tables.
+//! 2. [`runs`] finds runs of adjacent columns of one shape, whose parameters are numbers in tables of the
+//!    module. A run is a loop, so code grows with the number of shapes and not with that of columns.
+//! 3. [`value`] lowers an operation of a shape to LIR, for one row or for several.
+//! 4. [`code`] loops over runs: the columns of one row, or of a block of rows feature by feature.
+//! 5. [`blocks`] fills blocks of rows, with values of features or with computed columns.
+
+pub mod blocks;
+pub mod code;
+pub mod pools;
+pub mod runs;
+mod trace;
+pub mod value;

@@ -1,0 +1,263 @@
+//! Runs of adjacent columns of one shape.
+//!
+//! The columns of a run differ in their parameters alone. Neighbours often share a part of their expressions:
+//! the sets of one feature share its category, and equality tests share a value. Columns that share it form a
+//! group, which computes the shared part, its *head*, once. The remainder of an expression is its *tail*.
+
+use super::pools::{PoolTables, Pools};
+use super::trace::{Node, Parameter, ShapeOp, Trace, Tracer};
+use crate::bytes::scalar;
+use crate::fault::{Fault, seeded};
+use crate::lir::{Scalar, Table};
+use crate::rows::features::FeatureSubset;
+use sched_pipeline::{Binary, ColumnId, Columns, Expr, Prepared};
+use std::collections::{BTreeSet, HashMap};
+
+/// The columns of a model, as shapes and pools of parameters.
+#[derive(Clone, Debug)]
+pub struct ColumnRuns {
+    /// Element of rows and of columns.
+    pub element: Scalar,
+    /// Features of a row.
+    pub features: usize,
+    /// Number of columns.
+    pub count: usize,
+    /// Number of columns that each stand for one set of categories.
+    pub set_columns: usize,
+    /// Features that columns read, in transposed rows.
+    pub inputs: FeatureSubset,
+    /// The feature of each column that is the value of one.
+    pub values: Vec<Option<u32>>,
+    /// The runs, in the order of columns.
+    pub(super) runs: Vec<Run>,
+    pools: Pools,
+}
+
+/// A part of a column's operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Computed once for a group.
+    Head,
+    /// Computed for each column.
+    Tail,
+}
+
+/// A number of a group or of a column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Stored {
+    /// The same everywhere in the run.
+    Same(Parameter),
+    /// An entry of the pool of the type for each group or column, from this position on.
+    Pooled(Scalar, i64),
+}
+
+/// Adjacent columns of one shape.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    /// The first column.
+    pub first: i64,
+    /// Number of groups.
+    pub groups: i64,
+    /// Number of columns of each group.
+    pub sizes: Stored,
+    /// Number of columns before each group.
+    pub starts: Stored,
+    /// Number of columns of the largest group.
+    pub largest: i64,
+    /// Whether the columns of a group read consecutive features, one each.
+    pub is_consecutive: bool,
+    /// The operations, in an order in which operands come first.
+    pub nodes: Vec<RunNode>,
+}
+
+/// An operation of a run.
+#[derive(Clone, Debug)]
+pub(super) struct RunNode {
+    /// The operation.
+    pub node: Node,
+    /// Whether the operation is computed once for a group.
+    pub part: Part,
+    /// The parameters.
+    pub parameters: Vec<Stored>,
+}
+
+/// Mean length from which on stretches of consecutive features are groups. Each costs a loop, and shorter
+/// ones are read with a gather.
+const LONG: usize = 4;
+
+impl ColumnRuns {
+    /// The runs of a prepared forest's columns, for rows with `features` features.
+    pub fn new(prepared: &Prepared, features: usize) -> ColumnRuns {
+        let tested = with_seeded_fault(&prepared.columns, &prepared.tested);
+        let needed = prepared.columns.needed_for(&tested);
+        let inputs: BTreeSet<u32> =
+            needed.iter().filter_map(|column| input(&prepared.columns, *column)).collect();
+        let inputs =
+            FeatureSubset::of(u32::try_from(features).unwrap_or(u32::MAX), inputs.into_iter().collect());
+        let mut tracer = Tracer {
+            columns: &prepared.columns,
+            inputs: &inputs,
+            pools: Pools::default(),
+            positions: HashMap::new(),
+        };
+        let traces: Vec<Trace> = tested.iter().map(|column| tracer.trace(*column)).collect();
+        let mut pools = tracer.pools;
+        let mut runs = Vec::new();
+        let mut first = 0;
+        for traces in traces.chunk_by(|a, b| a.nodes == b.nodes) {
+            runs.push(Run::new(first, traces, &mut pools));
+            first += traces.len() as i64;
+        }
+        ColumnRuns {
+            element: scalar(prepared.forest.types.input),
+            features,
+            count: tested.len(),
+            set_columns: prepared.set_columns,
+            values: tested.iter().map(|column| input(&prepared.columns, *column)).collect(),
+            runs,
+            pools,
+            inputs,
+        }
+    }
+
+    /// Adds the tables of a module by `add`, which returns their numbers.
+    pub fn tables(&self, add: impl FnMut(Table) -> u32) -> PoolTables<u32> {
+        self.pools.tables(add)
+    }
+}
+
+impl Run {
+    fn new(first: i64, traces: &[Trace], pools: &mut Pools) -> Run {
+        let Some(shape) = traces.first() else {
+            let (sizes, starts) = (same(0), same(0));
+            return Run {
+                first,
+                groups: 0,
+                sizes,
+                starts,
+                largest: 0,
+                is_consecutive: false,
+                nodes: Vec::new(),
+            };
+        };
+        let places = 0..shape.nodes.len();
+        let is_shared = |a: &Trace, b: &Trace, at: usize| a.columns.get(at) == b.columns.get(at);
+        let pairs = || traces.iter().zip(traces.iter().skip(1));
+        let is_head = |at: &usize| {
+            let shared = pairs().filter(|(a, b)| is_shared(a, b, *at)).count();
+            traces.len() > 1 && 2 * shared >= traces.len() - 1
+        };
+        let heads: BTreeSet<usize> = places.clone().filter(is_head).collect();
+        let by_head = |a: &Trace, b: &Trace| heads.iter().all(|at| is_shared(a, b, *at));
+        let mut groups: Vec<&[Trace]> = traces.chunk_by(by_head).collect();
+        let own_input = own_input(shape, &heads);
+        let stretches = own_input.map(|at| {
+            let stretches = traces.chunk_by(|a, b| by_head(a, b) && follows(a, b, at));
+            stretches.collect::<Vec<&[Trace]>>()
+        });
+        let long = stretches.filter(|stretches| stretches.len() * LONG <= traces.len());
+        let is_consecutive = long.is_some();
+        groups = long.unwrap_or(groups);
+        let sizes: Vec<Parameter> = groups.iter().map(|group| number(group.len())).collect();
+        let starts = groups.iter().scan(0, |before, group| {
+            let start = *before;
+            *before += group.len();
+            Some(number(start))
+        });
+        let starts: Vec<Parameter> = starts.collect();
+        let nodes = places.map(|at| {
+            let node = shape.nodes[at].clone();
+            let part = if heads.contains(&at) { Part::Head } else { Part::Tail };
+            let parameters = (0..shape.parameters[at].len()).map(|nth| {
+                let of = |trace: &Trace| trace.parameters[at][nth];
+                let all: Vec<Parameter> = match part {
+                    Part::Head => groups.iter().filter_map(|group| group.first()).map(of).collect(),
+                    Part::Tail => traces.iter().map(of).collect(),
+                };
+                stored(&all, node.ty, pools)
+            });
+            RunNode { part, parameters: parameters.collect(), node }
+        });
+        let nodes = nodes.collect();
+        Run {
+            first,
+            groups: groups.len() as i64,
+            sizes: stored(&sizes, Scalar::I32, pools),
+            starts: stored(&starts, Scalar::I32, pools),
+            largest: groups.iter().map(|group| group.len()).max().unwrap_or(0) as i64,
+            is_consecutive,
+            nodes,
+        }
+    }
+
+    /// Whether an operation has a loop of its own, whose length differs by column.
+    pub fn has_loops(&self) -> bool {
+        self.nodes.iter().any(|of| matches!(of.node.op, ShapeOp::Step(_)) && of.part == Part::Tail)
+    }
+}
+
+/// The only feature that the tail of a shape reads.
+fn own_input(shape: &Trace, heads: &BTreeSet<usize>) -> Option<usize> {
+    let is_input = |at: &usize| shape.nodes[*at].op == ShapeOp::Input && !heads.contains(at);
+    let mut inputs = (0..shape.nodes.len()).filter(is_input);
+    inputs.next().filter(|_| inputs.next().is_none())
+}
+
+/// Whether the features that two columns read at a place are neighbours.
+fn follows(a: &Trace, b: &Trace, at: usize) -> bool {
+    let feature = |trace: &Trace| match trace.parameters.get(at)?.first()? {
+        Parameter::Number(feature) => Some(*feature),
+        Parameter::Constant(_) => None,
+    };
+    feature(a).map(|feature| feature + 1) == feature(b)
+}
+
+/// The feature that a column is the value of.
+fn input(columns: &Columns, column: ColumnId) -> Option<u32> {
+    match columns.expr(column) {
+        Expr::Input { feature, .. } => Some(*feature),
+        _ => None,
+    }
+}
+
+fn number(n: usize) -> Parameter {
+    Parameter::Number(n as i64)
+}
+
+fn same(n: i64) -> Stored {
+    Stored::Same(Parameter::Number(n))
+}
+
+/// Parameters as one number, or as entries of a pool: that of the type for constants.
+fn stored(all: &[Parameter], ty: Scalar, pools: &mut Pools) -> Stored {
+    match all {
+        [] => same(0),
+        [first, rest @ ..] if rest.iter().all(|other| other == first) => Stored::Same(*first),
+        [first, ..] => {
+            let ty = if matches!(first, Parameter::Number(_)) { Scalar::I32 } else { ty };
+            let at = pools.len(ty) as i64;
+            for parameter in all {
+                match parameter {
+                    Parameter::Number(n) => pools.push_integer(ty, *n),
+                    Parameter::Constant(value) if ty.is_float() => pools.push_float(ty, value.to_f64()),
+                    Parameter::Constant(value) => pools.push_integer(ty, value.to_i64()),
+                }
+            }
+            Stored::Pooled(ty, at)
+        }
+    }
+}
+
+/// Columns in which zeros are not missing, if that fault is seeded.
+fn with_seeded_fault(columns: &Columns, tested: &[ColumnId]) -> Vec<ColumnId> {
+    let faulty = |column: &ColumnId| match columns.expr(*column) {
+        Expr::Select { condition, otherwise, .. }
+            if matches!(columns.expr(*condition), Expr::Binary(Binary::LessOrEqual, ..)) =>
+        {
+            *otherwise
+        }
+        _ => *column,
+    };
+    let is_seeded = seeded(Fault::ZeroIsNotMissing);
+    tested.iter().map(|column| if is_seeded { faulty(column) } else { *column }).collect()
+}

@@ -1,0 +1,445 @@
+//! The operations of columns in LIR, one after the other: for one row, for several columns of a row, or for
+//! several rows.
+
+use super::pools::PoolTables;
+use super::runs::{Part, Run, RunNode, Stored};
+use super::trace::{Bounds, Parameter, ShapeOp};
+use crate::lir::{
+    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Math, Rounding, Scalar, Ty, Value,
+};
+use crate::rows::input::InputColumns;
+use sched_forest::Float;
+use sched_pipeline::{Binary, ColumnType, ColumnValue, Ties, Unary};
+
+/// Values of features.
+#[derive(Clone, Copy, Debug)]
+pub enum Features {
+    /// Those of a row: consecutive elements from this index on.
+    OfRow(BufferId, Value),
+    /// Those of a row of the call's columns.
+    OfColumns(InputColumns, Value),
+    /// Those of a block of rows, feature by feature from this index on, with rows of this number.
+    OfBlock(BufferId, Value, u32),
+}
+
+/// What the lanes of a value are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lanes {
+    /// One column of one row.
+    One,
+    /// Adjacent columns of one row.
+    Columns(u16),
+    /// One column of adjacent rows.
+    Rows(u16),
+}
+
+impl Lanes {
+    fn of(self, scalar: Scalar) -> Ty {
+        match self {
+            Lanes::One | Lanes::Columns(1) | Lanes::Rows(1) => Ty::of(scalar),
+            Lanes::Columns(lanes) | Lanes::Rows(lanes) => Ty::vector(scalar, lanes),
+        }
+    }
+}
+
+/// Lowers the operations of a run for the columns of a group.
+#[derive(Clone)]
+pub(super) struct Evaluator<'a> {
+    /// The pools.
+    pub pools: &'a PoolTables<BufferId>,
+    /// The run.
+    pub run: &'a Run,
+    /// Element of rows.
+    pub element: Scalar,
+    /// The values of features.
+    pub features: Features,
+    /// The results so far.
+    pub values: Vec<Option<Value>>,
+}
+
+/// The place of an operation: the number of its group or of its column in the run, and its lanes.
+#[derive(Clone, Copy)]
+struct At {
+    place: Value,
+    lanes: Lanes,
+}
+
+impl<'a> Evaluator<'a> {
+    /// Computes the head of a group, given by its number.
+    pub fn head(&mut self, b: &mut Builder, group: Value, lanes: Lanes) {
+        self.part(b, Part::Head, At { place: group, lanes });
+    }
+
+    /// The values of columns from one on, given by its number in the run.
+    pub fn tail(&self, b: &mut Builder, column: Value, lanes: Lanes) -> Value {
+        let mut own = self.clone();
+        own.part(b, Part::Tail, At { place: column, lanes });
+        let last = self.run.nodes.len().saturating_sub(1);
+        own.value(b, last, lanes)
+    }
+
+    fn part(&mut self, b: &mut Builder, part: Part, at: At) {
+        let run = self.run;
+        for (place, of) in run.nodes.iter().enumerate().filter(|(_, of)| of.part == part) {
+            let value = self.operation(b, of, at);
+            if let Some(result) = self.values.get_mut(place) {
+                *result = Some(value);
+            }
+        }
+    }
+
+    /// The result of an operation, with all lanes.
+    fn value(&self, b: &mut Builder, place: usize, lanes: Lanes) -> Value {
+        let value = self.values.get(place).copied().flatten().unwrap_or_else(|| b.int(0));
+        match lanes {
+            Lanes::Columns(width) if b.ty(value).lanes == 1 => b.splat(value, width),
+            _ => value,
+        }
+    }
+
+    /// The one place where operations of columns become code.
+    fn operation(&self, b: &mut Builder, of: &RunNode, at: At) -> Value {
+        let ty = at.lanes.of(of.node.ty);
+        let operands: Vec<Value> =
+            of.node.operands.iter().map(|place| self.value(b, *place, at.lanes)).collect();
+        let parameters = of.parameters.as_slice();
+        match (&of.node.op, operands.as_slice(), parameters) {
+            (ShapeOp::Input, [], [feature, place]) => self.input(b, *feature, *place, at),
+            (ShapeOp::Const, [], [constant]) => self.constant(b, *constant, ty, at),
+            (ShapeOp::Unary(op), [x], []) => unary(b, *op, *x, ty),
+            (ShapeOp::Binary(op), [x, y], []) => binary(b, *op, *x, *y),
+            (ShapeOp::Select, [condition, then, otherwise], []) => {
+                let [then, otherwise] = [then, otherwise].map(|x| widened(b, *x, ty.scalar));
+                b.select(*condition, then, otherwise)
+            }
+            (ShapeOp::Step(ties), [x], [first, count]) => self.step(b, *ties, *x, (*first, *count), at),
+            (ShapeOp::Table(bounds), [x], [first, categories]) => {
+                let categories = self.number(b, *categories, at);
+                let entry = entry_of_category(b, *bounds, *x, categories);
+                self.entry(b, *first, entry, of.node.ty, at)
+            }
+            (ShapeOp::Pick { is_clamped }, [x], [first, last]) => {
+                let index = if *is_clamped {
+                    let scalar = b.ty(*x).scalar;
+                    let last = self.number(b, *last, at);
+                    let last = widened(b, last, scalar);
+                    let zero = b.int_of(b.ty(*x), 0);
+                    let index = b.max(*x, zero);
+                    b.min(index, last)
+                } else {
+                    *x
+                };
+                let index = narrowed(b, index);
+                self.entry(b, *first, index, of.node.ty, at)
+            }
+            (ShapeOp::Bit, [x], [bit]) => {
+                let bit = self.number(b, *bit, at);
+                let bit = widened(b, bit, b.ty(*x).scalar);
+                let shifted = b.bin(Bin::Shr, *x, bit);
+                let [one, zero] = [1, 0].map(|n| b.int_of(b.ty(*x), n));
+                let lowest = b.bin(Bin::And, shifted, one);
+                b.cmp(Cmp::Ne, lowest, zero)
+            }
+            // Traces give each operation its operands and parameters.
+            _ => b.int_of(at.lanes.of(Scalar::I32), 0),
+        }
+    }
+
+    /// The value of a feature.
+    fn input(&self, b: &mut Builder, feature: Stored, place: Stored, at: At) -> Value {
+        let element = self.element;
+        let ty = at.lanes.of(element);
+        match (self.features, at.lanes) {
+            (Features::OfRow(buffer, first), Lanes::Columns(_)) if !self.run.is_consecutive => {
+                let index = self.number(b, feature, at);
+                let gather =
+                    Gather { buffer, base: first, index, stride: element.bytes(), offset: 0, mask: None };
+                b.gather(element, gather)
+            }
+            (Features::OfRow(buffer, first), _) => {
+                let feature = self.index(b, feature, at.place);
+                let index = b.add(first, feature);
+                b.load(ty, Address::element(buffer, index, element))
+            }
+            (Features::OfColumns(columns, row), _) => {
+                let feature = self.index(b, feature, at.place);
+                let start = columns.start(b, feature);
+                let index = b.add(start, row);
+                b.load(Ty::of(element), Address::element(columns.values, index, element))
+            }
+            (Features::OfBlock(buffer, first, rows), _) => {
+                let place = self.index(b, place, at.place);
+                let before = b.mul_int(place, rows.into());
+                let index = b.add(first, before);
+                b.load(ty, Address::element(buffer, index, element))
+            }
+        }
+    }
+
+    fn constant(&self, b: &mut Builder, constant: Stored, ty: Ty, at: At) -> Value {
+        match constant {
+            Stored::Same(Parameter::Constant(value)) => match value {
+                ColumnValue::F32(_) | ColumnValue::F64(_) => b.float(ty, value.to_f64()),
+                ColumnValue::I64(_) | ColumnValue::Bool(_) => b.int_of(ty, value.to_i64()),
+            },
+            Stored::Same(Parameter::Number(n)) => b.int_of(ty, n),
+            Stored::Pooled(scalar, first) => {
+                let value = self.pooled(b, scalar, first, at);
+                if ty.scalar == Scalar::I1 { is_set(b, value) } else { value }
+            }
+        }
+    }
+
+    /// The number of edges that a value reaches.
+    fn step(&self, b: &mut Builder, ties: Ties, x: Value, (first, count): (Stored, Stored), at: At) -> Value {
+        let x = b.cast(Cast::Float, x, b.ty(x).with(Scalar::F64));
+        let ty = b.ty(x);
+        let (first, count) = (self.index(b, first, at.place), self.index(b, count, at.place));
+        let buffer = self.pools.buffer(Scalar::F64);
+        let none = b.int_of(ty.with(Scalar::I32), 0);
+        let zero = b.int(0);
+        let reached = b.for_loop((zero, count, 1), &[none], |b, number, inside| {
+            let index = b.add(first, number);
+            let edge = b.load(Ty::of(Scalar::F64), Address::element(buffer, index, Scalar::F64));
+            let edge = if ty.lanes > 1 { b.splat(edge, ty.lanes) } else { edge };
+            let reaches = match ties {
+                Ties::Above => b.cmp(Cmp::OLe, edge, x),
+                Ties::Below => b.cmp(Cmp::OLt, edge, x),
+            };
+            let one = b.cast(Cast::ZExt, reaches, ty.with(Scalar::I32));
+            vec![b.add(inside[0], one)]
+        });
+        reached[0]
+    }
+
+    /// An entry of a pool, by its distance from the first one.
+    fn entry(&self, b: &mut Builder, first: Stored, distance: Value, scalar: Scalar, at: At) -> Value {
+        let stored = if scalar == Scalar::I1 { Scalar::I32 } else { scalar };
+        let buffer = self.pools.buffer(stored);
+        let (stride, offset, mask) = (stored.bytes(), 0, None);
+        let value = match at.lanes {
+            Lanes::One => {
+                let first = self.index(b, first, at.place);
+                let distance = b.to_index(distance);
+                let index = b.add(first, distance);
+                b.load(Ty::of(stored), Address::element(buffer, index, stored))
+            }
+            Lanes::Rows(_) => {
+                let base = self.index(b, first, at.place);
+                b.gather(stored, Gather { buffer, base, index: distance, stride, offset, mask })
+            }
+            Lanes::Columns(_) => {
+                let (base, first) = (b.int(0), self.number(b, first, at));
+                let index = b.add(first, distance);
+                b.gather(stored, Gather { buffer, base, index, stride, offset, mask })
+            }
+        };
+        if scalar == Scalar::I1 { is_set(b, value) } else { value }
+    }
+
+    /// A number as an index, for a single column.
+    fn index(&self, b: &mut Builder, number: Stored, place: Value) -> Value {
+        index_of(b, self.pools, number, place)
+    }
+
+    /// A number with all lanes, in 32 bits.
+    fn number(&self, b: &mut Builder, number: Stored, at: At) -> Value {
+        match number {
+            Stored::Same(Parameter::Number(n)) => b.int_of(at.lanes.of(Scalar::I32), n),
+            Stored::Same(Parameter::Constant(value)) => b.int_of(at.lanes.of(Scalar::I32), value.to_i64()),
+            Stored::Pooled(_, first) => self.pooled(b, Scalar::I32, first, at),
+        }
+    }
+
+    /// An entry for each column from `at` on, or the same one for all rows.
+    fn pooled(&self, b: &mut Builder, scalar: Scalar, first: i64, at: At) -> Value {
+        let scalar = if scalar == Scalar::I1 { Scalar::I32 } else { scalar };
+        let start = Address::element(self.pools.buffer(scalar), at.place, scalar);
+        let address = b.beyond(start, first);
+        match at.lanes {
+            Lanes::Columns(_) => b.load(at.lanes.of(scalar), address),
+            Lanes::One => b.load(Ty::of(scalar), address),
+            Lanes::Rows(lanes) => {
+                let value = b.load(Ty::of(scalar), address);
+                b.splat(value, lanes)
+            }
+        }
+    }
+}
+
+/// A number of a group or column as an index.
+pub(super) fn index_of(b: &mut Builder, pools: &PoolTables<BufferId>, number: Stored, place: Value) -> Value {
+    match number {
+        Stored::Same(Parameter::Number(n)) => b.int(n),
+        Stored::Same(Parameter::Constant(value)) => b.int(value.to_i64()),
+        Stored::Pooled(_, first) => {
+            let start = Address::element(pools.buffer(Scalar::I32), place, Scalar::I32);
+            let address = b.beyond(start, first);
+            b.load_index(Scalar::I32, address)
+        }
+    }
+}
+
+fn unary(b: &mut Builder, op: Unary, x: Value, ty: Ty) -> Value {
+    let from = b.ty(x);
+    match op {
+        Unary::Cast(to) => cast(b, x, to, ty),
+        Unary::Negate if from.scalar.is_float() => with_bits(b, x, Bin::Xor, i64::MIN),
+        Unary::Negate => {
+            let (zero, x) = (b.int_of(ty, 0), widened(b, x, ty.scalar));
+            b.sub(zero, x)
+        }
+        Unary::Abs if from.scalar.is_float() => with_bits(b, x, Bin::And, i64::MAX),
+        Unary::Abs => {
+            let (zero, x) = (b.int_of(ty, 0), widened(b, x, ty.scalar));
+            let negative = b.sub(zero, x);
+            b.max(x, negative)
+        }
+        Unary::SquareRoot => b.math(Math::Sqrt, x),
+        Unary::Floor => b.round(Rounding::Down, x),
+        Unary::Ceil => b.round(Rounding::Up, x),
+        Unary::Round => b.round(Rounding::Nearest, x),
+        Unary::IsNan => b.cmp(Cmp::Uno, x, x),
+        Unary::Not => {
+            let none = b.int_of(from, 0);
+            b.cmp(Cmp::Eq, x, none)
+        }
+    }
+}
+
+/// A value in another type, as [`ColumnValue::cast`] defines it.
+fn cast(b: &mut Builder, x: Value, to: ColumnType, ty: Ty) -> Value {
+    let from = b.ty(x);
+    match to {
+        ColumnType::Bool if from.scalar.is_float() => {
+            let zero = b.float(from, 0.0);
+            let (below, above) = (b.cmp(Cmp::ULt, x, zero), b.cmp(Cmp::ULt, zero, x));
+            b.bin(Bin::Or, below, above)
+        }
+        ColumnType::Bool => is_set(b, x),
+        ColumnType::I64 if from.scalar.is_float() => b.cast(Cast::FloatToInt, x, ty),
+        ColumnType::I64 => widened(b, x, ty.scalar),
+        ColumnType::F32 | ColumnType::F64 if from.scalar.is_float() => b.cast(Cast::Float, x, ty),
+        ColumnType::F32 | ColumnType::F64 if from.scalar == Scalar::I1 => {
+            let [one, zero] = [1.0, 0.0].map(|x| b.float(ty, x));
+            b.select(x, one, zero)
+        }
+        ColumnType::F32 | ColumnType::F64 => b.cast(Cast::IntToFloat, x, ty),
+    }
+}
+
+fn binary(b: &mut Builder, op: Binary, x: Value, y: Value) -> Value {
+    let scalar = b.ty(x).scalar;
+    let is_float = scalar.is_float();
+    let (x, y) = match (op, is_float || scalar == Scalar::I1) {
+        (_, true) => (x, y),
+        (Binary::Less | Binary::LessOrEqual | Binary::Equal, _) if b.ty(x) == b.ty(y) => (x, y),
+        _ => (widened(b, x, Scalar::I64), widened(b, y, Scalar::I64)),
+    };
+    match op {
+        Binary::Add => b.add(x, y),
+        Binary::Subtract => b.sub(x, y),
+        Binary::Multiply => b.mul(x, y),
+        Binary::Divide => b.bin(Bin::Div, x, y),
+        Binary::Min if is_float => unless_nan(b, Cmp::OLt, (x, y), (x, y)),
+        Binary::Max if is_float => unless_nan(b, Cmp::OLt, (y, x), (x, y)),
+        Binary::Min => b.min(x, y),
+        Binary::Max => b.max(x, y),
+        Binary::Less => b.cmp(if is_float { Cmp::OLt } else { Cmp::Lt }, x, y),
+        Binary::LessOrEqual => b.cmp(if is_float { Cmp::OLe } else { Cmp::Le }, x, y),
+        Binary::Equal if is_float => {
+            let (below, above) = (b.cmp(Cmp::OLe, x, y), b.cmp(Cmp::OLe, y, x));
+            b.bin(Bin::And, below, above)
+        }
+        Binary::Equal => b.cmp(Cmp::Eq, x, y),
+        Binary::And => b.bin(Bin::And, x, y),
+        Binary::Or => b.bin(Bin::Or, x, y),
+    }
+}
+
+/// `x` where it is NaN or the comparison of the pair holds, else `y`.
+fn unless_nan(b: &mut Builder, cmp: Cmp, (first, second): (Value, Value), (x, y): (Value, Value)) -> Value {
+    let (is_nan, holds) = (b.cmp(Cmp::Uno, x, x), b.cmp(cmp, first, second));
+    let takes_x = b.bin(Bin::Or, is_nan, holds);
+    b.select(takes_x, x, y)
+}
+
+/// A bitwise operation on a float. The bits are given for 64, of which narrower types have the highest ones.
+fn with_bits(b: &mut Builder, x: Value, op: Bin, bits: i64) -> Value {
+    let ty = b.ty(x);
+    let (integer, bits) = match ty.scalar {
+        Scalar::F32 => (ty.with(Scalar::I32), i64::from((bits >> 32) as i32)),
+        _ => (ty.with(Scalar::I64), bits),
+    };
+    let (as_integer, bits) = (b.cast(Cast::Bits, x, integer), b.int_of(integer, bits));
+    let changed = b.bin(op, as_integer, bits);
+    b.cast(Cast::Bits, changed, ty)
+}
+
+/// The distance of a value's entry from the first entry of its table: 0 for values without an entry, 1 for
+/// missing values, else 2 plus the category.
+fn entry_of_category(b: &mut Builder, bounds: Bounds, x: Value, categories: Value) -> Value {
+    let ty = b.ty(x);
+    let numbers = ty.with(Scalar::I32);
+    let most = b.cast(Cast::IntToFloat, categories, ty);
+    let zero = b.float(ty, 0.0);
+    let mut has_entry = b.cmp(Cmp::OLt, x, most);
+    let is_above = if bounds.takes_negative_zero {
+        let least = b.float(ty, -1.0);
+        b.cmp(Cmp::OLt, least, x)
+    } else {
+        b.cmp(Cmp::OLe, zero, x)
+    };
+    has_entry = b.bin(Bin::And, has_entry, is_above);
+    if let Some(below) = bounds.below {
+        let below = b.float(ty, not_below(below, ty.scalar));
+        let is_below = b.cmp(Cmp::OLt, x, below);
+        has_entry = b.bin(Bin::And, has_entry, is_below);
+    }
+    let inside = b.select(has_entry, x, zero);
+    let category = b.cast(Cast::FloatToInt, inside, numbers);
+    if bounds.is_whole {
+        let whole = b.cast(Cast::IntToFloat, category, ty);
+        let is_whole = b.cmp(Cmp::OLe, inside, whole);
+        has_entry = b.bin(Bin::And, has_entry, is_whole);
+    }
+    let [none, missing, two] = [0, 1, 2].map(|n| b.int_of(numbers, n));
+    let entry = b.add(category, two);
+    let entry = b.select(has_entry, entry, none);
+    let is_missing = b.cmp(Cmp::Uno, x, x);
+    b.select(is_missing, missing, entry)
+}
+
+/// The least number of a type that is not below `x`.
+fn not_below(x: f64, scalar: Scalar) -> f64 {
+    let float = if scalar == Scalar::F32 { Float::F32 } else { Float::F64 };
+    match float {
+        Float::F64 => x,
+        Float::F32 => {
+            let near = x as f32;
+            f64::from(if f64::from(near) < x { near.next_up() } else { near })
+        }
+    }
+}
+
+/// Whether an integer is not 0.
+fn is_set(b: &mut Builder, value: Value) -> Value {
+    let zero = b.int_of(b.ty(value), 0);
+    b.cmp(Cmp::Ne, value, zero)
+}
+
+/// An integer or truth value in a type that may be wider. Floats stay as they are.
+fn widened(b: &mut Builder, value: Value, scalar: Scalar) -> Value {
+    let from = b.ty(value);
+    match from.scalar {
+        Scalar::F32 | Scalar::F64 => value,
+        Scalar::I1 => b.cast(Cast::ZExt, value, from.with(scalar)),
+        _ => b.cast(Cast::SExt, value, from.with(scalar)),
+    }
+}
+
+/// An integer that 32 bits hold, in 32 bits.
+fn narrowed(b: &mut Builder, value: Value) -> Value {
+    let ty = b.ty(value).with(Scalar::I32);
+    b.cast(Cast::Trunc, value, ty)
+}

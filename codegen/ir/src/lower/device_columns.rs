@@ -1,0 +1,40 @@
+//! Columns that a launch of its own computes on a device, one row in each thread.
+
+use super::kernel_builder::KernelBuilder;
+use crate::columns::code::Elements;
+use crate::columns::value::Features;
+use crate::lir::{Bin, Build, Cmp, GpuAxis, GpuDimension, GpuLevel};
+use crate::mir::CacheRows;
+
+/// Threads of a block.
+const THREADS: u32 = 128;
+
+/// Emits the launch and the body, which reads its columns in place of the call's rows. Kernels of bins read
+/// neither.
+pub(super) fn emit(k: &mut KernelBuilder, cache: &CacheRows) {
+    use super::kernel_builder::Emit;
+    let Some(code) = k.ports.code().filter(|_| k.ports.bins.is_none()) else { return cache.body.emit(k) };
+    let (element, count) = (k.ports.input, code.runs.count as i64);
+    let n_rows = k.b.rows();
+    let elements = k.b.mul_int(n_rows, count);
+    let bytes = k.b.mul_int(elements, element.bytes().into());
+    k.alloc("columns", element, bytes, |k, buffer| {
+        let more = k.b.add_int(n_rows, i64::from(THREADS) - 1);
+        let threads = k.b.int(THREADS.into());
+        let (blocks, one) = (k.b.bin(Bin::IDiv, more, threads), k.b.int(1));
+        k.launch("columns", [blocks, one, one], [THREADS, 1, 1], |k| {
+            let id = |level| GpuDimension { level, axis: GpuAxis::X };
+            let (block, thread) = (k.b.id(id(GpuLevel::Grid)), k.b.id(id(GpuLevel::Block)));
+            let first = k.b.mul_int(block, THREADS.into());
+            let row = k.b.add(first, thread);
+            let exists = k.b.cmp(Cmp::Lt, row, n_rows);
+            let (rows, features) = (k.ports.rows, k.ports.features());
+            k.when(exists, |k| {
+                let from = k.b.mul_int(row, features);
+                let first = k.b.mul_int(row, count);
+                code.row(&mut k.b, Features::OfRow(rows, from), Elements { buffer, first });
+            });
+        });
+        k.with_device_columns(buffer, |k| cache.body.emit(k));
+    });
+}

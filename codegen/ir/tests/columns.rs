@@ -1,0 +1,327 @@
+//! Code of columns against their evaluation: random expressions, row by row, block by block, and from the
+//! columns of a call.
+
+use sched_forest::{CategoryRule, Float, Forest, ForestParts, Leaf, NodeRef, Target, Tree, Types};
+use sched_ir::columns::blocks::{BlockSource, CopyBlocks, RowBlocks};
+use sched_ir::columns::code::{ColumnCode, Elements};
+use sched_ir::columns::runs::ColumnRuns;
+use sched_ir::columns::value::Features;
+use sched_ir::interp::{self, Memory};
+use sched_ir::lir::{Bin, BufferId, Build, Builder, Function, Scalar, Space, Table};
+use sched_ir::rows::CopiedRows;
+use sched_ir::rows::input::InputColumns;
+use sched_ir::rows::transpose::Transpose;
+use sched_pipeline::{
+    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Prepared, Ties, Unary,
+};
+use sched_testing::Rng;
+use std::sync::Arc;
+
+const FEATURES: usize = 40;
+const ROWS: usize = 21;
+/// Rows of a block.
+const WIDTH: u32 = 8;
+
+const NUMBERS: [f64; 18] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    2.5,
+    -0.5,
+    0.75,
+    3.0,
+    7.0,
+    1e-36,
+    16_777_216.0,
+    2_147_483_648.0,
+    -1e10,
+    1e30,
+    0.1,
+    f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+];
+
+/// Where code finds rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Form {
+    Rows,
+    Blocks,
+    ColumnsToRows,
+    ColumnsToBlocks,
+}
+
+#[test]
+fn code_computes_what_the_evaluation_defines() {
+    for seed in 0..400 {
+        let mut rng = Rng(seed);
+        let float = if rng.one_in(2) { Float::F32 } else { Float::F64 };
+        let prepared = random(&mut rng, float);
+        let rows: Vec<f64> = (0..ROWS * FEATURES).map(|_| round(number(&mut rng), float)).collect();
+        let expected: Vec<Vec<f64>> = rows.chunks(FEATURES).map(|row| prepared.row(row)).collect();
+        for form in [Form::Rows, Form::Blocks, Form::ColumnsToRows, Form::ColumnsToBlocks] {
+            check(&prepared, &rows, &expected, form, seed);
+        }
+    }
+}
+
+fn number(rng: &mut Rng) -> f64 {
+    match rng.below(3) {
+        0 => rng.below(9) as f64,
+        _ => *rng.pick(&NUMBERS).unwrap(),
+    }
+}
+
+fn round(x: f64, float: Float) -> f64 {
+    match float {
+        Float::F32 => f64::from(x as f32),
+        Float::F64 => x,
+    }
+}
+
+/// Random columns, in families of one shape.
+fn random(rng: &mut Rng, float: Float) -> Prepared {
+    let mut columns = Columns::default();
+    let mut tested = Vec::new();
+    for _ in 0..1 + rng.below(4) {
+        let length = if rng.one_in(3) { 0 } else { 1 + rng.below(14) };
+        let script: Vec<u64> = (0..length).map(|_| rng.next_u64()).collect();
+        // Members per feature, and features from one member to the next.
+        let (each, step) = (1 + rng.below(3), 1 + rng.below(2));
+        let first = rng.below(FEATURES);
+        for member in 0..1 + rng.below(24) {
+            let feature = (first + member / each * step) % FEATURES;
+            tested.push(family(&mut columns, float, &script, feature, member, rng));
+        }
+    }
+    tested.dedup();
+    let leaf = Leaf { source: 0, values: [0.0].into() };
+    let tree = Tree {
+        root: NodeRef::Leaf(0),
+        inner: Vec::new(),
+        leaves: vec![leaf],
+        target: Target::One(0),
+        source: 0,
+    };
+    let types = Types { input: float, ..Types::all(float) };
+    let parts =
+        ForestParts { trees: vec![tree], num_features: tested.len(), types, ..ForestParts::default() };
+    let forest = Arc::new(Forest::new(parts).unwrap());
+    Prepared { forest, columns, tested, class_features: 0, set_columns: 0 }
+}
+
+/// A column whose operations a script chooses. Members of a family differ in features and constants.
+fn family(
+    columns: &mut Columns,
+    float: Float,
+    script: &[u64],
+    feature: usize,
+    member: usize,
+    rng: &mut Rng,
+) -> ColumnId {
+    let wanted = ColumnType::from(float);
+    let mut made = vec![columns.input(feature as u32, float)];
+    let types = [ColumnType::F32, ColumnType::F64, ColumnType::I64, ColumnType::Bool];
+    for choice in script {
+        let at = |shift: u32, n: usize| (choice >> shift) as usize % n;
+        let (x, y, z) = (made[at(8, made.len())], made[at(16, made.len())], made[at(24, made.len())]);
+        let constant = |rng: &mut Rng, column_type: ColumnType| {
+            ColumnValue::F64(number(rng).clamp(-1e9, 1e9)).cast(column_type)
+        };
+        let expr = match at(32, 10) {
+            0 => Expr::Const(constant(rng, types[at(40, 4)])),
+            1 => Expr::Input { feature: ((feature + at(40, 2)) % FEATURES) as u32, float },
+            2 | 3 => Expr::Unary(
+                [
+                    Unary::Cast(types[at(48, 4)]),
+                    Unary::Cast(types[at(48, 4)]),
+                    Unary::Negate,
+                    Unary::Abs,
+                    Unary::SquareRoot,
+                    Unary::Floor,
+                    Unary::Ceil,
+                    Unary::Round,
+                    Unary::IsNan,
+                    Unary::Not,
+                ][at(40, 10)],
+                x,
+            ),
+            4 | 5 => Expr::Binary(
+                [
+                    Binary::Add,
+                    Binary::Subtract,
+                    Binary::Multiply,
+                    Binary::Divide,
+                    Binary::Min,
+                    Binary::Max,
+                    Binary::Less,
+                    Binary::LessOrEqual,
+                    Binary::Equal,
+                    Binary::And,
+                    Binary::Or,
+                ][at(40, 11)],
+                x,
+                y,
+            ),
+            6 => Expr::Select { condition: x, then: y, otherwise: z },
+            7 => {
+                let mut at: Vec<f64> =
+                    (0..rng.below(5)).map(|_| number(rng)).filter(|x| !x.is_nan()).collect();
+                at.sort_by(f64::total_cmp);
+                let ties = if choice >> 40 & 1 == 0 { Ties::Above } else { Ties::Below };
+                Expr::Step { of: x, edges: Arc::new(Edges { at, ties }) }
+            }
+            8 => {
+                let rule = [
+                    CategoryRule::Truncated,
+                    CategoryRule::Positive { below: 16_777_216.0 },
+                    CategoryRule::Positive { below: 3.3 },
+                    CategoryRule::Whole,
+                ][at(40, 4)];
+                let mut entry = || constant(rng, types[at(44, 4)]);
+                let values = (0..member % 5).map(|_| entry()).collect();
+                let table = CategoryTable { rule, values, other: entry(), missing: entry() };
+                Expr::Table { of: x, table: Arc::new(table) }
+            }
+            _ if at(40, 2) == 0 => {
+                let values = (0..1 + rng.below(6)).map(|_| constant(rng, types[at(44, 4)])).collect();
+                Expr::Pick { of: x, values }
+            }
+            _ => Expr::Bit { of: x, bit: (at(44, 40) + member) as u8 % 64 },
+        };
+        // Operations on other types are left out.
+        made.extend(columns.add(expr));
+    }
+    let last = made[made.len() - 1];
+    match columns.column_type(last) {
+        own if own == wanted => last,
+        _ => columns.add(Expr::Unary(Unary::Cast(wanted), last)).unwrap(),
+    }
+}
+
+pub(crate) fn check(prepared: &Prepared, rows: &[f64], expected: &[Vec<f64>], form: Form, seed: u64) {
+    let features = rows.len() / expected.len();
+    let runs = ColumnRuns::new(prepared, features);
+    let element = runs.element;
+    let mut tables: Vec<Table> = Vec::new();
+    let function = function(&runs, form, &mut tables);
+    let by_column = matches!(form, Form::ColumnsToRows | Form::ColumnsToBlocks);
+    let values: Vec<f64> = match by_column {
+        // The interpreter takes columns in descending order.
+        true => (0..features)
+            .rev()
+            .flat_map(|feature| rows.iter().skip(feature).step_by(features))
+            .copied()
+            .collect(),
+        false => rows.to_vec(),
+    };
+    let input = bytes(&values, element);
+    let in_blocks = matches!(form, Form::Blocks | Form::ColumnsToBlocks);
+    let held = if in_blocks { expected.len().next_multiple_of(WIDTH as usize) } else { expected.len() };
+    let mut output = vec![0; held * runs.count * element.bytes() as usize];
+    let memory = Memory { rows: expected.len() as i64, input: &input, output: &mut output, tables: &tables };
+    let options = interp::Options { columns: by_column, ..interp::Options::default() };
+    interp::run_with(&function, memory, &options)
+        .unwrap_or_else(|fault| panic!("seed {seed}, {form:?}: {fault}\n{function}"));
+    for (row, expected) in expected.iter().enumerate() {
+        for (column, expected) in expected.iter().enumerate() {
+            let width = WIDTH as usize;
+            let at = match in_blocks {
+                true => row / width * width * runs.count + column * width + row % width,
+                false => row * runs.count + column,
+            };
+            let found = value(&output, element, at);
+            let is_equal = found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan());
+            let given = &rows[row * features..(row + 1) * features];
+            let expr = prepared.columns.expr(prepared.tested[column]);
+            assert!(
+                is_equal,
+                "seed {seed}, {form:?}: column {column} is {found}, not {expected}, for {given:?}: {expr:?} \
+                 of {:#?}\n{function}",
+                described(prepared, prepared.tested[column])
+            );
+        }
+    }
+}
+
+/// The expressions that a column depends on.
+fn described(prepared: &Prepared, column: ColumnId) -> Vec<String> {
+    let needed = prepared.columns.needed_for(&[column]);
+    needed.iter().map(|column| format!("{column:?}: {:?}", prepared.columns.expr(*column))).collect()
+}
+
+/// A function that stores the columns of all rows.
+fn function(runs: &ColumnRuns, form: Form, tables: &mut Vec<Table>) -> Function {
+    let mut b = Builder::new("columns");
+    let element = runs.element;
+    let rows = b.buffer("rows", Space::Input, element);
+    let order = b.buffer("order", Space::Order, Scalar::I64);
+    let to = b.buffer("result", Space::Output, element);
+    let mut add = |table: Table| {
+        tables.push(table);
+        tables.len() as u32 - 1
+    };
+    let pieces: Vec<u8> = runs.inputs.pieces().iter().flat_map(|first| first.to_le_bytes()).collect();
+    let pieces = add(Table { name: "pieces".to_string(), bytes: pieces.into() });
+    let pieces = b.buffer("pieces", Space::Model(pieces), Scalar::I32);
+    let pools = runs.tables(add).declare(&mut b);
+    let code = ColumnCode { runs, pools, has_vectors: true };
+    let given = InputColumns { values: rows, order, element };
+    let transpose =
+        Transpose { rows, input: element, features: runs.features as i64, subset: &runs.inputs, pieces };
+    let blocks = RowBlocks { transpose, code: Some(code) };
+    match form {
+        Form::Rows => each_row(&mut b, to, runs, |b, row, to| {
+            let first = b.mul_int(row, runs.features as i64);
+            code.row(b, Features::OfRow(rows, first), to);
+        }),
+        Form::ColumnsToRows => each_row(&mut b, to, runs, |b, row, to| {
+            code.row(b, Features::OfColumns(given, row), to);
+        }),
+        Form::Blocks => all_blocks(&mut b, to, blocks, BlockSource::Rows),
+        Form::ColumnsToBlocks => {
+            let source = BlockSource::Columns { columns: given, are_full: false };
+            all_blocks(&mut b, to, blocks, source);
+        }
+    }
+    b.finish()
+}
+
+fn each_row(
+    b: &mut Builder,
+    buffer: BufferId,
+    runs: &ColumnRuns,
+    body: impl FnOnce(&mut Builder, sched_ir::lir::Value, Elements),
+) {
+    let (zero, end) = (b.int(0), b.rows());
+    b.for_loop((zero, end, 1), &[], |b, row, _| {
+        let first = b.mul_int(row, runs.count as i64);
+        body(b, row, Elements { buffer, first });
+        Vec::new()
+    });
+}
+
+fn all_blocks(b: &mut Builder, copy: BufferId, blocks: RowBlocks, source: BlockSource) {
+    let (first, count) = (b.int(0), b.rows());
+    let more = b.add_int(count, i64::from(WIDTH) - 1);
+    let width = b.int(WIDTH.into());
+    let whole = b.bin(Bin::IDiv, more, width);
+    let held = b.mul(whole, width);
+    let rows = CopiedRows { first, count, held };
+    blocks.rows(b, CopyBlocks { copy, rows, width: WIDTH }, source);
+}
+
+fn bytes(values: &[f64], element: Scalar) -> Vec<u8> {
+    match element {
+        Scalar::F32 => values.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect(),
+        _ => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
+    }
+}
+
+fn value(bytes: &[u8], element: Scalar, at: usize) -> f64 {
+    match element {
+        Scalar::F32 => f32::from_le_bytes(bytes.as_chunks::<4>().0[at]).into(),
+        _ => f64::from_le_bytes(bytes.as_chunks::<8>().0[at]),
+    }
+}

@@ -1,0 +1,247 @@
+//! Columns of the tests of trees: values, zeros as missing values, equality, and sets of categories.
+
+use crate::category_classes::{CategoryClasses, IN_NO_SET, MISSING};
+use crate::columns::{Columns, TypeMismatch};
+use crate::expr::{Binary, CategoryTable, ColumnId, Expr, Unary};
+use crate::prepared::TablesTooLarge;
+use crate::value::{ColumnType, ColumnValue};
+use sched_forest::{CategorySet, Float, Forest, Inner, NEARLY_ZERO, Predicate};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// The test that a column is for. The order puts columns of one form side by side, in the order of features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Test {
+    /// The value of the feature.
+    Value(u32),
+    /// The value of the feature, or missing where that is nearly zero.
+    ZeroIsMissing(u32),
+    /// 0 where the feature's value has these bits, else 1.
+    Equal(u32, u64),
+    /// A number of the category's class. A missing value has a class too.
+    Class(u32, ClassPart),
+    /// 0 where the category is in the set of this number, else 1.
+    Member(u32, u32),
+}
+
+/// The two numbers of a class, of which the second column follows the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum ClassPart {
+    /// The index of the byte of a set that holds the bit of the class.
+    Byte,
+    /// The bit of the class within its byte, as a power of two.
+    Bit,
+}
+
+impl ClassPart {
+    fn of(self, class: u32) -> f64 {
+        match self {
+            ClassPart::Byte => f64::from(class / u8::BITS),
+            ClassPart::Bit => f64::from(1_u32 << (class % u8::BITS)),
+        }
+    }
+}
+
+impl Test {
+    /// The column that a node needs, whose feature has classes or not.
+    pub(crate) fn of(inner: &Inner, has_classes: bool) -> Test {
+        let feature = inner.feature;
+        match inner.predicate {
+            Predicate::Numeric { .. } => Test::Value(feature),
+            Predicate::NumericNotZero { .. } => Test::ZeroIsMissing(feature),
+            // Both zeros are one value.
+            Predicate::Equal { value } => Test::Equal(feature, (value + 0.0).to_bits()),
+            Predicate::Member { .. } if has_classes => Test::Class(feature, ClassPart::Byte),
+            Predicate::Member { set } => Test::Member(feature, set),
+        }
+    }
+
+    fn feature(self) -> u32 {
+        match self {
+            Test::Value(feature)
+            | Test::ZeroIsMissing(feature)
+            | Test::Equal(feature, _)
+            | Test::Class(feature, _)
+            | Test::Member(feature, _) => feature,
+        }
+    }
+}
+
+/// Most bytes of the tables of all columns.
+const MOST_BYTES: u64 = 1 << 28;
+
+/// Most categories of a feature.
+const MOST_CATEGORIES: u32 = 1 << 24;
+
+/// Sets of a word: an integer has a bit for each, in 32 bits.
+const WORD: usize = 32;
+
+/// Bytes of an integer, or of a number in single precision, in a table.
+const ENTRY_BYTES: u64 = 4;
+
+/// Builds the columns of tests.
+pub(crate) struct TestColumns<'a> {
+    forest: &'a Forest,
+    classes: &'a BTreeMap<u32, CategoryClasses>,
+    float: Float,
+    columns: Columns,
+    /// Bytes of the tables so far.
+    bytes: u64,
+}
+
+impl<'a> TestColumns<'a> {
+    pub(crate) fn new(forest: &'a Forest, classes: &'a BTreeMap<u32, CategoryClasses>) -> TestColumns<'a> {
+        TestColumns { forest, classes, float: forest.types.input, columns: Columns::default(), bytes: 0 }
+    }
+
+    /// The columns of tests, in their order. Tests of one feature's sets are adjacent.
+    pub(crate) fn all(mut self, tests: &[Test]) -> Result<(Columns, Vec<ColumnId>), TablesTooLarge> {
+        let mut tested = Vec::new();
+        let is_alike = |a: &Test, b: &Test| {
+            matches!((a, b), (Test::Member(..), Test::Member(..))) && a.feature() == b.feature()
+        };
+        for group in tests.chunk_by(is_alike) {
+            let Some(first) = group.first() else { continue };
+            match *first {
+                Test::Value(feature) => tested.push(self.columns.input(feature, self.float)),
+                Test::ZeroIsMissing(feature) => tested.push(self.zero_is_missing(feature)?),
+                Test::Equal(feature, bits) => tested.push(self.equal(feature, f64::from_bits(bits))?),
+                Test::Class(feature, part) => tested.push(self.of_class(feature, part)?),
+                Test::Member(feature, _) => self.members(feature, group, &mut tested)?,
+            }
+        }
+        Ok((self.columns, tested))
+    }
+
+    /// A number in the type of rows.
+    fn number(&self, x: f64) -> ColumnValue {
+        match self.float {
+            Float::F32 => ColumnValue::F32(x as f32),
+            Float::F64 => ColumnValue::F64(x),
+        }
+    }
+
+    /// A missing value where that of `x` is missing, else that of another column.
+    fn unless_missing(&mut self, x: ColumnId, otherwise: ColumnId) -> Result<ColumnId, TypeMismatch> {
+        let condition = self.columns.add(Expr::Unary(Unary::IsNan, x))?;
+        let then = self.columns.constant(self.number(f64::NAN));
+        self.columns.add(Expr::Select { condition, then, otherwise })
+    }
+
+    fn zero_is_missing(&mut self, feature: u32) -> Result<ColumnId, TypeMismatch> {
+        let x = self.columns.input(feature, self.float);
+        let size = self.columns.add(Expr::Unary(Unary::Abs, x))?;
+        let most = self.columns.constant(self.number(NEARLY_ZERO));
+        let condition = self.columns.add(Expr::Binary(Binary::LessOrEqual, size, most))?;
+        let then = self.columns.constant(self.number(f64::NAN));
+        self.columns.add(Expr::Select { condition, then, otherwise: x })
+    }
+
+    fn equal(&mut self, feature: u32, value: f64) -> Result<ColumnId, TypeMismatch> {
+        let x = self.columns.input(feature, self.float);
+        // Rows in single precision have no value that needs more: NaN equals none of them.
+        let rounded = self.number(value);
+        let value = if rounded.to_f64() == value { rounded } else { self.number(f64::NAN) };
+        let value = self.columns.constant(value);
+        let condition = self.columns.add(Expr::Binary(Binary::Equal, x, value))?;
+        let [then, otherwise] = [0.0, 1.0].map(|x| self.columns.constant(self.number(x)));
+        let differs = self.columns.add(Expr::Select { condition, then, otherwise })?;
+        self.unless_missing(x, differs)
+    }
+
+    /// The column of a number of a feature's class.
+    fn of_class(&mut self, feature: u32, part: ClassPart) -> Result<ColumnId, TypeMismatch> {
+        let x = self.columns.input(feature, self.float);
+        let classes = self.classes.get(&feature);
+        let of_categories = classes.map_or(&[][..], |classes| &classes.of_categories);
+        let last = classes.map_or(IN_NO_SET, CategoryClasses::last);
+        let integer = |class: u32| ColumnValue::I64(class.into());
+        let table = self.table(of_categories.iter().map(|class| integer(*class)), integer(IN_NO_SET));
+        let table = CategoryTable { missing: integer(MISSING), ..table };
+        let class = self.columns.add(Expr::Table { of: x, table: Arc::new(table) })?;
+        let values = (0..=last).map(|class| self.number(part.of(class))).collect();
+        self.columns.add(Expr::Pick { of: class, values })
+    }
+
+    /// A table by category, in which missing values count as others.
+    fn table(&self, values: impl Iterator<Item = ColumnValue>, other: ColumnValue) -> CategoryTable {
+        let rule = self.forest.category_rule;
+        CategoryTable { rule, values: values.collect(), other, missing: other }
+    }
+
+    /// Adds the columns of a feature's sets. Each category has a word with a bit for each of some sets, which
+    /// is set where the category is not in the set. If there are several words, a category has a class and
+    /// the class has the words, since many categories are in the same sets.
+    fn members(
+        &mut self,
+        feature: u32,
+        tests: &[Test],
+        tested: &mut Vec<ColumnId>,
+    ) -> Result<(), TablesTooLarge> {
+        let mut sets_of: HashMap<u32, Vec<u32>> = HashMap::new();
+        for (test, nth) in tests.iter().zip(0..) {
+            let Test::Member(_, set) = *test else { continue };
+            let members = self.forest.sets.get(set as usize).map_or(&[][..], CategorySet::members);
+            members.iter().for_each(|category| sets_of.entry(*category).or_default().push(nth));
+        }
+        let categories = sets_of.keys().max().map_or(0, |most| most.saturating_add(1));
+        if categories > MOST_CATEGORIES {
+            return Err(too_large(format!("the category {}", categories - 1)));
+        }
+        let mut classes: HashMap<&[u32], u32> = HashMap::from([(&[][..], 0)]);
+        let mut of_class: Vec<&[u32]> = vec![&[]];
+        let of_categories = (0..categories).map(|category| {
+            let sets = sets_of.get(&category).map_or(&[][..], Vec::as_slice);
+            *classes.entry(sets).or_insert_with(|| {
+                of_class.push(sets);
+                of_class.len() as u32 - 1
+            })
+        });
+        let of_categories: Vec<u32> = of_categories.collect();
+        let words = tests.len().div_ceil(WORD);
+        let of_words = if words > 1 { words * of_class.len() } else { 0 };
+        self.bytes += (u64::from(categories) + of_words as u64) * ENTRY_BYTES;
+        if self.bytes > MOST_BYTES {
+            return Err(too_large(format!("{} sets over {categories} categories", tests.len())));
+        }
+        let x = self.columns.input(feature, self.float);
+        let word = |sets: &[u32], first: usize| {
+            let bits = sets.iter().filter_map(|set| (*set as usize).checked_sub(first));
+            let cleared = bits.filter(|bit| *bit < WORD).fold(0_u32, |bits, bit| bits | 1 << bit);
+            ColumnValue::I64((!cleared as i32).into())
+        };
+        let class = match words {
+            1 => None,
+            _ => {
+                let classes = of_categories.iter().map(|class| ColumnValue::I64((*class).into()));
+                let table = Arc::new(self.table(classes, ColumnValue::I64(0)));
+                Some(self.columns.add(Expr::Table { of: x, table })?)
+            }
+        };
+        for (group, first) in tests.chunks(WORD).zip((0..).step_by(WORD)) {
+            let of = match class {
+                Some(class) => {
+                    let values = of_class.iter().map(|sets| word(sets, first)).collect();
+                    self.columns.add(Expr::Pick { of: class, values })?
+                }
+                None => {
+                    let sets = of_categories.iter().map(|class| of_class.get(*class as usize));
+                    let values = sets.map(|sets| word(sets.map_or(&[], |sets| *sets), first));
+                    let table = Arc::new(self.table(values, word(&[], first)));
+                    self.columns.add(Expr::Table { of: x, table })?
+                }
+            };
+            for (_, bit) in group.iter().zip(0..) {
+                let bit = self.columns.add(Expr::Bit { of, bit })?;
+                let float: ColumnType = self.float.into();
+                let differs = self.columns.add(Expr::Unary(Unary::Cast(float), bit))?;
+                tested.push(self.unless_missing(x, differs)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn too_large(what: String) -> TablesTooLarge {
+    TablesTooLarge { what, mebibytes: MOST_BYTES >> 20 }
+}
