@@ -67,7 +67,7 @@ pub enum Fault {
     ReachFallsShort,
     /// Representations: the members of sets go to the other side.
     SetChangesSides,
-    /// Runtime: values near zero do not count as missing.
+    /// Columns: values near zero do not count as missing.
     ZeroIsNotMissing,
     /// Runtime: rows are packed in the type of sums if that type is wider.
     RowsPackedAsSums,

@@ -35,5 +35,6 @@ pub use live::live;
 pub use load::{ColumnSummary, LoadedModel, StageSummary, load};
 pub use onnx::{ReadPipeline, read_pipeline};
 pub use pipeline::{Input, InputKind, OTHER, Pipeline, Stage};
-pub use prepared::{Prepared, SetTests, TablesTooLarge};
+pub use prepared::{Prepared, SetTests};
+pub use test_columns::TablesTooLarge;
 pub use value::{ColumnType, ColumnValue};

@@ -9,12 +9,11 @@
 //! of categories become sets of classes ([`SetTests::OfClasses`]).
 
 use crate::category_classes::{CategoryClasses, Side};
-use crate::columns::{Columns, TypeMismatch};
+use crate::columns::Columns;
 use crate::expr::ColumnId;
-use crate::test_columns::{ClassPart, Test, TestColumns};
+use crate::test_columns::{ClassPart, TablesTooLarge, Test, TestColumns};
 use sched_forest::{Forest, Inner, Predicate};
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::Arc;
 
 /// A forest of simpler tests, and the columns that it tests.
@@ -41,15 +40,6 @@ pub enum SetTests {
     OfColumns,
     /// Features with many sets have two columns of their category's class.
     OfClasses,
-}
-
-/// The error for tables of categories that exceed their limit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TablesTooLarge {
-    /// Cause of the size.
-    pub what: String,
-    /// Limit of all tables in MiB.
-    pub mebibytes: u64,
 }
 
 /// Threshold for columns of zeros and ones: zeros go left.
@@ -153,21 +143,6 @@ impl SetNumbers {
             self.keys.push(key);
             self.keys.len() as u32 - 1
         })
-    }
-}
-
-impl fmt::Display for TablesTooLarge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} would need tables of more than {} MiB", self.what, self.mebibytes)
-    }
-}
-
-impl std::error::Error for TablesTooLarge {}
-
-impl From<TypeMismatch> for TablesTooLarge {
-    /// Columns of tests have fitting types, so this never happens.
-    fn from(error: TypeMismatch) -> TablesTooLarge {
-        TablesTooLarge { what: error.to_string(), mebibytes: 0 }
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::category_classes::{CategoryClasses, IN_NO_SET, MISSING};
 use crate::columns::{Columns, TypeMismatch};
 use crate::expr::{Binary, CategoryTable, ColumnId, Expr, Unary};
-use crate::prepared::TablesTooLarge;
 use crate::value::{ColumnType, ColumnValue};
 use sched_forest::{CategorySet, Float, Forest, Inner, NEARLY_ZERO, Predicate};
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::sync::Arc;
 
 /// The test that a column is for. The order puts columns of one form side by side, in the order of features.
@@ -78,6 +78,15 @@ const WORD: usize = 32;
 
 /// Bytes of an integer, or of a number in single precision, in a table.
 const ENTRY_BYTES: u64 = 4;
+
+/// The error for tables of categories that exceed their limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TablesTooLarge {
+    /// Cause of the size.
+    pub what: String,
+    /// Limit of all tables in MiB.
+    pub mebibytes: u64,
+}
 
 /// Builds the columns of tests.
 pub(crate) struct TestColumns<'a> {
@@ -244,4 +253,19 @@ impl<'a> TestColumns<'a> {
 
 fn too_large(what: String) -> TablesTooLarge {
     TablesTooLarge { what, mebibytes: MOST_BYTES >> 20 }
+}
+
+impl fmt::Display for TablesTooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} would need tables of more than {} MiB", self.what, self.mebibytes)
+    }
+}
+
+impl std::error::Error for TablesTooLarge {}
+
+impl From<TypeMismatch> for TablesTooLarge {
+    /// Columns of tests have fitting types, so this never happens.
+    fn from(error: TypeMismatch) -> TablesTooLarge {
+        TablesTooLarge { what: error.to_string(), mebibytes: 0 }
+    }
 }

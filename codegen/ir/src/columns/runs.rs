@@ -45,7 +45,7 @@ pub(super) enum Part {
 /// A number of a group or of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Stored {
-    /// The same everywhere in the run.
+    /// One number for the whole run.
     Same(Parameter),
     /// An entry of the pool of the type for each group or column, from this position on.
     Pooled(Scalar, i64),

@@ -14,15 +14,15 @@ use sched_pipeline::{Binary, ColumnType, ColumnValue, Ties, Unary};
 /// Values of features.
 #[derive(Clone, Copy, Debug)]
 pub enum Features {
-    /// Those of a row: consecutive elements from this index on.
+    /// Values of a row: consecutive elements from this index on.
     OfRow(BufferId, Value),
-    /// Those of a row of the call's columns.
+    /// Values of a row of the call's columns.
     OfColumns(InputColumns, Value),
-    /// Those of a block of rows, feature by feature from this index on, with rows of this number.
+    /// Values of a block with this number of rows, feature by feature from this index on.
     OfBlock(BufferId, Value, u32),
 }
 
-/// What the lanes of a value are.
+/// Meaning of the lanes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lanes {
     /// One column of one row.

@@ -2,7 +2,7 @@
 
 use super::{
     Address, Alloc, Bin, Block, Buffer, BufferId, Carried, Cast, Cmp, For, Function, Gather, If, Joined,
-    Keep, Launch, Math, Op, Origins, Parallel, Rounding, Scalar, Space, Stmt, Ty, Value, WalkSteps, While,
+    Keep, Launch, Math, Op, Origins, Parallel, Scalar, Space, Stmt, Ty, Value, WalkSteps, While,
 };
 use crate::lir::bits;
 use sched_nest::GpuDimension;
@@ -258,11 +258,6 @@ impl Builder {
     /// A function of the C library.
     pub fn math(&mut self, math: Math, value: Value) -> Value {
         self.define(self.ty(value), Op::Math(math, value))
-    }
-
-    /// A float as a whole number of its type.
-    pub fn round(&mut self, rounding: Rounding, value: Value) -> Value {
-        self.define(self.ty(value), Op::Round(rounding, value))
     }
 
     /// The address `elements` elements further. The offset grows, which costs no instruction, unless it

@@ -1,8 +1,13 @@
-//! Vector operations of the builder.
+//! Vector operations of the builder, and rounding.
 
-use super::{Builder, Op, Scalar, Ty, Value};
+use super::{Builder, Op, Rounding, Scalar, Ty, Value};
 
 impl Builder {
+    /// A float as a whole number of its type.
+    pub fn round(&mut self, rounding: Rounding, value: Value) -> Value {
+        self.define(self.ty(value), Op::Round(rounding, value))
+    }
+
     /// The scalar in `lanes` lanes; the scalar itself for one lane.
     pub fn splat(&mut self, value: Value, lanes: u16) -> Value {
         let ty = Ty::vector(self.ty(value).scalar, lanes);

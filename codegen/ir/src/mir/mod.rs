@@ -265,7 +265,7 @@ pub struct CacheRows {
     pub id: CacheId,
     /// The rows copied.
     pub window: Window,
-    /// What the copy holds of each row.
+    /// Contents of the copy.
     pub fill: Fill,
     /// In a launch: the threads of a block, which copy the rows together into shared memory, feature by
     /// feature.
@@ -467,18 +467,6 @@ impl Iter {
     pub fn most_trips(&self, vars: &[VarInfo]) -> Option<i64> {
         let stop = self.stops.iter().filter_map(|stop| stop.most(vars, None)).min()?;
         Some(((stop - self.start + self.step - 1) / self.step).max(0))
-    }
-}
-
-impl Window {
-    /// All rows of the call.
-    pub fn whole() -> Window {
-        Window { base: Affine::default(), low: 0, high: None }
-    }
-
-    /// Whether it is all rows of the call.
-    pub fn is_whole(&self) -> bool {
-        self.base.vars.is_empty() && self.base.plus + self.low == 0 && self.high.is_none()
     }
 }
 

@@ -30,6 +30,18 @@ pub fn window_of(uses: &[LeafUse], base: &Affine, vars: &[VarInfo]) -> Window {
     Window { base: base.clone(), low, high }
 }
 
+impl Window {
+    /// All rows of the call.
+    pub fn whole() -> Window {
+        Window { base: Affine::default(), low: 0, high: None }
+    }
+
+    /// Whether it is all rows of the call.
+    pub fn is_whole(&self) -> bool {
+        self.base.vars.is_empty() && self.base.plus + self.low == 0 && self.high.is_none()
+    }
+}
+
 /// Sum of a nest's scratch memory, which limits the rows of a run.
 #[derive(Clone, Debug)]
 pub struct ScratchBytes {
