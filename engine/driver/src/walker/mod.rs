@@ -16,9 +16,7 @@ use kernels::Kernels;
 use sched_forest::Float;
 use sched_ir::lower::{class_columns, value_columns};
 use sched_llvm::Predict;
-use sched_llvm::runtime::{
-    self, Call, ColumnsDescriptor, Dtype, Kind, MODEL_SIZE, ModelDescriptor, ModelHandle, Needs, Status,
-};
+use sched_llvm::runtime::{self, Call, Dtype, Kind, MODEL_SIZE, ModelDescriptor, ModelHandle, Needs, Status};
 use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::Arc;
@@ -95,7 +93,6 @@ impl Walker {
             cpu_needs: 0,
             otherwise: ptr::null(),
             gpu: ptr::null(),
-            columns: ColumnsDescriptor::default(),
             missing: rules.missing.unwrap_or(f64::NAN),
             base: match &base {
                 None => ptr::null(),
