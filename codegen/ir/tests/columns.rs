@@ -43,7 +43,7 @@ const NUMBERS: [f64; 18] = [
     f64::NEG_INFINITY,
 ];
 
-/// Where code finds rows.
+/// Form of the rows that code reads, and of the columns that it stores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Form {
     Rows,

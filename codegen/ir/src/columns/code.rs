@@ -1,7 +1,7 @@
 //! Loops over runs of columns.
 
 use super::pools::PoolTables;
-use super::runs::{ColumnRuns, Run};
+use super::runs::{ColumnRun, ColumnRuns};
 use super::value::{Evaluator, Features, Lanes, index_of};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Scalar, Value};
 
@@ -90,7 +90,7 @@ impl<'a> ColumnCode<'a> {
     fn groups(
         &self,
         b: &mut Builder,
-        run: &'a Run,
+        run: &'a ColumnRun,
         features: Features,
         lanes: Lanes,
         body: impl FnOnce(&mut Builder, &Evaluator<'_>, Value, Value),
@@ -116,7 +116,7 @@ impl<'a> ColumnCode<'a> {
 }
 
 /// Columns of a run that a vector computes; 1 if none does.
-fn vector_width(run: &Run, element: Scalar) -> u16 {
+fn vector_width(run: &ColumnRun, element: Scalar) -> u16 {
     let widest = i64::from(VECTOR / element.bytes());
     let width = widest.min(1 << run.largest.max(1).ilog2());
     if width < LEAST || run.has_loops() { 1 } else { width as u16 }

@@ -29,7 +29,7 @@ pub struct ColumnRuns {
     /// The feature of each column that is the value of one.
     pub values: Vec<Option<u32>>,
     /// The runs, in the order of columns.
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<ColumnRun>,
     pools: Pools,
 }
 
@@ -53,7 +53,7 @@ pub(super) enum Stored {
 
 /// Adjacent columns of one shape.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct ColumnRun {
     /// The first column.
     pub first: i64,
     /// Number of groups.
@@ -105,7 +105,7 @@ impl ColumnRuns {
         let mut runs = Vec::new();
         let mut first = 0;
         for traces in traces.chunk_by(|a, b| a.nodes == b.nodes) {
-            runs.push(Run::new(first, traces, &mut pools));
+            runs.push(ColumnRun::new(first, traces, &mut pools));
             first += traces.len() as i64;
         }
         ColumnRuns {
@@ -126,11 +126,11 @@ impl ColumnRuns {
     }
 }
 
-impl Run {
-    fn new(first: i64, traces: &[Trace], pools: &mut Pools) -> Run {
+impl ColumnRun {
+    fn new(first: i64, traces: &[Trace], pools: &mut Pools) -> ColumnRun {
         let Some(shape) = traces.first() else {
             let (sizes, starts) = (same(0), same(0));
-            return Run {
+            return ColumnRun {
                 first,
                 groups: 0,
                 sizes,
@@ -179,7 +179,7 @@ impl Run {
             RunNode { part, parameters: parameters.collect(), node }
         });
         let nodes = nodes.collect();
-        Run {
+        ColumnRun {
             first,
             groups: groups.len() as i64,
             sizes: stored(&sizes, Scalar::I32, pools),

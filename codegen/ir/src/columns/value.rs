@@ -2,7 +2,7 @@
 //! several rows.
 
 use super::pools::PoolTables;
-use super::runs::{Part, Run, RunNode, Stored};
+use super::runs::{ColumnRun, Part, RunNode, Stored};
 use super::trace::{Bounds, Parameter, ShapeOp};
 use crate::lir::{
     Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Math, Rounding, Scalar, Ty, Value,
@@ -48,7 +48,7 @@ pub(super) struct Evaluator<'a> {
     /// The pools.
     pub pools: &'a PoolTables<BufferId>,
     /// The run.
-    pub run: &'a Run,
+    pub run: &'a ColumnRun,
     /// Element of rows.
     pub element: Scalar,
     /// The values of features.
