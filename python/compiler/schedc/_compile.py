@@ -14,11 +14,12 @@ from schedc_runtime._native import load_handle
 from . import _native
 from .answers import Answers
 from .checking import check_answers, is_checked
+from .code import Code, Recipe
 from .findings import refused
+from .fitted import refused_pipeline, source_of
 from .meaning import Meaning
-from .model import Code, Model, Output, Recipe
-from .origin import Origin, is_read, origin_of
-from .parts import searched
+from .model import Model, Output
+from .origin import Origin
 from .schedule import schedule_text, values_of
 
 #: The first bytes of a library.
@@ -53,8 +54,8 @@ def compile(
     """Compiles a model.
 
     ``model`` is the path or the bytes of a model's file, or a fitted object: a Booster or an estimator of
-    XGBoost or LightGBM, a model of CatBoost, a forest of scikit-learn (by way of Treelite), a model of ONNX
-    or Treelite.
+    XGBoost or LightGBM, a model of CatBoost, a forest of scikit-learn (by way of Treelite), a fitted pipeline
+    of scikit-learn (by way of ONNX), a model of ONNX or Treelite.
 
     ``schedule`` is the text of a schedule or the path of its file. By default, a matching entry of the lock
     is used, or else the automatic schedule. ``target``, ``sets`` and ``batch_size`` are as for
@@ -93,7 +94,7 @@ def compile(
 
     Raises :class:`Refused`, with help, for invalid models and schedules, :class:`Difference` if the compiled
     model and its object predict different values, and ValueError or TypeError for options and objects that
-    no model has.
+    no model has. Raises ImportError if a package is missing that reads the object.
 
     """
     if isinstance(model, Model):
@@ -103,9 +104,7 @@ def compile(
             'effort: choose "full", which makes the fastest code, "fast", which compiles in half the time, '
             'or "background", which predicts meanwhile'
         )
-    chosen = searched(model)
-    model = chosen if is_read(chosen) else model
-    origin = origin_of(model, pool)
+    model, origin = source_of(model, pool, rows)
     if missing is not None:
         origin = replace(origin, missing=missing)
     if iterations is not None:
@@ -117,7 +116,7 @@ def compile(
     recipe = Recipe(
         schedule=None if schedule is None else schedule_text(schedule),
         cpu=(cpu,) if isinstance(cpu, str) else tuple(cpu),
-        rows="f32" if origin.single else rows,
+        rows=_rows_of(origin, rows),
         base_margin=base_margin,
         target=target,
         sets=tuple((sets or {}).items()),
@@ -152,6 +151,13 @@ def compile(
     if made.probes is not None:
         check_answers(model, compiled, origin, made.probes, is_asked_for=iterations is not None)
     return compiled if output is None else Model(Code.of(made), asked, recipe)
+
+
+def _rows_of(origin: Origin, rows: str) -> str:
+    """The types of rows to compile for."""
+    if origin.single:
+        return "f32"
+    return origin.row_types if origin.row_types is not None and rows == "both" else rows
 
 
 def _check_output(output: str, compiled: Model) -> None:
@@ -195,7 +201,7 @@ def _made(origin: Origin, recipe: Recipe, probes: bool) -> _native.Artefact:
     try:
         made = _native.build(origin.model, _keywords(origin, recipe, probes))
     except _native.Refused as error:
-        raise refused(error) from None
+        raise refused_pipeline(refused(error), origin) from None
     return _warned(made)
 
 
@@ -211,7 +217,7 @@ def _begun(origin: Origin, recipe: Recipe, probes: bool) -> _native.Compilation:
     try:
         return _native.begin(origin.model, _keywords(origin, recipe, probes))
     except _native.Refused as error:
-        raise refused(error) from None
+        raise refused_pipeline(refused(error), origin) from None
 
 
 def _keywords(origin: Origin, recipe: Recipe, probes: bool) -> _native.Keywords:

@@ -37,6 +37,10 @@ class Answers:
         """The result of ``predict_proba``: a column for each class."""
         raise AttributeError("the model is no classifier: it has no probabilities")
 
+    def decision_function(self, call: Call) -> Array:
+        """The result of ``decision_function``: margins."""
+        return call("raw")
+
     def apply(self, call: Call) -> Array:
         """The result of ``apply``: the leaf that each tree reaches."""
         return call("leaf").astype(self.leaves, copy=False)
@@ -145,6 +149,33 @@ class Staged(ByMargin):
 
 
 @dataclass(frozen=True)
+class Votes(Classifier):
+    """scikit-learn's AdaBoost of trees: margins of the model are sums of votes, one for each class."""
+
+    weight: float = 1.0
+    """Sum of the weights of all trees."""
+
+    def decision_function(self, call: Call) -> Array:
+        votes = call("raw") / self.weight
+        decisions: Array = votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
+        return decisions
+
+    def predict_proba(self, call: Call) -> Array:
+        decisions = self.decision_function(call)
+        if decisions.ndim == 1:
+            decisions = numpy.column_stack((-decisions, decisions)) / 2
+        else:
+            decisions = decisions / (decisions.shape[1] - 1)
+        power = numpy.exp(decisions - numpy.max(decisions, axis=1, keepdims=True))
+        shares: Array = power / numpy.sum(power, axis=1, keepdims=True)
+        return shares
+
+    def predict(self, call: Call) -> Array:
+        decisions = self.decision_function(call)
+        return self._labels(decisions.argmax(axis=1) if decisions.ndim == 2 else (decisions > 0).astype(int))
+
+
+@dataclass(frozen=True)
 class Isolation(Answers):
     """scikit-learn's IsolationForest: 1 for inliers, -1 for outliers."""
 
@@ -161,7 +192,8 @@ class Isolation(Answers):
         lengths = call("raw")
         # Trees of a single sample have no length, and every score is one half.
         ratios = lengths / self.normal_length if self.normal_length else numpy.ones_like(lengths)
-        return -numpy.exp2(-ratios)
+        # numpy.exp2 rounds in another way than scikit-learn's power.
+        return -numpy.power(2.0, -ratios)
 
     def decision_function(self, call: Call) -> Array:
         """The negated anomaly score plus the offset: negative for outliers."""

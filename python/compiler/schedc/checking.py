@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from .answers import Array, Classifier, Isolation
+from .fitted import FAMILY, PipelineOrigin
 from .model import Model
 from .origin import Origin
 from .trial import CLOSE, Trial, codes_of
@@ -353,6 +354,41 @@ def _of_treelite(trial: Trial) -> None:
     )
 
 
+def _of_pipeline(trial: Trial) -> None:
+    """A pipeline: rows near everything that its steps test, with missing and unknown cells."""
+    origin, ours = trial.origin, trial.ours
+    if trial.is_skipped or not isinstance(origin, PipelineOrigin):
+        return
+    from .exporter.check import one_job
+    from .exporter.rows import rows_for
+
+    theirs, made = trial.theirs, origin.exported
+    try:
+        rows = trial.rows = rows_for(theirs, made)
+    except ValueError as error:
+        trial.failure = error
+        return
+
+    def compare(method: str, output: str, counted: Array | None = None) -> Array | None:
+        is_equal = made.outputs[output].promise == 0
+        with one_job(theirs):
+            return trial.compare(
+                method, lambda: getattr(theirs, method)(rows), lambda: getattr(ours, method)(rows),
+                0.0 if is_equal else trial.close, rows, counted,
+            )
+
+    if "label" not in made.outputs:
+        compare("predict", "variable")
+        return
+    counted = None
+    if "probabilities" in made.outputs and hasattr(theirs, "predict_proba"):
+        counted = trial.decided(compare("predict_proba", "probabilities"))
+    if "margins" in made.outputs and hasattr(theirs, "decision_function") and hasattr(
+            ours, "decision_function"):
+        compare("decision_function", "margins")
+    compare("predict", "label", counted)
+
+
 _FAMILIES: dict[str, Callable[[Trial], None]] = {
     "XGBoost": _of_xgboost,
     "Booster of XGBoost": _of_xgboost_booster,
@@ -361,4 +397,5 @@ _FAMILIES: dict[str, Callable[[Trial], None]] = {
     "CatBoost": _of_catboost,
     "scikit-learn": _of_scikit_learn,
     "Treelite": _of_treelite,
+    FAMILY: _of_pipeline,
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 from . import _native
@@ -143,6 +143,14 @@ def _refused(found: str, text: str, color: str, all_of_them: list[Finding]) -> R
 def refused(error: _native.Refused) -> Refused:
     """Converts an exception of the native part to the public one."""
     return Refused(Findings(*error.args))
+
+
+def reworded(error: Refused, word: Callable[[str], str], line: str | None) -> Refused:
+    """The same error with other words in its texts, and with a further line."""
+    findings, end = error.findings, f"\n{line}" if line else ""
+    made = Findings("[]", word(str(findings)) + end, word(findings._color.rstrip()) + end)
+    made._all = [replace(finding, message=word(finding.message)) for finding in findings]
+    return Refused(made)
 
 
 _COLORS = {"31": "#c0392b", "32": "#27803b", "33": "#a66a00", "34": "#2257b5", "35": "#8e3aa8",

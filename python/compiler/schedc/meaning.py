@@ -41,6 +41,10 @@ class Meaning:
     """The object's family; None if the model was a file."""
     numbered: tuple[tuple[int, str], ...] = ()
     """Features whose categories are whole numbers other than their codes, with the first of them as text."""
+    row_types: str | None = None
+    """The type of the rows that a pipeline was exported for; None for models that only compare."""
+    unread: tuple[str, ...] = ()
+    """The features that a pipeline drops, so that tables may lack them."""
 
     @staticmethod
     def of(origin: Origin) -> Meaning:
@@ -48,6 +52,7 @@ class Meaning:
         return Meaning(
             origin.answers, origin.single, origin.by_position, origin.names, origin.family,
             tuple((at, _shown(known)) for at, known in origin.encoded if _are_numbers(known)),
+            origin.row_types, origin.unread,
         )
 
     def text(self) -> str:
@@ -64,7 +69,8 @@ class Meaning:
         return json.dumps({
             "version": _VERSION, "kind": type(self.answers).__name__, "answers": answers,
             "single": self.single, "by_position": self.by_position, "names": names, "family": self.family,
-            "numbered": self.numbered,
+            "numbered": self.numbered, "row_types": self.row_types,
+            "unread": self.unread,
         })
 
     @staticmethod
@@ -83,7 +89,8 @@ class Meaning:
             names = found["names"]
             return Meaning(_CLASSES[found["kind"]](**fields), found["single"], found["by_position"],
                            None if names is None else tuple(names), found["family"],
-                           tuple((at, shown) for at, shown in found.get("numbered", ())))
+                           tuple((at, shown) for at, shown in found.get("numbered", ())),
+                           found.get("row_types"), tuple(found.get("unread", ())))
         except (KeyError, TypeError, ValueError):
             return None
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy
 import schedc_runtime
@@ -21,11 +21,13 @@ from schedc_runtime.batch import column_names, is_frame, renamed
 
 from ._native import Artefact
 from ._native import Compilation as NativeCompilation
-from .answers import Answers, Array, Classifier, Isolation, OneClass, two_columns
+from .answers import Answers, Array, ByMargin, Classifier, Isolation, OneClass, Votes, two_columns
 from .background import Compilation
+from .code import Code, Recipe
 from .elsewhere import no_attribute, output_of
 from .estimator import Estimator
 from .findings import Findings
+from .fitted import FAMILY, PipelineOrigin, absent_columns, model_for
 from .meaning import SECTION, Meaning
 from .origin import Origin
 from .schedule import Schedule
@@ -50,38 +52,6 @@ _OF_COLUMNS = ("columns", "by_position", "unseen", "categories")
 
 #: Trainers whose objects take the columns of tables in their order if they were trained without names.
 _TAKE_POSITIONS = ("XGBoost", "LightGBM", "CatBoost", "scikit-learn")
-
-
-class Recipe(NamedTuple):
-    """The arguments of :func:`schedc.compile` that a model keeps."""
-
-    schedule: str | None
-    cpu: tuple[str, ...]
-    rows: str
-    base_margin: bool
-    target: str | None
-    sets: tuple[tuple[str, int], ...]
-    batch_size: int | None
-    lock: str | None = None
-    locked: bool = False
-    frozen: bool = True
-    effort: str = "full"
-    cache: bool = True
-
-
-class Code(NamedTuple):
-    """A library with the compiler's report on it."""
-
-    library: bytes
-    header: str | None = None
-    schedules: tuple[tuple[str, str, str], ...] = ()
-    notes: tuple[str, ...] = ()
-    findings: tuple[str, str, str] = ("[]", "", "")
-
-    @classmethod
-    def of(cls, made: Artefact) -> Code:
-        """The library and the report of an artefact."""
-        return cls(made.library, made.header, tuple(made.schedules), tuple(made.notes), made.findings)
 
 
 class Model(Estimator):
@@ -217,7 +187,7 @@ class Model(Estimator):
     def feature_names_in_(self) -> Array:
         """The names of the features. Raises AttributeError if the model has none."""
         names = self._names or self._native.feature_names
-        if names is None:
+        if names is None or (self._meaning.family == FAMILY and self._by_position):
             raise AttributeError("the model has no names of features")
         return numpy.array(names, dtype=object)
 
@@ -283,7 +253,8 @@ class Model(Estimator):
                 found = self.apply(X, **more) if wanted == "leaf" else self.predict_proba(X, **more)
                 return found if out is None else _put(found, out)
             return self.predict(X, output="raw" if wanted == "raw" else output, out=out, **more)
-        if type(X) is numpy.ndarray and base_margin is None and iteration_range is None and not self._single:
+        is_typed = self._single or self._meaning.row_types is not None
+        if type(X) is numpy.ndarray and base_margin is None and iteration_range is None and not is_typed:
             kind: Any = self._answers.output if output is None else output
             plain = not self._names_in_arrays and categories is None
             if plain and (output is not None or type(self._answers) is Answers):
@@ -324,7 +295,12 @@ class Model(Estimator):
         return logarithms
 
     def apply(self, X: Any, **more: Any) -> Array:
-        """The leaf that each tree reaches, in the trainer's numbering, with one column per tree."""
+        """The leaf that each tree reaches, in the trainer's numbering, with one column per tree.
+
+        Raises AttributeError for pipelines, which have no such method.
+        """
+        if self._meaning.family == FAMILY:
+            raise AttributeError(no_attribute("apply"))
         model = self._variant(more.pop("iteration_range", None), False)
         options = self._options(more)
         return self._answers.apply(lambda kind: model._call(X, kind, None, options))
@@ -341,16 +317,16 @@ class Model(Estimator):
         Raises AttributeError if the object has no such method, since scikit-learn's tools prefer it to
         probabilities.
         """
-        is_alike = self._meaning.family in (None, "scikit-learn", "Treelite")
+        if self._meaning.family == FAMILY:
+            is_alike = isinstance(self._answers, (ByMargin, Isolation, Votes))
+        else:
+            is_alike = self._meaning.family in (None, "scikit-learn", "Treelite")
         if not is_alike or type(self._answers) in (Classifier, OneClass):
             raise AttributeError(no_attribute("decision_function"))
         return self._decisions
 
     def _decisions(self, X: Any, **more: Any) -> Array:
-        if isinstance(self._answers, Isolation):
-            return self._answers.decision_function(self._caller(X, more))
-        margins: Array = self._caller(X, more)("raw")
-        return margins
+        return self._answers.decision_function(self._caller(X, more))
 
     def _isolation(self) -> Isolation:
         if not isinstance(self._answers, Isolation):
@@ -373,6 +349,11 @@ class Model(Estimator):
 
     def _call(self, X: Any, output: Any, out: Array | None, more: dict[str, Any]) -> Array:
         """One call of the library."""
+        model = model_for(self, X)
+        if model is not self:
+            return model._call(X, output, out, more)
+        if self._meaning.unread and more["columns"] is None:
+            more = {**more, "columns": absent_columns(self._meaning.unread, X)}
         plain = {"threads": more["threads"], "base_margin": more["base_margin"]}
         if more["categories"] == "codes":
             self._refuse_codes_of_numbers()
@@ -466,6 +447,20 @@ class Model(Estimator):
                 )
                 code = built(replace(self._origin, iterations=iterations), recipe)
                 known = self._variants[key] = Model(code, self._origin, recipe)
+            return known
+
+    def _of_single(self, names: frozenset[str]) -> Model:
+        """The same pipeline compiled for rows whose columns ``names`` are in single precision."""
+        from ._compile import built
+
+        assert isinstance(self._origin, PipelineOrigin) and self._recipe is not None
+        key = (",".join(sorted(names)), False)
+        with self._lock:
+            known = self._variants.get(key)
+            if known is None:
+                origin = self._origin.with_single(names)
+                recipe = self._recipe._replace(rows="both", lock=None, locked=False, frozen=True)
+                known = self._variants[key] = Model(built(origin, recipe), origin, recipe)
             return known
 
     # Files.

@@ -46,6 +46,11 @@ class Origin:
     """The family, which selects the calls of the check; None if the object cannot predict."""
     answers: Answers = field(default_factory=Answers)
     """The results of its methods."""
+    unread: tuple[str, ...] = ()
+    """The features that a pipeline drops, so that tables may lack them."""
+    row_types: str | None = None
+    """The type of the rows that a pipeline was exported for, ``"f64"`` or ``"f32"``: scikit-learn computes in
+    the type of its rows. None for models that only compare."""
 
 
 def origin_of(model: Any, pool: Any = None) -> Origin:
@@ -97,11 +102,6 @@ def _check_fitted(model: Any) -> None:
     is_fitted = asked() if callable(asked) else not hasattr(model, "fit") or hasattr(model, "n_features_in_")
     if not is_fitted:
         raise ValueError(f"the {type(model).__name__} is not fitted yet: call its fit first")
-
-
-def model_bytes(model: Any) -> bytes:
-    """The bytes of the model's file."""
-    return origin_of(model).model
 
 
 def _xgboost_booster(model: Any, **more: Any) -> Origin:

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import _native
 from .findings import Findings, refused
-from .origin import model_bytes
+from .fitted import source_of
 
 
 class Schedule(str):
@@ -62,7 +62,7 @@ def values_of(sets: Mapping[str, int] | None, target: str | None, batch_size: in
 
 
 def _bytes_of(model: Any) -> bytes | None:
-    return None if model is None else model_bytes(model)
+    return None if model is None else source_of(model)[1].model
 
 
 def check(

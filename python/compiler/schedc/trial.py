@@ -110,8 +110,13 @@ class Trial:
         raise Difference(Findings(*told), row, method, expected, found)
 
     def _described(self, at: int) -> str:
-        names = self.origin.names or [str(feature) for feature in range(self.rows.shape[1])]
-        shown = [f"{name}={value:g}" for name, value in zip(names, self.rows[at].tolist())]
+        rows: Any = self.rows
+        names = self.origin.names or [str(feature) for feature in range(rows.shape[1])]
+        if hasattr(rows, "iloc"):
+            names, rows = list(rows.columns), rows.iloc
+        values = rows[at].tolist()
+        shown = [f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+                 for name, value in zip(names, values)]
         more = len(shown) - _SHOWN
         return ", ".join(shown[:_SHOWN]) + (f" and {more} more values" if more > 0 else "")
 

@@ -30,7 +30,7 @@ def expected(model: Any, rows: Any, outputs: Any) -> dict[str, numpy.ndarray]:
              "scores": "score_samples", "variable": "predict" if hasattr(model, "predict") else "transform"}
     found = {}
     for name in outputs:
-        with _one_job(model):
+        with one_job(model):
             if name == "margins" and not hasattr(model, "decision_function"):
                 result = _margins(model, rows)
             else:
@@ -45,6 +45,7 @@ def expected(model: Any, rows: Any, outputs: Any) -> dict[str, numpy.ndarray]:
 
 def _margins(model: Any, rows: Any) -> Any:
     """The margins of other trainers, or of histogram gradient boosting, which have no method for these."""
+    model = held(model)
     steps = getattr(model, "steps", None)
     last = held(steps[-1][1] if steps else model)
     library = key_of(last).partition(".")[0]
@@ -59,7 +60,7 @@ def _margins(model: Any, rows: Any) -> Any:
 
 
 @contextmanager
-def _one_job(model: Any) -> Iterator[None]:
+def one_job(model: Any) -> Iterator[None]:
     """Lets forests add their trees in order: several jobs add them as they finish."""
     changed: list[tuple[Any, Any]] = []
     seen: set[int] = set()

@@ -103,7 +103,7 @@ def isolation_forest(graph: Graph, estimator: Any, columns: Columns) -> Predicti
         depth = node_depths(fitted) + _average_path_length(fitted.n_node_samples) - 1.0
         trees.append(tree_of(graph, columns, fitted, depth, features=None if every else chosen))
     depths = add_trees(graph, single(graph, columns), trees, 1)
-    divisor = len(trees) * float(_average_path_length([estimator._max_samples])[0])
+    divisor = divisor_of(estimator)
     if divisor == 0:
         raise refuse(graph, estimator, "was fitted on one row")
     shares = graph.add("Neg", graph.add("Div", depths, divisor))
@@ -112,6 +112,13 @@ def isolation_forest(graph: Graph, estimator: Any, columns: Columns) -> Predicti
     last = _last_outlier(divisor, float(estimator.offset_))
     index = threshold_index(graph, depths, "Greater", last)
     return Prediction("outliers", index=index, classes=numpy.array([-1, 1]), margins=margins, scores=scores)
+
+
+def divisor_of(estimator: Any) -> float:
+    """The sum of the depths of all trees for a row of score one half."""
+    from sklearn.ensemble._iforest import _average_path_length
+
+    return len(estimator.estimators_) * float(_average_path_length([estimator._max_samples])[0])
 
 
 def _last_outlier(divisor: float, offset: float) -> float:

@@ -107,7 +107,7 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
     """
     rows = table(rows)
     names = getattr(estimator, "feature_names_in_", None)
-    count = getattr(estimator, "n_features_in_", None)
+    count = _width(estimator)
     if count is None and rows is None:
         raise ValueError(
             f"the {type(estimator).__name__} does not tell how many columns it takes: give rows by check=X")
@@ -136,6 +136,19 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
             )
         kinds.append(kind)
     return Inputs([Feature(name, kind) for name, kind in zip(known, kinds)], named)
+
+
+def _width(estimator: Any) -> int | None:
+    """The number of columns that a fitted object takes; None if it does not tell.
+
+    A pipeline asks its first step, which may be none.
+    """
+    steps = getattr(estimator, "steps", None)
+    for _, step in steps if isinstance(steps, list) else []:
+        if step is not None and not isinstance(step, str):
+            return _width(held(step))
+    count: int | None = getattr(estimator, "n_features_in_", None)
+    return count
 
 
 def table(rows: Any) -> Any:

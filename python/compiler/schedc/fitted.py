@@ -1,0 +1,258 @@
+"""Fitted pipelines as models: exported to ONNX in memory, with the answers of the fitted object."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy
+from schedc_runtime.batch import is_frame
+
+from .answers import Answers, ByClass, ByMargin, Classifier, Isolation, OneClass, Votes
+from .findings import Refused, reworded
+from .origin import Origin, is_read, origin_of
+from .parts import advice, searched
+
+if TYPE_CHECKING:
+    from .model import Model
+
+#: The family of fitted pipelines.
+FAMILY = "pipeline"
+
+#: The libraries whose estimators are exported, besides those that are built on scikit-learn's.
+_LIBRARIES = ("sklearn", "imblearn")
+
+#: A column of a file with one tensor, in the compiler's messages.
+_CELL = re.compile(r"\bX\[(\d+)\]")
+
+
+@dataclass(frozen=True)
+class PipelineOrigin(Origin):
+    """The exported file of a fitted pipeline."""
+
+    exported: Any = None
+    """The file with its inputs: an ``Exported`` of the exporter."""
+    export: Callable[[Any], Any] | None = None
+    """Exports the object again, with types by the names of columns."""
+    parts: str | None = None
+    """The sentence that names the parts that compile alone."""
+
+    def with_single(self, names: frozenset[str]) -> PipelineOrigin:
+        """The same object for rows whose columns ``names`` are in single precision."""
+        assert self.export is not None
+        is_whole = len(names) == len(self.exported.inputs.features)
+        made = self.export("float32" if is_whole else {name: "float32" for name in names})
+        return replace(self, model=_model_of(made, self.answers), exported=made, row_types=None)
+
+
+def source_of(model: Any, pool: Any = None, rows: str = "both") -> tuple[Any, Origin]:
+    """The object that answers for a model, and its origin. Pipelines are exported, with rows in single
+    precision if ``rows`` is ``"f32"``.
+
+    Raises what :func:`origin_of` raises, and also TypeError for steps that are not exported, and ImportError
+    without the package onnx.
+    """
+    chosen = searched(model)
+    if is_read(chosen):
+        return chosen, origin_of(chosen, pool)
+    if pool is None and _is_exported(model):
+        return model, _pipeline_of(model, rows)
+    return model, origin_of(model, pool)
+
+
+def refused_pipeline(error: Refused, origin: Origin) -> Refused:
+    """The compiler's error for a model. For a pipeline it has the names of columns, and the parts that
+    compile alone."""
+    if not isinstance(origin, PipelineOrigin):
+        return error
+    names = origin.names
+
+    def named(text: str) -> str:
+        """A text with the name of each column of the file's only tensor."""
+        return text if names is None else _CELL.sub(lambda cell: names[int(cell[1])], text)
+
+    return reworded(error, named, origin.parts)
+
+
+def _is_exported(model: Any) -> bool:
+    """Whether an object is an estimator of scikit-learn, or built like one."""
+    if isinstance(model, type) or not hasattr(type(model), "fit"):
+        return False
+    libraries = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+    return not libraries.isdisjoint(_LIBRARIES)
+
+
+def _pipeline_of(model: Any, rows: str) -> PipelineOrigin:
+    parts = advice(model, is_read)
+    if parts is not None and parts.endswith("call its fit first"):
+        raise ValueError(parts)
+    exported = _exporter(type(model).__name__, parts)
+
+    def export(types: Any) -> Any:
+        return exported(model, types=types)
+
+    try:
+        made = export("float32" if rows == "f32" else None)
+    except TypeError as error:
+        raise type(error)(f"{error}\n{parts}" if parts else str(error)) from None
+    inputs, answers = made.inputs, _answers(model, made)
+    names = tuple(feature.name for feature in inputs.features)
+    return PipelineOrigin(
+        _model_of(made, answers), name=f"the {type(model).__name__}", family=FAMILY,
+        # Inputs for each column have names of their own.
+        names=names if inputs.named and inputs.together else None, by_position=not inputs.named,
+        answers=answers, unread=_unread(model) if inputs.named else (),
+        row_types="f32" if rows == "f32" else "f64", exported=made, export=export, parts=parts,
+    )
+
+
+def _exporter(name: str, parts: str | None) -> Callable[..., Any]:
+    """The function that exports; ImportError if a package that it needs is not installed."""
+    try:
+        import onnx  # noqa: F401
+
+        from .exporter import exported
+    except ImportError as error:
+        text = (f"schedc.compile exports a {name} in memory, and {error.name} is not installed: "
+                "pip install 'schedc[export]'")
+        raise ImportError(f"{text}\n{parts}" if parts else text) from None
+    return exported
+
+
+def _model_of(made: Any, answers: Answers) -> bytes:
+    """The file to compile: without the operators behind its trees if the answers compute these."""
+    content: bytes = made.content
+    if not isinstance(answers, (Isolation, Votes)):
+        return content
+    import onnx
+
+    model = onnx.load_from_string(content)
+    graph = model.graph
+    trees = [node for node in graph.node if node.op_type == "TreeEnsemble"]
+    if len(trees) != 1:
+        return content
+    needed, kept = {trees[0].output[0]}, []
+    for node in reversed(graph.node):
+        if needed.intersection(node.output):
+            kept.append(node)
+            needed.update(node.input)
+    weights = next(one.t for one in trees[0].attribute if one.name == "leaf_weights")
+    sums = onnx.helper.make_tensor_value_info(trees[0].output[0], weights.data_type, None)
+    nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in reversed(kept)]
+    for field, values in (("node", nodes), ("output", [sums])):
+        graph.ClearField(field)
+        getattr(graph, field).extend(values)
+    return bytes(model.SerializeToString())
+
+
+def _answers(model: Any, made: Any) -> Answers:
+    """The results of a pipeline's methods, by its last step."""
+    from .exporter.ensembles import divisor_of
+    from .exporter.stages import held, key_of
+
+    last = held(model)
+    while isinstance(getattr(last, "steps", None), list):
+        last = held(last.steps[-1][1])
+    if "label" not in made.outputs:
+        return Answers()
+    kind = key_of(last)
+    if kind == "sklearn.IsolationForest":
+        return Isolation(offset=float(last.offset_), normal_length=divisor_of(last))
+    classes = numpy.asarray(last.classes_)
+    if len(classes) == 1:
+        return OneClass(classes=classes)
+    if kind == "sklearn.AdaBoostClassifier":
+        return Votes(classes=classes, weight=float(numpy.sum(last.estimator_weights_)))
+    if kind.startswith("catboost."):
+        return ByClass(classes=classes, column=made.outputs["margins"].width > 1)
+    if kind == "sklearn.GradientBoostingClassifier":
+        return ByMargin(classes=classes, zero_counts=True)
+    if kind == "sklearn.HistGradientBoostingClassifier":
+        return ByMargin(classes=classes)
+    if "margins" in made.outputs and not kind.startswith(("lightgbm.", "xgboost.")):
+        return ByClass(classes=classes)
+    return Classifier(classes=classes)
+
+
+def model_for(model: Model, X: Any) -> Model:
+    """The compiled model for the types of rows: scikit-learn scales rows in single precision in that
+    precision. A pipeline is compiled again at the first call with such rows.
+
+    Raises ValueError for a loaded model, which lacks the pipeline.
+    """
+    if model._meaning.row_types != "f64":
+        return model
+    names = model._names or model._native.feature_names or map(str, range(model.n_features_in_))
+    single = _single_columns(X, list(names), model._by_position)
+    if not single:
+        return model
+    if not isinstance(model._origin, PipelineOrigin) or model._recipe is None:
+        raise ValueError(
+            "rows are in single precision, in which scikit-learn computes in another way, and the library "
+            "is for double precision: give rows as float64, or load one of "
+            'schedc.compile(pipeline, rows="f32")'
+        )
+    return model._of_single(single)
+
+
+def absent_columns(unread: Sequence[str], X: Any) -> dict[str, str | None] | None:
+    """The features that a pipeline drops, as the argument ``columns`` of a call with a table; None for other
+    rows."""
+    is_records = isinstance(X, list) and len(X) > 0 and isinstance(X[0], Mapping)
+    is_table = is_records or is_frame(X) or isinstance(X, Mapping)
+    return {name: None for name in unread} if is_table else None
+
+
+def _unread(model: Any) -> tuple[str, ...]:
+    """The columns that a pipeline drops at once."""
+    from .exporter.stages import held
+
+    first = held(model)
+    while isinstance(getattr(first, "steps", None), list):
+        first = held(first.steps[0][1])
+    places = getattr(first, "_transformer_to_input_indices", None)
+    names = getattr(first, "feature_names_in_", None)
+    if places is None or names is None:
+        return ()
+    read = {at for name, part, _ in first.transformers_ for at in places[name] if not _is_drop(part)}
+    return tuple(str(name) for at, name in enumerate(names) if at not in read)
+
+
+def _is_drop(part: Any) -> bool:
+    return isinstance(part, str) and part == "drop"
+
+
+def _single_columns(X: Any, names: list[str], by_position: bool) -> frozenset[str]:
+    """The features of rows that are in single precision. ``names`` are the names of all features.
+
+    Raises ValueError for rows in half precision.
+    """
+    types = _types_of(X)
+    if isinstance(types, Mapping) and not by_position:
+        return frozenset(name for name in names if name in types and _is_single(types[name]))
+    kinds = list(types.values()) if isinstance(types, Mapping) else [types]
+    return frozenset(names if kinds and all(map(_is_single, kinds)) else ())
+
+
+def _is_single(kind: Any) -> bool:
+    text = str(kind).lower()
+    if text in ("float16", "halffloat", "half"):
+        raise ValueError("rows in half precision have no compiled answer for a pipeline, which would compute "
+                         "in that precision; give them as float32 or float64")
+    return text in ("float32", "float", "float[pyarrow]")
+
+
+def _types_of(X: Any) -> Any:
+    """The type of an array, or the types of a table's columns by name."""
+    if isinstance(X, Mapping):
+        return {name: getattr(column, "dtype", None) for name, column in X.items()}
+    schema: Any = getattr(X, "schema", None)
+    if hasattr(schema, "items"):
+        return dict(schema.items())
+    if hasattr(schema, "names") and hasattr(schema, "types"):
+        return dict(zip(schema.names, schema.types))
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+        return {str(name): kind for name, kind in zip(X.columns, X.dtypes)}
+    return getattr(X, "dtype", None)

@@ -1,0 +1,262 @@
+"""Compiled pipelines answer raw rows as the fitted objects do."""
+
+import pickle
+import sys
+
+import numpy
+import pytest
+
+onnx = pytest.importorskip("onnx")
+pandas = pytest.importorskip("pandas")
+lightgbm = pytest.importorskip("lightgbm")
+xgboost = pytest.importorskip("xgboost")
+
+import schedc  # noqa: E402
+from pipelines import (  # noqa: E402
+    GOALS,
+    NUMBERS,
+    TABLE,
+    boosted,
+    columns,
+    forest,
+    histogram,
+    imputed,
+    make,
+    one_hot,
+)
+from sklearn import (  # noqa: E402
+    compose,
+    ensemble,
+    frozen,
+    impute,
+    linear_model,
+    model_selection,
+    preprocessing,
+    tree,
+)
+from sklearn.feature_extraction.text import CountVectorizer  # noqa: E402
+
+METHODS = ("predict", "predict_proba", "decision_function")
+#: Difference of probabilities that another C library's exponential makes.
+CLOSE = {"float32": 1e-6, "float64": 1e-12}
+
+
+def prepared(model, encoder=None):
+    return make(columns(encoder or one_hot(), impute.SimpleImputer(), preprocessing.StandardScaler()), model)
+
+
+def rows():
+    """The table with an unseen city, and with numbers beside the thresholds."""
+    table = TABLE.copy()
+    table.loc[:20, "city"] = "Kyiv"
+    table.loc[20:40, NUMBERS] = numpy.nextafter(table.loc[20:40, NUMBERS], numpy.inf)
+    return table
+
+
+def check(ours, theirs, given, equal=METHODS):
+    """Results of all methods that the object has, in all bits for those in ``equal``."""
+    for method in METHODS:
+        assert hasattr(ours, method) >= hasattr(theirs, method)
+        if not hasattr(theirs, method):
+            continue
+        expected, found = (numpy.asarray(getattr(model, method)(given)) for model in (theirs, ours))
+        assert found.shape == expected.shape and found.dtype == expected.dtype, method
+        if method in equal:
+            numpy.testing.assert_array_equal(found, expected, method)
+        else:
+            numpy.testing.assert_allclose(found, expected, rtol=0, atol=CLOSE[str(found.dtype)])
+
+
+def models():
+    """Models, their goals, and the methods that are equal in all bits."""
+    light = {"n_estimators": 5, "num_leaves": 7, "verbose": -1}
+    equal = ("predict", "decision_function")
+    for goal in ("words", "three"):
+        yield forest(), goal, METHODS
+        yield forest(ensemble.ExtraTreesClassifier), goal, METHODS
+        yield boosted(), goal, equal
+        yield histogram(), goal, equal
+        yield lightgbm.LGBMClassifier(**light), goal, equal
+    for goal in ("two", "three"):
+        yield xgboost.XGBClassifier(n_estimators=5, max_depth=4), goal, equal
+    for goal in ("words", "three"):
+        yield ensemble.AdaBoostClassifier(n_estimators=4, random_state=0), goal, METHODS
+        yield ensemble.BaggingClassifier(
+            tree.DecisionTreeClassifier(max_depth=4), 3, max_features=4, random_state=0), goal, METHODS
+    yield ensemble.IsolationForest(n_estimators=5, random_state=0), "number", METHODS
+    yield tree.DecisionTreeClassifier(max_depth=4, random_state=0), "words", METHODS
+    for model in (forest(ensemble.RandomForestRegressor), boosted(ensemble.GradientBoostingRegressor),
+                  histogram(ensemble.HistGradientBoostingRegressor), lightgbm.LGBMRegressor(**light),
+                  xgboost.XGBRegressor(n_estimators=5, max_depth=4)):
+        yield model, "number", METHODS
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("model", "goal", "equal"), list(models()), ids=lambda value: str(value).partition("(")[0])
+def test_same_answers(model, goal, equal):
+    theirs = prepared(model).fit(TABLE, GOALS[goal])
+    ours = schedc.compile(theirs)
+    check(ours, theirs, rows(), equal)
+    for few in (rows()[:1], rows()[3:10]):
+        numpy.testing.assert_array_equal(ours.predict(few), theirs.predict(few))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_encoders():
+    unknown = {"handle_unknown": "use_encoded_value", "unknown_value": -1}
+    rare = {"min_frequency": 30, "handle_unknown": "infrequent_if_exist"}
+    for encoder in (one_hot(**rare), one_hot(max_categories=3),
+                    preprocessing.OrdinalEncoder(**unknown),
+                    preprocessing.OrdinalEncoder(**unknown, encoded_missing_value=-2),
+                    preprocessing.TargetEncoder(random_state=0)):
+        theirs = prepared(forest(), encoder).fit(TABLE, GOALS["two"])
+        check(schedc.compile(theirs), theirs, rows())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_arrays():
+    """A pipeline that was fitted on an array: numbers in both precisions, and categories that are numbers."""
+    numbers = TABLE[[*NUMBERS, "floor"]].to_numpy()
+    place = compose.ColumnTransformer([("n", imputed(preprocessing.MinMaxScaler()), [0, 1, 2, 3]),
+                                       ("c", one_hot(), [4])])
+    for model, kind in ((forest(), "float64"), (histogram(), "float32")):
+        theirs = make(place, model).fit(numbers.astype(kind), GOALS["words"])
+        ours = schedc.compile(theirs)
+        assert not hasattr(ours, "feature_names_in_") and ours.n_features_in_ == 5
+        for given in (numbers, numbers.astype("float32"), numpy.asfortranarray(numbers),
+                      numbers[:7].tolist()):
+            check(ours, theirs, given, ("predict", "decision_function"))
+        given = rows()[[*NUMBERS, "floor"]].to_numpy()
+        check(ours, theirs, given, ("predict", "decision_function"))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_single_precision(tmp_path):
+    """scikit-learn scales rows in single precision in that precision."""
+    numbers = TABLE[NUMBERS].to_numpy()
+    theirs = imputed(preprocessing.StandardScaler(), forest()).fit(numbers, GOALS["words"])
+    ours = schedc.compile(theirs)
+    source = numpy.random.default_rng(0)
+    given = numpy.repeat(numbers, 10, axis=0)
+    given = given + numpy.round(source.normal(0, 2, given.shape), 1)
+    for kind in ("float64", "float32"):
+        check(ours, theirs, given.astype(kind))
+    ours.save(tmp_path / "p.so")
+    loaded = schedc.load(tmp_path / "p.so")
+    check(loaded, theirs, given)
+    with pytest.raises(ValueError, match=r'single precision.*float64.*rows="f32"'):
+        loaded.predict(given.astype("float32"))
+    with pytest.raises(ValueError, match="half precision"):
+        ours.predict(given.astype("float16"))
+    narrow = schedc.compile(theirs, rows="f32")
+    narrow.save(tmp_path / "f32.so")
+    for model in (narrow, schedc.load(tmp_path / "f32.so")):
+        check(model, theirs, given.astype("float32"))
+    table = prepared(forest()).fit(TABLE, GOALS["words"])
+    mixed = rows().astype({"age": "float32", "hours": "float32"})
+    check(schedc.compile(table), table, mixed)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_kinds_of_tables():
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    theirs = prepared(forest()).fit(TABLE, GOALS["words"])
+    ours = schedc.compile(theirs)
+    assert ours.feature_names_in_.tolist() == list(TABLE.columns)
+    assert ours.classes_.tolist() == ["no", "yes"] and ours.n_features_in_ == len(TABLE.columns)
+    given = rows()
+    expected = theirs.predict_proba(given)
+    shuffled = given[[*reversed(TABLE.columns)]].assign(other=1)
+    records = given.astype(object).where(given.notna(), None).to_dict("records")
+    for table in (given, shuffled, polars.from_pandas(given), pyarrow.Table.from_pandas(given), records,
+                  {name: given[name].to_numpy() for name in given}, given.astype({"city": "category"})):
+        numpy.testing.assert_array_equal(ours.predict_proba(table), expected)
+    numpy.testing.assert_array_equal(ours.predict(given.iloc[7].to_dict()), theirs.predict(given[7:8]))
+    with pytest.raises(ValueError, match="hours"):
+        ours.predict(given.drop(columns="hours"))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_dropped_columns(tmp_path):
+    """Tables may lack the columns that the pipeline drops, as in scikit-learn."""
+    place = compose.ColumnTransformer([("n", imputed(), ["age", "hours"]), ("w", one_hot(), ["city"])])
+    theirs = make(place, forest()).fit(TABLE, GOALS["two"])
+    ours = schedc.compile(theirs)
+    ours.save(tmp_path / "p.so")
+    for model in (ours, schedc.load(tmp_path / "p.so")):
+        for given in (rows(), rows()[["hours", "city", "age"]], rows().drop(columns="floor")):
+            check(model, theirs, given)
+        one = {"age": 40.0, "hours": 38.5, "city": "Oslo"}
+        numpy.testing.assert_array_equal(model.predict(one), theirs.predict(pandas.DataFrame([one])))
+        with pytest.raises(ValueError, match="city"):
+            model.predict(rows()[["hours", "age"]])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_saved(tmp_path):
+    """A loaded library and a pickle answer as the pipeline, without the exporter."""
+    for model in (boosted(), forest(), xgboost.XGBClassifier(n_estimators=3)):
+        theirs = prepared(model).fit(TABLE, GOALS["two"])
+        ours = schedc.compile(theirs)
+        ours.save(tmp_path / "p.so")
+        for again in (schedc.load(tmp_path / "p.so"), pickle.loads(pickle.dumps(ours))):
+            for method in METHODS:
+                assert hasattr(again, method) == hasattr(ours, method)
+                if hasattr(ours, method):
+                    numpy.testing.assert_array_equal(
+                        getattr(again, method)(rows()), getattr(ours, method)(rows()))
+            assert again.feature_names_in_.tolist() == list(TABLE.columns)
+            assert not hasattr(again, "apply") or pytest.raises(AttributeError, again.apply, rows())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_searches():
+    search = model_selection.GridSearchCV(
+        prepared(forest()), {"randomforestclassifier__max_depth": [2, 3]}, cv=2).fit(TABLE, GOALS["words"])
+    for theirs in (search, frozen.FrozenEstimator(search.best_estimator_)):
+        check(schedc.compile(theirs), theirs, rows())
+    boosting = prepared(xgboost.XGBClassifier(n_estimators=3))
+    search = model_selection.GridSearchCV(boosting, {"xgbclassifier__max_depth": [2]}, cv=2)
+    search.fit(TABLE, GOALS["two"])
+    check(schedc.compile(search), search, rows(), ("predict",))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_refusals():
+    """The message names the step, the column and the way out, and the part that compiles."""
+    part = r"\nthe Pipeline is not compiled as a whole, and its part is: schedc.compile\(model\[-1\]\)"
+    words = [("w", CountVectorizer(), "contract"), ("n", "passthrough", NUMBERS)]
+    text = TABLE.assign(contract="of one year")
+    theirs = make(compose.ColumnTransformer(words), histogram()).fit(text, GOALS["two"])
+    step = r"(?s)CountVectorizer \(step columntransformer\.w\).*outside.*"
+    with pytest.raises(TypeError, match=step + part):
+        schedc.compile(theirs)
+    terms = imputed(preprocessing.PolynomialFeatures(2), forest()).fit(TABLE[NUMBERS], GOALS["two"])
+    column = r"(?s)M0043.*randomforestclassifier/.*`age, income: .*several features.*outside.*"
+    with pytest.raises(schedc.Refused, match=column + part) as refused:
+        schedc.compile(terms)
+    assert [finding.code for finding in refused.value.findings] == ["M0043"]
+    linear = imputed(linear_model.LogisticRegression()).fit(TABLE[NUMBERS], GOALS["two"])
+    with pytest.raises(schedc.Refused, match="(?s)neither the Pipeline nor its parts.*LogisticRegression"):
+        schedc.compile(linear)
+    with pytest.raises(ValueError, match="the Pipeline is not fitted yet: call its fit first"):
+        schedc.compile(prepared(forest()))
+
+
+def test_without_onnx(monkeypatch):
+    theirs = imputed(forest()).fit(TABLE[NUMBERS], GOALS["two"])
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"onnx is not installed: pip install 'schedc\[export\]'\n.*model"):
+        schedc.compile(theirs)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_check_of_pipelines(monkeypatch):
+    """The check of the compilation compares with the pipeline, and shows a row by name."""
+    theirs = prepared(forest()).fit(TABLE, GOALS["two"])
+    predict = type(theirs).predict_proba
+    monkeypatch.setattr(type(theirs), "predict_proba", lambda self, X: predict(self, X)[:, ::-1])
+    with pytest.raises(schedc.Difference, match="(?s)predict_proba of the Pipeline.*the row is age=.*city="):
+        schedc.compile(theirs)
+    schedc.compile(theirs, check=False)
