@@ -6,16 +6,17 @@ use std::fmt::Write;
 /// Most columns of a stage that are listed; the others are counted.
 const LISTED: usize = 20;
 
-/// The fates in the order in which they are counted, with their words.
-const WORDS: [(fn(Fate) -> bool, &str); 4] = [
-    (|fate| fate == Fate::Folded, "folded"),
-    (|fate| fate == Fate::Categories, "table"),
-    (|fate| matches!(fate, Fate::Computed(_)), "computed"),
-    (|fate| fate == Fate::Unread, "never read"),
-];
+/// The words for the fates of columns, in the order in which they are counted.
+const WORDS: [&str; 4] = ["folded", "table", "computed", "never read"];
 
 fn word(fate: Fate) -> &'static str {
-    WORDS.iter().find(|(is, _)| is(fate)).map_or("", |(_, word)| word)
+    let [folded, table, computed, never_read] = WORDS;
+    match fate {
+        Fate::Folded => folded,
+        Fate::Categories => table,
+        Fate::Computed(_) => computed,
+        Fate::Unread => never_read,
+    }
 }
 
 /// The name of a stage: that of the pipeline's step, which nodes of several operators share.
@@ -27,8 +28,8 @@ fn name(stage: &StageSummary) -> &str {
 /// Describes stages and their columns.
 pub fn describe(out: &mut String, stages: &[StageSummary]) -> std::fmt::Result {
     for stage in stages {
-        let count = |is: fn(Fate) -> bool| stage.columns.iter().filter(|column| is(column.fate)).count();
-        let counts = WORDS.iter().map(|(is, word)| (count(*is), word)).filter(|(count, _)| *count > 0);
+        let count = |of: &str| stage.columns.iter().filter(|column| word(column.fate) == of).count();
+        let counts = WORDS.map(|word| (count(word), word)).into_iter().filter(|(count, _)| *count > 0);
         let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
         writeln!(out, "stage {}: {} columns: {}", name(stage), stage.columns.len(), counts.join(", "))?;
         writeln!(out, "  column  fate        from")?;

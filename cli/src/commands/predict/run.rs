@@ -267,7 +267,7 @@ fn timing(rows: usize, spent: Duration, preparation: Preparation) -> String {
     match preparation {
         Preparation::Loaded => {}
         Preparation::Compiled(time) => text += &format!("; compiled in {:.0} ms", time.as_secs_f64() * 1e3),
-        Preparation::Walker => text += "; too few to compile for",
+        Preparation::Walker => text += "; not compiled: too few rows",
     }
     text
 }
