@@ -260,8 +260,17 @@ fn entries_are_put_together_by_their_rows() {
     );
     let one = found(&lock([entry(64, LINES)]), &model, Some(0)).source.expect("a schedule").text;
     assert_eq!(one, format!("// from the lock: cpu:tiny.json:64:all\n{LINES}"));
-    let params = lock([entry(64, LINES), entry(1, "param R = 8\ntile(batch, b0, b1, R)")]);
-    assert_eq!(miss(&params, &model, None), Some((usage::LOCK_MISSING, Severity::Warning)));
+    let params = lock([entry(64, LINES), entry(1, "param R = 8\ntile(batch, b0, b1, R)\n")]);
+    let text = found(&params, &model, None).source.expect("a schedule").text;
+    assert_eq!(
+        text,
+        "// from the lock: cpu:tiny.json:1:all\n// from the lock: cpu:tiny.json:64:all\n\
+         param R_1 = 8\ntile(batch, b0, b1, 64)\nparallel(b0)\n\n\
+         when n_rows <= 1 {\n    tile(batch, b0, b1, R_1)\n}\n"
+    );
+    let bound = entry(1, "param R = 8\nwhen n_rows <= R {\n    parallel(tree)\n}\n");
+    let bounds = lock([entry(64, LINES), bound]);
+    assert_eq!(miss(&bounds, &model, None), Some((usage::LOCK_MISSING, Severity::Warning)));
 }
 
 #[test]
