@@ -54,7 +54,7 @@ impl Circumstances<'_> {
 /// The build of this key in the current cache, or else the one that `make` makes, which is then kept.
 ///
 /// # Errors
-/// Those of `make`.
+/// The errors of `make`.
 pub fn or_make<E>(key: impl FnOnce() -> CacheKey, make: impl Fn() -> Result<Build, E>) -> Result<Build, E> {
     match decoded(&cache::or_make(key, || make().map(|build| encoded(&build)))?) {
         Some(build) => Ok(build),
