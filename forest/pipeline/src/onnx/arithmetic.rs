@@ -100,22 +100,11 @@ binary! {
     or: Binary::Or;
 }
 
-/// A product with the constant 0 is 0, for infinite values too: skl2onnx makes columns of ones by it.
 pub(super) fn mul(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-    let (left, right) = (node.input(0)?, node.input(1)?);
-    if left.element == Element::I32 {
-        return Err(node.refuse("computes with int32"));
+    match node.input(0)?.element {
+        Element::I32 => Err(node.refuse("computes with int32")),
+        _ => binary(node, builder, Binary::Multiply),
     }
-    let product = node.each(builder, &[left, right], left.element, |builder, cells| {
-        let zero = |builder: &GraphColumns, cell| {
-            builder.constant(cell).is_some_and(|value| value.to_f64() == 0.0).then_some(cell)
-        };
-        match zero(builder, cells[0]).or(zero(builder, cells[1])) {
-            Some(zero) => Ok(zero),
-            None => builder.add(Expr::Binary(Binary::Multiply, cells[0], cells[1])),
-        }
-    });
-    Ok(vec![product?])
 }
 
 pub(super) fn div(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
