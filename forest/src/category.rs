@@ -1,5 +1,4 @@
-//! Categories: numbers that stand for names, the sets of them that nodes test, and how trainers read them
-//! from values.
+//! Categories: the sets of them that nodes test, and the values that LightGBM takes for zero.
 
 /// A set of categories.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -29,36 +28,6 @@ impl FromIterator<u32> for CategorySet {
     }
 }
 
-/// The rule that turns a feature value that is not missing into a category. A value that becomes none is in
-/// no set.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CategoryRule {
-    /// The value without its fraction, if that is not negative and below 2^31: -0.5 is category 0 (LightGBM).
-    Truncated,
-    /// A value that is not negative and below the bound, without its fraction: -0.5 is none (XGBoost, with
-    /// 2^24).
-    Positive {
-        /// The first value that is too large.
-        below: f64,
-    },
-    /// A value without a fraction: 2.5 is none (ONNX).
-    Whole,
-}
-
-impl CategoryRule {
-    /// The category of a value, if it has one.
-    pub fn category(self, value: f64) -> Option<u32> {
-        const MOST: f64 = 4_294_967_296.0;
-        let whole = value.trunc();
-        let is_one = match self {
-            CategoryRule::Truncated => (0.0..2_147_483_648.0).contains(&whole),
-            CategoryRule::Positive { below } => value >= 0.0 && value < below.min(MOST),
-            CategoryRule::Whole => value == whole && (0.0..MOST).contains(&value),
-        };
-        is_one.then_some(whole as u32)
-    }
-}
-
 /// Whether LightGBM takes a value for zero, which means missing in models with `zero_as_missing`.
 pub fn is_nearly_zero(value: f64) -> bool {
     value.abs() <= NEARLY_ZERO
@@ -70,30 +39,6 @@ pub const NEARLY_ZERO: f64 = 1e-35_f32 as f64;
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn trainers_differ_in_odd_categories() {
-        let limit = 16_777_216.0;
-        let rules = [CategoryRule::Truncated, CategoryRule::Positive { below: limit }, CategoryRule::Whole];
-        let cases: [(f64, [Option<u32>; 3]); 12] = [
-            (0.0, [Some(0); 3]),
-            (-0.0, [Some(0); 3]),
-            (3.0, [Some(3); 3]),
-            (-0.5, [Some(0), None, None]),
-            (-1.0, [None; 3]),
-            (2.7, [Some(2), Some(2), None]),
-            (limit - 1.0, [Some(16_777_215); 3]),
-            (limit, [Some(16_777_216), None, Some(16_777_216)]),
-            (2_147_483_648.0, [None, None, Some(2_147_483_648)]),
-            (4_294_967_296.0, [None; 3]),
-            (f64::INFINITY, [None; 3]),
-            (f64::NEG_INFINITY, [None; 3]),
-        ];
-        for (value, expected) in cases {
-            assert_eq!(rules.map(|rule| rule.category(value)), expected, "{value}");
-        }
-        assert_eq!(CategoryRule::Positive { below: f64::INFINITY }.category(4_294_967_296.0), None);
-    }
 
     #[test]
     fn sets_hold_each_category_once() {

@@ -4,11 +4,12 @@
 //! Its trees know the places of categories in a list, and take a value that is not in the list for a missing
 //! one. A forest for such trees is rewritten to one for the values themselves.
 
-use crate::category::{CategoryRule, CategorySet};
+use crate::category::CategorySet;
 use crate::error::ModelError;
 use crate::forest::{Forest, NodeRef, Predicate, Tree};
 use crate::grow::{Growing, Slot};
 use sched_categories::{Label, Names};
+use sched_columns::CategoryRule;
 use std::collections::HashMap;
 
 /// Codes below this bound have names as well, each its own number, so that dictionaries of numbers find them.

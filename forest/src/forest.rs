@@ -4,9 +4,10 @@
 //! leaf. The leaf's values are added to the row's margins **in tree order, starting from the base values, in
 //! the accumulator's type**. The [`Output`] turns margins into the prediction that the trainer reports.
 
-use crate::category::{CategoryRule, CategorySet};
+use crate::category::CategorySet;
 use crate::output::{ClassRule, Output};
 use sched_categories::Names;
+use sched_columns::CategoryRule;
 use smallvec::SmallVec;
 use std::ops::{Deref, DerefMut};
 

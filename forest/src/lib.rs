@@ -53,14 +53,14 @@ mod widen;
 mod xgboost;
 
 pub use boundary::{Boundary, BoundaryOptions, Coverage};
-pub use category::{CategoryRule, CategorySet, NEARLY_ZERO, is_nearly_zero};
+pub use category::{CategorySet, NEARLY_ZERO, is_nearly_zero};
 pub use detect::may_be_model;
 pub use encoded::{EncodedCategories, EncodedFeature};
 pub use error::ModelError;
 pub use fingerprint::fingerprint;
 pub use forest::{
-    Comparison, Float, Forest, ForestParts, Inner, Leaf, LeafValues, LinearLeaf, NodeRef, Predicate, Target,
-    Tree, Types,
+    Comparison, Forest, ForestParts, Inner, Leaf, LeafValues, LinearLeaf, NodeRef, Predicate, Target, Tree,
+    Types,
 };
 pub use format::{Format, Quirk};
 pub use formats::{
@@ -72,6 +72,7 @@ pub use profile::Profile;
 pub use read::{load, read, read_with};
 pub use release::{ParseReleaseError, Release, ReleaseRule};
 pub use sched_categories::{Label, Names, Naming};
+pub use sched_columns::{CategoryRule, Float};
 pub use summary::{FeatureUse, LeafRange, MissingDirections, MissingValues, ModelSummary, summarize};
 pub use treelite::write_treelite;
 pub use walk::{Real, WalkError, predict, predict_classes, predict_leaves, predict_margins, predict_trees};

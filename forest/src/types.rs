@@ -1,31 +1,6 @@
 //! The types that models compute in.
 
-/// A floating-point type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Float {
-    /// IEEE single precision.
-    F32,
-    /// IEEE double precision.
-    F64,
-}
-
-impl Float {
-    /// The type in texts about models: `f32` or `f64`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Float::F32 => "f32",
-            Float::F64 => "f64",
-        }
-    }
-
-    /// Size in bytes.
-    pub fn bytes(self) -> usize {
-        match self {
-            Float::F32 => 4,
-            Float::F64 => 8,
-        }
-    }
-}
+pub use sched_columns::Float;
 
 /// The types a model computes in; trainers differ, and equal predictions need the trainer's own types. Every
 /// combination has a meaning, and none follows from another.

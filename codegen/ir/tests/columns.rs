@@ -1,6 +1,9 @@
 //! Code of columns against their evaluation: random expressions, row by row, block by block, and from the
 //! columns of a call.
 
+use sched_columns::{
+    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Ties, Unary,
+};
 use sched_forest::{CategoryRule, Float, Forest, ForestParts, Leaf, NodeRef, Target, Tree, Types};
 use sched_ir::columns::blocks::{BlockSource, CopyBlocks, RowBlocks};
 use sched_ir::columns::code::{ColumnCode, Elements};
@@ -11,9 +14,7 @@ use sched_ir::lir::{Bin, BufferId, Build, Builder, Function, Scalar, Space, Tabl
 use sched_ir::rows::CopiedRows;
 use sched_ir::rows::input::InputColumns;
 use sched_ir::rows::transpose::Transpose;
-use sched_pipeline::{
-    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Prepared, Ties, Unary,
-};
+use sched_pipeline::Prepared;
 use sched_testing::Rng;
 use std::sync::Arc;
 

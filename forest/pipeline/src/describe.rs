@@ -1,8 +1,7 @@
 //! Columns in words.
 
-use crate::columns::Columns;
-use crate::expr::{Binary, ColumnId, Expr, Unary};
 use crate::pipeline::Input;
+use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
 
 /// Most operations that a description lists.
 const MOST_WORDS: usize = 6;

@@ -1,9 +1,7 @@
 //! The pass *live*: columns that no node tests, and that no tested column reads, go.
 
-use crate::columns::Columns;
-use crate::expr::ColumnId;
 use crate::pipeline::{Pipeline, Stage};
-use crate::value::ColumnValue;
+use sched_columns::{ColumnId, ColumnValue, Columns};
 use std::collections::HashMap;
 
 /// Removes columns that change no result. A stage reads a constant in place of a column that it never tests.

@@ -1,6 +1,5 @@
 //! From the bytes of a model's file to a forest, by way of a pipeline where the file has one.
 
-use crate::columns::TypeMismatch;
 use crate::constants::constants;
 use crate::describe::describe;
 use crate::fold::{Fate, Reason, fold};
@@ -8,6 +7,7 @@ use crate::leaf_vectors::leaf_vectors;
 use crate::live::live;
 use crate::onnx::{ReadPipeline, read_pipeline};
 use crate::pipeline::Pipeline;
+use sched_columns::TypeMismatch;
 use sched_forest::{ModelError, ONNX, Quirk, ReadOptions, Source, codes};
 
 /// A model and its pipeline.
@@ -97,7 +97,7 @@ fn computed(
     stage: &str,
     column: &str,
     reason: Reason,
-    of: impl Fn(crate::expr::ColumnId) -> String,
+    of: impl Fn(sched_columns::ColumnId) -> String,
 ) -> ModelError {
     let why = match reason {
         Reason::SeveralFeatures => "it depends on several features".to_owned(),

@@ -1,8 +1,6 @@
 //! Pipelines: inputs, the columns computed from them, and the stages that read these columns.
 
-use crate::columns::Columns;
-use crate::expr::{ColumnId, Expr};
-use crate::value::ColumnType;
+use sched_columns::{ColumnId, Columns, Expr};
 use sched_forest::{Float, Forest, Names, Real, WalkError, predict, predict_leaves};
 
 /// A model as columns and stages: the form between a file's graph and a forest.
@@ -170,14 +168,4 @@ fn with_inputs(mut forest: Forest, inputs: &[Input]) -> Forest {
         forest.categories = inputs.iter().map(|input| input.names.clone()).collect();
     }
     forest
-}
-
-impl From<ColumnType> for Option<Float> {
-    fn from(column_type: ColumnType) -> Option<Float> {
-        match column_type {
-            ColumnType::F32 => Some(Float::F32),
-            ColumnType::F64 => Some(Float::F64),
-            ColumnType::I64 | ColumnType::Bool => None,
-        }
-    }
 }

@@ -9,9 +9,8 @@
 //! of categories become sets of classes ([`SetTests::OfClasses`]).
 
 use crate::category_classes::{CategoryClasses, Side};
-use crate::columns::Columns;
-use crate::expr::ColumnId;
 use crate::test_columns::{ClassPart, TablesTooLarge, Test, TestColumns};
+use sched_columns::{ColumnId, Columns};
 use sched_forest::{Forest, Inner, Predicate};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

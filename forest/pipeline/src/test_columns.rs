@@ -1,9 +1,9 @@
 //! Columns of the tests of trees: values, zeros as missing values, equality, and sets of categories.
 
 use crate::category_classes::{CategoryClasses, IN_NO_SET, MISSING};
-use crate::columns::{Columns, TypeMismatch};
-use crate::expr::{Binary, CategoryTable, ColumnId, Expr, Unary};
-use crate::value::{ColumnType, ColumnValue};
+use sched_columns::{
+    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Expr, TypeMismatch, Unary,
+};
 use sched_forest::{CategorySet, Float, Forest, Inner, NEARLY_ZERO, Predicate};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

@@ -1,13 +1,15 @@
 //! Each pass on a small pipeline: one tree with one node over a column.
 
+use sched_columns::{
+    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Ties, Unary,
+};
 use sched_forest::grow::{Growing, Slot};
 use sched_forest::{
     CategoryRule, Comparison, Float, Forest, ForestParts, Inner, Label, Leaf, Names, NodeRef, Predicate,
     Target, Types,
 };
 use sched_pipeline::{
-    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Fate, Folding, Input,
-    InputKind, Pipeline, Reason, Stage, Ties, Unary, constants, fold, leaf_vectors, live,
+    Fate, Folding, Input, InputKind, Pipeline, Reason, Stage, constants, fold, leaf_vectors, live,
 };
 use std::sync::Arc;
 

@@ -1,13 +1,13 @@
 //! Random pipelines and rows: folded forests against the evaluator of columns and the reference walker.
 
+use sched_columns::{
+    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Ties, Unary,
+};
 use sched_forest::grow::{Growing, Slot};
 use sched_forest::{
     CategoryRule, Comparison, Float, Forest, ForestParts, Label, Leaf, Names, Predicate, Target, Types,
 };
-use sched_pipeline::{
-    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Fate, Folding, Input,
-    InputKind, OTHER, Pipeline, Stage, Ties, Unary, constants, fold, live,
-};
+use sched_pipeline::{Fate, Folding, Input, InputKind, OTHER, Pipeline, Stage, constants, fold, live};
 use std::sync::Arc;
 
 /// Pipelines by default; `SCHEDC_CASES` chooses another number.

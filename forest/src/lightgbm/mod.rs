@@ -15,13 +15,13 @@ mod text;
 mod tree;
 
 use crate::ForestParts;
-use crate::category::CategoryRule;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Types};
 use crate::json::keys;
 use crate::loaded::{Iterations, Loaded, Note, ReadOptions, Source};
 use header::Header;
+use sched_columns::CategoryRule;
 use text::{SAVE, Sections};
 
 /// A random forest of which the file does not say which of two things it means.

@@ -10,11 +10,11 @@ use super::sets::DistinctSets;
 use super::tree::{InnerNode, Met, Mode, Node, Trees};
 use super::votes::{RawVotes, VoteList};
 use crate::ForestParts;
-use crate::category::CategoryRule;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::Target;
 use crate::loaded::Note;
+use sched_columns::CategoryRule;
 
 /// The nodes of all trees, one entry each.
 struct Nodes {

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use super::outcome::unsupported;
 use super::tree::Split;
-use crate::category::{CategoryRule, CategorySet};
+use crate::category::CategorySet;
 use crate::error::ModelError;
+use sched_columns::CategoryRule;
 
 /// Distinct sets of categories.
 #[derive(Debug, Default)]

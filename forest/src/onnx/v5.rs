@@ -8,11 +8,11 @@ use super::outcome::{self, Post, unsupported};
 use super::sets::DistinctSets;
 use super::tree::{InnerNode, Met, Mode, Node, Split, Trees};
 use crate::ForestParts;
-use crate::category::CategoryRule;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{LeafValues, Target};
 use crate::loaded::Note;
+use sched_columns::CategoryRule;
 use smallvec::SmallVec;
 
 /// Inner nodes and leaves of all trees.

@@ -10,7 +10,6 @@ mod tree;
 mod write;
 
 use crate::ForestParts;
-use crate::category::CategoryRule;
 use crate::codes;
 use crate::compare::one_comparison;
 use crate::error::ModelError;
@@ -19,6 +18,7 @@ use crate::loaded::{Loaded, Note, ReadOptions, Source};
 use crate::output::{ClassRule, Output, Sigmoid, Softmax, Transform};
 use bytes::Bytes;
 use header::{Header, bad};
+use sched_columns::CategoryRule;
 use tree::{Arrays, Shared};
 
 pub(crate) use header::is_model;

@@ -1,11 +1,11 @@
 //! Writing a forest as a Treelite checkpoint.
 
 use super::trees_evenly;
-use crate::category::CategoryRule;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, NodeRef, Predicate, Target, Tree};
 use crate::output::{ClassRule, Sigmoid, Softmax, Transform};
+use sched_columns::CategoryRule;
 
 /// Writes a forest as a checkpoint of Treelite 4.
 ///

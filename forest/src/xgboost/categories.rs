@@ -2,11 +2,12 @@
 
 use super::document::{Cats, Names, Numbers};
 use super::releases::{Change, Rule, Rules};
-use crate::category::{CategoryRule, CategorySet};
+use crate::category::CategorySet;
 use crate::codes;
 use crate::error::ModelError;
 use crate::loaded::Note;
 use sched_categories::{Label, Names as CategoryNames};
+use sched_columns::CategoryRule;
 use sched_diagnostics::Code;
 use std::cmp::Ordering;
 use std::collections::HashMap;

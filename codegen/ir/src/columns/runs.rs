@@ -10,7 +10,8 @@ use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Scalar, Table};
 use crate::rows::features::FeatureSubset;
-use sched_pipeline::{Binary, ColumnId, Columns, Expr, Prepared};
+use sched_columns::{Binary, ColumnId, Columns, Expr};
+use sched_pipeline::Prepared;
 use std::collections::{BTreeSet, HashMap};
 
 /// The columns of a model, as shapes and pools of parameters.

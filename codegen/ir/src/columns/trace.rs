@@ -4,10 +4,10 @@ use super::pools::Pools;
 use crate::bytes::scalar;
 use crate::lir::Scalar;
 use crate::rows::features::FeatureSubset;
-use sched_forest::CategoryRule;
-use sched_pipeline::{
+use sched_columns::{
     Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Ties, Unary,
 };
+use sched_forest::CategoryRule;
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -8,8 +8,8 @@ use crate::lir::{
     Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Math, Rounding, Scalar, Ty, Value,
 };
 use crate::rows::input::InputColumns;
+use sched_columns::{Binary, ColumnType, ColumnValue, Ties, Unary};
 use sched_forest::Float;
-use sched_pipeline::{Binary, ColumnType, ColumnValue, Ties, Unary};
 
 /// Values of features.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,7 @@
 //! The columns of one feature, evaluated quickly for many values.
 
 use super::domain::FeatureDomain;
-use crate::columns::Columns;
-use crate::expr::{ColumnId, Expr};
-use crate::value::ColumnValue;
+use sched_columns::{ColumnId, ColumnValue, Columns, Expr};
 use std::collections::HashMap;
 
 /// A column with the columns that it depends on, all of one feature.
@@ -62,7 +60,7 @@ impl Chain {
 
     /// The expression of a column of the chain.
     pub fn expr(&self, column: usize) -> &Expr {
-        self.exprs.expr(ColumnId(column as u32))
+        self.exprs.expr(ColumnId::at(column))
     }
 
     /// The value of a column of the chain for a value of the feature, by its index in the domain.
@@ -74,7 +72,7 @@ impl Chain {
     pub fn of(&mut self, column: usize, value: f64) -> ColumnValue {
         self.values.clear();
         for number in 0..=column {
-            let expr = self.exprs.expr(ColumnId(number as u32));
+            let expr = self.exprs.expr(ColumnId::at(number));
             let value = Columns::value(expr, &[value], |operand| self.values[operand.index()]);
             self.values.push(value);
         }

@@ -13,13 +13,12 @@ mod pieces;
 mod rebuild;
 mod runs;
 
-use crate::columns::Columns;
-use crate::expr::{ColumnId, Expr};
 use crate::pipeline::{Pipeline, Stage};
 use chain::{Chain, NotOne, only_feature};
 use decide::{Decision, FoldedColumn, Sides};
 use domain::FeatureDomain;
 use rebuild::{NewTest, RebuildError, Rebuilding, SetList};
+use sched_columns::{ColumnId, Columns, Expr};
 use sched_forest::{CategorySet, Comparison, Float, Forest, ForestParts, Inner, ModelError, Predicate};
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -8,8 +8,7 @@
 
 use super::chain::Chain;
 use super::runs::{IndexRun, category, in_runs, sign};
-use crate::expr::{Binary, Expr, Unary};
-use crate::value::{ColumnType, ColumnValue};
+use sched_columns::{Binary, ColumnType, ColumnValue, Expr, Unary};
 use std::cmp::Ordering;
 
 /// The course of a column over a piece. A column that rises or falls may have equal neighbours, and is never

@@ -1,7 +1,7 @@
 //! Runs: the parts of an interval on which a property of a column is the same.
 
 use super::chain::Chain;
-use crate::value::ColumnValue;
+use sched_columns::ColumnValue;
 use sched_forest::CategoryRule;
 use std::cmp::Ordering;
 
@@ -77,8 +77,8 @@ pub(super) fn category(rule: CategoryRule, count: usize, value: f64) -> (Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::Columns;
     use crate::fold::domain::FeatureDomain;
+    use sched_columns::Columns;
     use sched_forest::Float;
 
     #[test]

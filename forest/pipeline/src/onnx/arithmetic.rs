@@ -3,8 +3,7 @@
 use super::builder::GraphColumns;
 use super::node::GraphNode;
 use super::tensor::{Cells, Element, Tensor, Text};
-use crate::expr::{Binary, ColumnId, Expr, Unary};
-use crate::value::ColumnValue;
+use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Unary};
 use sched_forest::ModelError;
 use sched_forest::onnx::element;
 

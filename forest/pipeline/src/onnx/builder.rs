@@ -1,9 +1,7 @@
 //! The columns that a graph computes, while it is read.
 
 use super::tensor::{Element, Tensor, Text, places, size};
-use crate::columns::Columns;
-use crate::expr::{CategoryTable, ColumnId, Expr};
-use crate::value::ColumnValue;
+use sched_columns::{CategoryTable, ColumnId, ColumnValue, Columns, Expr};
 use sched_forest::{CategoryRule, ModelError, codes};
 use std::collections::HashMap;
 use std::rc::Rc;

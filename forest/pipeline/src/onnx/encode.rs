@@ -3,8 +3,7 @@
 use super::builder::GraphColumns;
 use super::node::GraphNode;
 use super::tensor::{Cells, Element, Tensor, Text};
-use crate::expr::{Binary, CategoryTable, ColumnId, Edges, Expr, Ties, Unary};
-use crate::value::{ColumnType, ColumnValue};
+use sched_columns::{Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Edges, Expr, Ties, Unary};
 use sched_forest::onnx::Tensor as FileTensor;
 use sched_forest::{CategoryRule, Float, ModelError};
 use std::sync::Arc;

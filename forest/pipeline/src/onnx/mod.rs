@@ -106,8 +106,8 @@ fn name_inputs(pipeline: &mut Pipeline, metadata: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::Columns;
     use crate::pipeline::{Input, InputKind};
+    use sched_columns::Columns;
     use sched_forest::{Float, Names};
 
     #[test]

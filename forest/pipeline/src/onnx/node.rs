@@ -2,8 +2,7 @@
 
 use super::builder::{Broadcast, BroadcastError, GraphColumns};
 use super::tensor::{Cells, Element, Tensor};
-use crate::expr::ColumnId;
-use crate::value::ColumnValue;
+use sched_columns::{ColumnId, ColumnValue};
 use sched_forest::onnx::Attributes;
 use sched_forest::{ModelError, codes};
 use std::rc::Rc;

@@ -1,9 +1,7 @@
 //! Operators behind the trees: from margins to the results of the graph.
 
 use super::tensor::{Cells, Tensor, Text};
-use crate::columns::Columns;
-use crate::expr::Expr;
-use crate::value::ColumnValue;
+use sched_columns::{ColumnValue, Columns, Expr};
 use sched_forest::onnx::Attributes;
 use sched_forest::{
     ClassRule, Classes, Float, Forest, Label, ModelError, Output, Sigmoid, Softmax, Transform, codes,

@@ -3,8 +3,7 @@
 use super::builder::GraphColumns;
 use super::node::GraphNode;
 use super::tensor::{Element, Tensor, places, size};
-use crate::expr::{Binary, ColumnId, Expr};
-use crate::value::ColumnValue;
+use sched_columns::{Binary, ColumnId, ColumnValue, Expr};
 use sched_forest::ModelError;
 
 type Outputs = Result<Vec<Tensor>, ModelError>;

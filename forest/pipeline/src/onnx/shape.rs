@@ -3,8 +3,7 @@
 use super::builder::GraphColumns;
 use super::node::GraphNode;
 use super::tensor::{Cells, Element, Tensor, places, size};
-use crate::expr::{Binary, Expr};
-use crate::value::ColumnValue;
+use sched_columns::{Binary, ColumnValue, Expr};
 use sched_forest::ModelError;
 use std::rc::Rc;
 use std::sync::Arc;

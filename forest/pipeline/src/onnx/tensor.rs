@@ -1,7 +1,6 @@
 //! Values of a graph: tensors whose first axis can be that of rows.
 
-use crate::expr::ColumnId;
-use crate::value::ColumnType;
+use sched_columns::{ColumnId, ColumnType};
 use sched_forest::onnx::element;
 use std::rc::Rc;
 

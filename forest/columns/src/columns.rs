@@ -1,8 +1,8 @@
 //! The set of columns: each expression once, with its type.
 
 use crate::expr::{Binary, ColumnId, Expr, Unary};
+use crate::float::Float;
 use crate::value::{ColumnType, ColumnValue};
-use sched_forest::Float;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -58,7 +58,7 @@ impl Columns {
     }
 
     /// Adds an expression of a known type.
-    pub(crate) fn insert(&mut self, expr: Expr, column_type: ColumnType) -> ColumnId {
+    pub fn insert(&mut self, expr: Expr, column_type: ColumnType) -> ColumnId {
         let next = ColumnId(self.exprs.len() as u32);
         *self.numbers.entry(expr).or_insert_with_key(|expr| {
             self.exprs.push((expr.clone(), column_type));
@@ -110,7 +110,7 @@ impl Columns {
     ///
     /// # Errors
     /// If it does not.
-    pub(crate) fn check(&self, expr: &Expr) -> Result<(), TypeMismatch> {
+    pub fn check(&self, expr: &Expr) -> Result<(), TypeMismatch> {
         self.typed(expr).map(|_| ())
     }
 
@@ -219,6 +219,16 @@ impl From<Float> for ColumnType {
         match float {
             Float::F32 => ColumnType::F32,
             Float::F64 => ColumnType::F64,
+        }
+    }
+}
+
+impl From<ColumnType> for Option<Float> {
+    fn from(column_type: ColumnType) -> Option<Float> {
+        match column_type {
+            ColumnType::F32 => Some(Float::F32),
+            ColumnType::F64 => Some(Float::F64),
+            ColumnType::I64 | ColumnType::Bool => None,
         }
     }
 }

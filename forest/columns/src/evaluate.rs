@@ -39,7 +39,7 @@ impl Columns {
     }
 
     /// The value of an expression for a row, given those of the columns that it reads.
-    pub(crate) fn value(expr: &Expr, row: &[f64], operand: impl Fn(ColumnId) -> ColumnValue) -> ColumnValue {
+    pub fn value(expr: &Expr, row: &[f64], operand: impl Fn(ColumnId) -> ColumnValue) -> ColumnValue {
         let of = |column: &ColumnId| operand(*column);
         match expr {
             Expr::Input { feature, float } => {
@@ -134,9 +134,10 @@ fn equal(x: ColumnValue, y: ColumnValue) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::category_rule::CategoryRule;
     use crate::expr::{CategoryTable, Edges, Ties};
+    use crate::float::Float;
     use crate::value::ColumnType;
-    use sched_forest::{CategoryRule, Float};
     use std::sync::Arc;
 
     /// The value of one expression of feature 0, in double precision.

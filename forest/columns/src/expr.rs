@@ -1,7 +1,8 @@
 //! Expressions: the operations that compute columns.
 
+use crate::category_rule::CategoryRule;
+use crate::float::Float;
 use crate::value::{ColumnType, ColumnValue};
-use sched_forest::{CategoryRule, Float};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -11,6 +12,11 @@ use std::sync::Arc;
 pub struct ColumnId(pub(crate) u32);
 
 impl ColumnId {
+    /// The column at an index.
+    pub fn at(index: usize) -> ColumnId {
+        ColumnId(index as u32)
+    }
+
     /// The number as an index.
     pub fn index(self) -> usize {
         self.0 as usize

@@ -1,0 +1,22 @@
+//! Columns: values that are computed from the values of a row before trees or sums read them.
+//!
+//! A trainer's pipeline (imputers, scalers, encoders) and tests that are not numeric (sets of categories,
+//! zeros that count as missing) compute columns from features. Each column is an [expression](Expr) over
+//! features and other columns, with a type of its own. [`Columns`] holds each once, and evaluates them in
+//! plain loops. This evaluation *defines* the result: code in LIR computes the same bits.
+//!
+//! Columns are row-wise: a column depends on values of its own row alone.
+
+mod category_rule;
+mod columns;
+mod evaluate;
+mod expr;
+mod float;
+mod folded;
+mod value;
+
+pub use category_rule::CategoryRule;
+pub use columns::{Columns, TypeMismatch};
+pub use expr::{Binary, CategoryTable, ColumnId, Edges, Expr, Ties, Unary};
+pub use float::Float;
+pub use value::{ColumnType, ColumnValue};
