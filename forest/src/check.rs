@@ -26,6 +26,7 @@ impl Forest {
                 .map_err(|error| error.at(format!("base[{index}]")))?;
         }
         parts.output.check(parts.num_margins)?;
+        parts.computed.check(parts.num_features, parts.types.input)?;
         check_linear(&parts)?;
         let mut walk = Vec::new();
         for (index, tree) in parts.trees.iter().enumerate() {
@@ -92,11 +93,9 @@ fn check_linear(parts: &ForestParts) -> Result<(), ModelError> {
             check_value(leaf.constant, parts.types.accumulator, "constant of a linear leaf")
                 .map_err(|error| error.at(&*place))?;
             for &(feature, coefficient) in &leaf.terms {
-                if feature as usize >= parts.num_features {
-                    let message = format!(
-                        "a linear leaf reads feature {feature}, and there are {}",
-                        parts.num_features
-                    );
+                if feature as usize >= num_values(parts) {
+                    let message =
+                        format!("a linear leaf reads feature {feature}, and there are {}", num_values(parts));
                     return Err(ModelError::new(codes::FEATURE_OUT_OF_RANGE, message).at(place));
                 }
                 check_value(coefficient, parts.types.accumulator, "coefficient")
@@ -105,6 +104,11 @@ fn check_linear(parts: &ForestParts) -> Result<(), ModelError> {
         }
     }
     Ok(())
+}
+
+/// Values that trees can read of a row.
+fn num_values(parts: &ForestParts) -> usize {
+    parts.num_features + parts.computed.read.len()
 }
 
 /// Checks that a value is a number which the type can hold without rounding.
@@ -195,8 +199,8 @@ fn expect_node(array: &str, index: u32, expected: usize, length: usize) -> Resul
 }
 
 fn check_inner(inner: &Inner, parts: &ForestParts) -> Result<(), ModelError> {
-    if inner.feature as usize >= parts.num_features {
-        let message = format!("feature {} is tested, and there are {}", inner.feature, parts.num_features);
+    if inner.feature as usize >= num_values(parts) {
+        let message = format!("feature {} is tested, and there are {}", inner.feature, num_values(parts));
         return Err(ModelError::new(codes::FEATURE_OUT_OF_RANGE, message));
     }
     match &inner.predicate {

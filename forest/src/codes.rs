@@ -30,7 +30,6 @@ sched_diagnostics::codes! { Model in "explain/";
     UNSUPPORTED_OPERATOR 40 "M0040" Error "operator of an ONNX graph that is not understood"
     UNSUPPORTED_ENSEMBLE 41 "M0041" Error "tree ensemble of ONNX without an exact meaning"
     ONNX_TYPE 42 "M0042" Error "element type of ONNX that does not fit"
-    UNSUPPORTED_COLUMN 43 "M0043" Error "column of a pipeline that has to be computed"
     UNSUPPORTED_FEATURE 50 "M0050" Error "feature that is neither a number nor a category"
     TREELITE_VERSION 51 "M0051" Error "Treelite checkpoint of another version"
     NO_TREELITE 52 "M0052" Error "model that Treelite cannot hold"

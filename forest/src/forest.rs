@@ -5,6 +5,7 @@
 //! the accumulator's type**. The [`Output`] turns margins into the prediction that the trainer reports.
 
 use crate::category::CategorySet;
+use crate::computed::ComputedColumns;
 use crate::output::{ClassRule, Output};
 use sched_categories::Names;
 use sched_columns::CategoryRule;
@@ -62,7 +63,7 @@ pub enum NodeRef {
 /// An inner node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inner {
-    /// The feature tested.
+    /// The feature tested, or the computed column behind all features.
     pub feature: u32,
     /// The test; true goes left.
     pub predicate: Predicate,
@@ -98,7 +99,7 @@ pub struct Leaf {
 pub struct LinearLeaf {
     /// The constant.
     pub constant: f64,
-    /// Features with their coefficients.
+    /// Features, or computed columns, with their coefficients.
     pub terms: Vec<(u32, f64)>,
 }
 
@@ -136,7 +137,7 @@ pub struct Tree {
 pub struct ForestParts {
     /// Trees in the model's order.
     pub trees: Vec<Tree>,
-    /// Columns of a row, at least one.
+    /// Features of a row, at least one.
     pub num_features: usize,
     /// Margins per row, at least one.
     pub num_margins: usize,
@@ -153,6 +154,8 @@ pub struct ForestParts {
     /// The linear function of each leaf, by tree. Empty for a forest without linear trees, and for a tree
     /// without linear leaves.
     pub linear: Vec<Vec<LinearLeaf>>,
+    /// Columns that trees read beside the features of a row.
+    pub computed: ComputedColumns,
     /// The steps from sums to results.
     pub output: Output,
     /// The trainer's name of the objective, such as `binary:logistic`.
@@ -182,6 +185,7 @@ impl Default for ForestParts {
             sets: Vec::new(),
             category_rule: CategoryRule::Truncated,
             linear: Vec::new(),
+            computed: ComputedColumns::default(),
             output: Output::default(),
             objective: String::from("reg:squarederror"),
             feature_names: Vec::new(),
@@ -192,11 +196,11 @@ impl Default for ForestParts {
     }
 }
 
-/// A validated forest: children are in range and without cycles, every feature is below `num_features`, every
-/// target below `num_margins`, and depths are within [`MAX_DEPTH`](crate::MAX_DEPTH). Thresholds, leaves and
-/// base values are not NaN. Only [`Forest::new`] makes a forest, and checks all this. To change one, take it
-/// apart with [`Forest::into_parts`] and check it again. A forest may have no trees; its margins are then the
-/// base values.
+/// A validated forest: children are in range and without cycles, every feature is below
+/// [`Forest::num_values`], every target below `num_margins`, and depths are within
+/// [`MAX_DEPTH`](crate::MAX_DEPTH). Thresholds, leaves and base values are not NaN. Only [`Forest::new`]
+/// makes a forest, and checks all this. To change one, take it apart with [`Forest::into_parts`] and check it
+/// again. A forest may have no trees; its margins are then the base values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forest(pub(crate) ForestParts);
 

@@ -27,6 +27,7 @@ mod category;
 mod check;
 pub mod codes;
 mod compare;
+mod computed;
 mod detect;
 mod encoded;
 mod error;
@@ -43,7 +44,9 @@ pub mod onnx;
 mod output;
 mod profile;
 mod read;
+mod real;
 mod release;
+mod row_values;
 mod summary;
 mod treelite;
 mod types;
@@ -54,6 +57,7 @@ mod xgboost;
 
 pub use boundary::{Boundary, BoundaryOptions, Coverage};
 pub use category::{CategorySet, NEARLY_ZERO, is_nearly_zero};
+pub use computed::ComputedColumns;
 pub use detect::may_be_model;
 pub use encoded::{EncodedCategories, EncodedFeature};
 pub use error::ModelError;
@@ -70,12 +74,14 @@ pub use loaded::{Iterations, Loaded, Note, ParseIterationsError, ReadOptions, So
 pub use output::{ClassRule, Classes, EXPECTILE_GAP, Output, Sigmoid, Softmax, Transform};
 pub use profile::Profile;
 pub use read::{load, read, read_with};
+pub use real::Real;
 pub use release::{ParseReleaseError, Release, ReleaseRule};
+pub use row_values::RowValues;
 pub use sched_categories::{Label, Names, Naming};
 pub use sched_columns::{CategoryRule, Float};
 pub use summary::{FeatureUse, LeafRange, MissingDirections, MissingValues, ModelSummary, summarize};
 pub use treelite::write_treelite;
-pub use walk::{Real, WalkError, predict, predict_classes, predict_leaves, predict_margins, predict_trees};
+pub use walk::{WalkError, predict, predict_classes, predict_leaves, predict_margins, predict_trees};
 
 /// The deepest tree that is accepted, in edges.
 pub const MAX_DEPTH: u32 = 4096;

@@ -14,9 +14,9 @@ impl Forest {
 
     /// The forest for rows of this type. For rows in single precision, a model in double precision can have
     /// narrow thresholds without any loss. A model in single precision rounds rows in double precision, as
-    /// its trainer does.
+    /// its trainer does. Computed columns keep rows in the type that they have.
     pub fn for_rows(mut self, rows: Float) -> Forest {
-        if rows == Float::F32 {
+        if rows == Float::F32 && self.computed.read.is_empty() {
             self.types.input = Float::F32;
         }
         self

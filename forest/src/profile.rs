@@ -8,7 +8,8 @@ use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Forest, Tree};
 use crate::json::from_json;
-use crate::walk::{Real, WalkError, leaf_index};
+use crate::real::Real;
+use crate::walk::{WalkError, leaf_index};
 
 /// The version of the file's format.
 const FORMAT: u32 = 1;
@@ -53,10 +54,11 @@ impl Profile {
         if !rows.len().is_multiple_of(features) {
             return Err(WalkError::Ragged { values: rows.len(), features });
         }
+        let values: Vec<_> = rows.chunks_exact(features).map(|row| forest.row_values(row)).collect();
         let mut trees = BTreeMap::new();
         for tree in &forest.trees {
             let mut hits = vec![0u64; tree.leaves.len()];
-            for row in rows.chunks_exact(features) {
+            for row in &values {
                 hits[leaf_index(forest, tree, row) as usize] += 1;
             }
             let leaves = tree.leaves.iter().map(|leaf| leaf.source);

@@ -262,7 +262,7 @@ fn feature_uses(forest: &Forest) -> Vec<FeatureUse> {
         sets.dedup();
         FeatureUse {
             feature,
-            name: forest.feature_names.get(feature as usize).cloned(),
+            name: forest.value_name(feature),
             trainer_type: None,
             nodes,
             thresholds: thresholds.len(),

@@ -10,35 +10,9 @@
 use std::fmt;
 
 use crate::category::is_nearly_zero;
-use crate::forest::{
-    Comparison, Float, Forest, Inner, Leaf, LinearLeaf, NodeRef, Predicate, Target, Tree, Types,
-};
-
-/// A type of feature values and results: `f32` or `f64`.
-pub trait Real: Copy {
-    /// The value in double precision.
-    fn widen(self) -> f64;
-    /// The nearest value of this type.
-    fn narrow(value: f64) -> Self;
-}
-
-impl Real for f32 {
-    fn widen(self) -> f64 {
-        f64::from(self)
-    }
-    fn narrow(value: f64) -> f32 {
-        value as f32
-    }
-}
-
-impl Real for f64 {
-    fn widen(self) -> f64 {
-        self
-    }
-    fn narrow(value: f64) -> f64 {
-        value
-    }
-}
+use crate::forest::{Comparison, Float, Forest, Inner, Leaf, LinearLeaf, NodeRef, Predicate, Target, Tree};
+use crate::real::Real;
+use crate::row_values::RowValues;
 
 /// The reason why rows cannot be predicted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,32 +166,28 @@ impl Forest {
     }
 
     /// The leaf of a tree that a row ends in.
-    ///
-    /// Values beyond the end of a row that is too short count as missing.
-    pub fn leaf<'a, X: Real>(&self, tree: &'a Tree, row: &[X]) -> &'a Leaf {
+    pub fn leaf<'a, X: Real>(&self, tree: &'a Tree, row: &RowValues<'_, X>) -> &'a Leaf {
         find_leaf(self, tree, row)
     }
 
     /// The index of the leaf of a tree that a row ends in.
-    ///
-    /// Values beyond the end of a row that is too short count as missing.
-    pub fn leaf_index<X: Real>(&self, tree: &Tree, row: &[X]) -> u32 {
+    pub fn leaf_index<X: Real>(&self, tree: &Tree, row: &RowValues<'_, X>) -> u32 {
         leaf_index(self, tree, row)
     }
 
     /// The value, widened, that a leaf adds to the margin of its tree. `tree` and `leaf` are indices; the
     /// tree's leaves hold no vectors.
-    pub fn leaf_value<X: Real>(&self, tree: usize, leaf: usize, row: &[X]) -> f64 {
+    pub fn leaf_value<X: Real>(&self, tree: usize, leaf: usize, row: &RowValues<'_, X>) -> f64 {
         tree_value(self, tree, leaf, row)
     }
 }
 
-fn for_each_row<X, Y>(
+fn for_each_row<X: Real, Y>(
     forest: &Forest,
     rows: &[X],
     out: &mut [Y],
     width: usize,
-    mut predict: impl FnMut(&[X], &mut [Y]) -> Result<(), WalkError>,
+    mut predict: impl FnMut(&RowValues<'_, X>, &mut [Y]) -> Result<(), WalkError>,
 ) -> Result<(), WalkError> {
     let features = forest.num_features;
     if !rows.len().is_multiple_of(features) {
@@ -230,7 +200,8 @@ fn for_each_row<X, Y>(
     if width == 0 {
         return Ok(());
     }
-    rows.chunks_exact(features).zip(out.chunks_exact_mut(width)).try_for_each(|(row, out)| predict(row, out))
+    let rows = rows.chunks_exact(features).map(|row| forest.row_values(row));
+    rows.zip(out.chunks_exact_mut(width)).try_for_each(|(row, out)| predict(&row, out))
 }
 
 fn narrow<Y: Real>(values: &[f64], out: &mut [Y]) {
@@ -239,7 +210,7 @@ fn narrow<Y: Real>(values: &[f64], out: &mut [Y]) {
     }
 }
 
-fn row_sums<X: Real>(forest: &Forest, row: &[X], margins: &mut Vec<f64>) {
+fn row_sums<X: Real>(forest: &Forest, row: &RowValues<'_, X>, margins: &mut Vec<f64>) {
     margins.clear();
     margins.extend_from_slice(&forest.base);
     let add = |margin: &mut f64, value: f64| match forest.types.accumulator {
@@ -259,46 +230,37 @@ fn row_sums<X: Real>(forest: &Forest, row: &[X], margins: &mut Vec<f64>) {
 }
 
 /// The value that a leaf without a vector adds.
-fn tree_value<X: Real>(forest: &Forest, tree: usize, leaf: usize, row: &[X]) -> f64 {
+fn tree_value<X: Real>(forest: &Forest, tree: usize, leaf: usize, row: &RowValues<'_, X>) -> f64 {
     let linear = forest.linear.get(tree).and_then(|leaves| leaves.get(leaf));
     let value = linear.and_then(|linear| linear_value(forest, linear, row));
     value.unwrap_or(forest.trees[tree].leaves[leaf].values[0])
 }
 
 /// The value of a linear leaf; none where one of its features is missing.
-fn linear_value<X: Real>(forest: &Forest, leaf: &LinearLeaf, row: &[X]) -> Option<f64> {
+fn linear_value<X: Real>(forest: &Forest, leaf: &LinearLeaf, row: &RowValues<'_, X>) -> Option<f64> {
     let round = |x: f64| match forest.types.accumulator {
         Float::F32 => f64::from(x as f32),
         Float::F64 => x,
     };
     leaf.terms.iter().try_fold(leaf.constant, |sum, &(feature, coefficient)| {
-        let x = row.get(feature as usize).map_or(f64::NAN, |value| rounded(value.widen(), forest.types));
+        let x = row.of(feature);
         (!x.is_nan()).then(|| round(sum + round(coefficient * x)))
     })
 }
 
-/// A feature value in the forest's input type.
-pub(crate) fn rounded(value: f64, types: Types) -> f64 {
-    match types.input {
-        Float::F32 => f64::from(value as f32),
-        Float::F64 => value,
-    }
-}
-
-fn find_leaf<'a, X: Real>(forest: &Forest, tree: &'a Tree, row: &[X]) -> &'a Leaf {
+fn find_leaf<'a, X: Real>(forest: &Forest, tree: &'a Tree, row: &RowValues<'_, X>) -> &'a Leaf {
     &tree.leaves[leaf_index(forest, tree, row) as usize]
 }
 
 /// The index of the leaf of a tree that a row ends in.
-pub(crate) fn leaf_index<X: Real>(forest: &Forest, tree: &Tree, row: &[X]) -> u32 {
+pub(crate) fn leaf_index<X: Real>(forest: &Forest, tree: &Tree, row: &RowValues<'_, X>) -> u32 {
     let mut node = tree.root;
     loop {
         match node {
             NodeRef::Leaf(leaf) => return leaf,
             NodeRef::Inner(index) => {
                 let inner = &tree.inner[index as usize];
-                let value = row.get(inner.feature as usize).map_or(f64::NAN, |value| value.widen());
-                let left = goes_left(forest, inner, rounded(value, forest.types));
+                let left = goes_left(forest, inner, row.of(inner.feature));
                 node = if left { inner.left } else { inner.right };
             }
         }

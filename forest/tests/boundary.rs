@@ -74,7 +74,7 @@ fn solve(forest: &Forest, rows: Float, name: &str) -> usize {
             );
         }
         for (number, tree) in forest.trees.iter().enumerate() {
-            let leaf: &Leaf = forest.leaf(tree, &row);
+            let leaf: &Leaf = forest.leaf(tree, &forest.row_values(&row));
             let leaf = tree.leaves.iter().position(|other| std::ptr::eq(other, leaf)).unwrap();
             reached.insert((number, leaf as u32));
             for (node, left) in &ways[number][leaf] {

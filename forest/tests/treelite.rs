@@ -91,7 +91,7 @@ fn an_average_is_over_the_trees_that_are_used() {
     let options = ReadOptions { iterations: Iterations::Range(0, 1), ..ReadOptions::default() };
     let bytes = model("rf-targets.tl");
     let (one, all) = (read_with(&bytes, &options).unwrap(), read(&bytes).unwrap());
-    let leaf = all.leaf(&all.trees[0], &[0.0f64; 4]);
+    let leaf = all.leaf(&all.trees[0], &all.row_values(&[0.0f64; 4]));
     let mut out = [0.0; 2];
     predict(&one, &[0.0f64; 4], &mut out).unwrap();
     assert_eq!(out, leaf.values[..]);

@@ -14,7 +14,7 @@ const GRID: [f64; 9] = [-2.5, -1.0, -0.5, -0.0, 0.25, 0.5, 1.0, 1.5, 3.0];
 
 /// A value of the grid. In double precision it is often a neighbour that single precision rounds to a
 /// grid value, up or down.
-fn grid(rng: &mut Rng, float: Float) -> f64 {
+pub(crate) fn grid(rng: &mut Rng, float: Float) -> f64 {
     let x = *rng.pick(&GRID).unwrap_or(&0.0);
     match (float, rng.below(6)) {
         (Float::F32, _) | (Float::F64, 0 | 1) => x,

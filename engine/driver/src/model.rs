@@ -152,6 +152,8 @@ impl Model {
     /// exact for rows in single precision.
     pub fn row_types(&self, wanted: RowTypes) -> Vec<Float> {
         match (self.own_rows, wanted) {
+            // Computed columns keep the type of rows.
+            (Float::F64, _) if !self.forest().computed.read.is_empty() => vec![Float::F64],
             (Float::F32, _) | (Float::F64, RowTypes::F32) => vec![Float::F32],
             (Float::F64, RowTypes::F64) => vec![Float::F64],
             (Float::F64, RowTypes::Both) => vec![Float::F64, Float::F32],
@@ -160,7 +162,8 @@ impl Model {
 
     /// The model for rows of a type.
     pub fn for_rows(&self, rows: Float) -> Model {
-        let is_for_them = rows == Float::F64 || self.forest().types.input == Float::F32;
+        let is_computed = !self.forest().computed.read.is_empty();
+        let is_for_them = rows == Float::F64 || self.forest().types.input == Float::F32 || is_computed;
         if is_for_them {
             return self.clone();
         }

@@ -129,16 +129,16 @@ fn margin_difference_factor(forest: &Forest) -> f64 {
 /// The magnitudes of a row's margins: |base| + the sum of |leaf|.
 fn magnitudes<X: Real>(forest: &Forest, row: &[X]) -> Vec<f64> {
     let mut sums: Vec<f64> = forest.base.iter().map(|base| base.abs()).collect();
+    let values = forest.row_values(row);
     for (number, tree) in forest.trees.iter().enumerate() {
-        let leaf = forest.leaf(tree, row);
+        let leaf = forest.leaf(tree, &values);
         // A linear leaf's sum is bounded by the magnitudes of its terms.
         let linear = forest.linear.get(number).filter(|leaves| !leaves.is_empty());
         let terms = linear.map_or(0.0, |leaves| {
             let place = tree.leaves.iter().position(|other| std::ptr::eq(other, leaf)).unwrap_or(0);
             let terms = leaves[place].terms.iter();
-            let x = |feature: u32| row.get(feature as usize).map_or(0.0, |x| x.widen().abs());
             leaves[place].constant.abs()
-                + terms.map(|(feature, factor)| factor.abs() * x(*feature)).sum::<f64>()
+                + terms.map(|(feature, factor)| (factor * values.of(*feature)).abs()).sum::<f64>()
         });
         match tree.target {
             Target::One(margin) => sums[margin as usize] += leaf.values[0].abs() + terms,

@@ -61,7 +61,7 @@ impl ExplainedDifference {
     ) -> ExplainedDifference {
         let turn = match difference.kind {
             Kind::Leaf => forest.trees.get(difference.column).map(|tree| {
-                let expected = forest.leaf(tree, &row).source;
+                let expected = forest.leaf(tree, &forest.row_values(&row)).source;
                 // Leaf numbers fit into 32 bits.
                 turn(forest, tree, &row, expected, difference.found as u32)
             }),
@@ -134,8 +134,8 @@ pub fn turn(forest: &Forest, tree: &Tree, row: &[f64], expected: u32, found: u32
                 Test {
                     depth: together,
                     feature: inner.feature,
-                    name: forest.feature_names.get(inner.feature as usize).cloned(),
-                    value: row.get(inner.feature as usize).copied().unwrap_or(f64::NAN),
+                    name: forest.value_name(inner.feature),
+                    value: forest.row_values(row).of(inner.feature),
                     test: words(forest, &inner.predicate, inner.missing_left),
                     left: *left,
                 }
@@ -205,13 +205,14 @@ fn wrong_leaf(forest: &Forest, difference: &Difference, row: &[f64]) -> Option<T
         Target::One(target) => (target as usize == margin).then(|| leaf.values[0]),
         Target::All => leaf.values.get(margin).copied(),
     };
+    let values = forest.row_values(row);
     let reached: Vec<Option<f64>> =
-        forest.trees.iter().map(|tree| value(tree, forest.leaf(tree, row))).collect();
+        forest.trees.iter().map(|tree| value(tree, forest.leaf(tree, &values))).collect();
     let add = |sum: f64, value: &Option<f64>| value.map_or(sum, |value| round(sum + value));
     let mut before = forest.base[margin];
     let mut best: Option<Turn> = None;
     for (number, tree) in forest.trees.iter().enumerate() {
-        let right = forest.leaf(tree, row);
+        let right = forest.leaf(tree, &values);
         for leaf in tree.leaves.iter().filter(|leaf| leaf.source != right.source) {
             let Some(own) = value(tree, leaf) else { break };
             let sum = reached[number + 1..].iter().fold(round(before + own), add);

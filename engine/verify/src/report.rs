@@ -110,6 +110,7 @@ impl RowSummary {
                 "reachable_leaves": reachable_leaves,
                 "reached_leaves": reached_leaves,
                 "thinned_features": self.coverage.thinned_features,
+                "computed_nodes": self.coverage.computed_nodes,
             },
         })
     }

@@ -2,7 +2,7 @@
 
 use crate::constants::constants;
 use crate::describe::describe;
-use crate::fold::{Fate, Reason, fold};
+use crate::fold::{Fate, fold};
 use crate::leaf_vectors::leaf_vectors;
 use crate::live::live;
 use crate::onnx::{ReadPipeline, read_pipeline};
@@ -41,10 +41,11 @@ pub struct ColumnSummary {
 /// what they mean.
 const TRAINER: &str = "ONNX";
 
-/// Reads a model of any format. Steps before the trees become tests of the trees.
+/// Reads a model of any format. Steps before the trees become tests of the trees, or columns
+/// that these read.
 ///
 /// # Errors
-/// A [`ModelError`] if the bytes are no model, or one that cannot be computed exactly.
+/// A [`ModelError`] if the bytes are no model, or one that is not understood.
 pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<LoadedModel, ModelError> {
     let error = match sched_forest::load(bytes, options) {
         Ok(model) => return Ok(LoadedModel { model, stages: Vec::new() }),
@@ -65,49 +66,26 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<LoadedModel, ModelErr
 /// The forest of a pipeline, with what became of its columns.
 ///
 /// # Errors
-/// `M0043` if a column has to be computed.
+/// A [`ModelError`] if the forest is not valid.
 fn folded(pipeline: Pipeline) -> Result<(sched_forest::Forest, Vec<StageSummary>), ModelError> {
     let (inputs, whole) = (pipeline.inputs.clone(), pipeline.columns.clone());
     let whole_tested: Vec<_> = pipeline.stages.iter().map(|stage| stage.tested().to_vec()).collect();
     let pipeline = leaf_vectors(constants(live(pipeline)).map_err(impossible)?)?;
     let names: Vec<String> = pipeline.stages.iter().map(|stage| stage.name().to_owned()).collect();
-    let columns = pipeline.columns.clone();
-    let tested: Vec<_> = pipeline.stages.iter().map(|stage| stage.tested().to_vec()).collect();
     let folding = fold(pipeline)?;
-    let mut stages = Vec::new();
-    for (number, fates) in folding.fates.into_iter().enumerate() {
-        for (&column, &fate) in tested[number].iter().zip(&fates) {
-            if let Fate::Computed(reason) = fate {
-                let words = |column| describe(&inputs, &columns, column);
-                return Err(computed(&names[number], &words(column), reason, words));
-            }
-        }
-        let of_stage = whole_tested[number].iter().zip(fates);
-        let summaries = of_stage
-            .map(|(column, fate)| ColumnSummary { description: describe(&inputs, &whole, *column), fate });
-        stages.push(StageSummary { name: names[number].clone(), columns: summaries.collect() });
-    }
+    let stages = folding.fates.into_iter().zip(whole_tested).zip(names);
+    let stages = stages.map(|((fates, tested), name)| {
+        let columns = tested.into_iter().zip(fates);
+        let columns = columns
+            .map(|(column, fate)| ColumnSummary { description: describe(&inputs, &whole, column), fate });
+        StageSummary { name, columns: columns.collect() }
+    });
+    let stages = stages.collect();
     let forest = folding.pipeline.into_forest().map_err(|_| {
-        ModelError::new(codes::UNSUPPORTED_COLUMN, "a column of the pipeline has to be computed")
+        ModelError::new(codes::UNSUPPORTED_OPERATOR, "the model has several stages of trees")
+            .help("convert the model without the stages before the last one, and give it their results")
     })?;
     Ok((forest, stages))
-}
-
-fn computed(
-    stage: &str,
-    column: &str,
-    reason: Reason,
-    of: impl Fn(sched_columns::ColumnId) -> String,
-) -> ModelError {
-    let why = match reason {
-        Reason::SeveralFeatures => "it depends on several features".to_owned(),
-        Reason::NoOrder(stop) => format!("`{}` has no known order", of(stop)),
-        Reason::TooManyIntervals => "its tests divide the feature into too many intervals".to_owned(),
-    };
-    let stage = if stage.is_empty() { String::new() } else { format!(" of `{stage}`") };
-    let message = format!("the trees{stage} test a column that has to be computed: `{column}`; {why}");
-    ModelError::new(codes::UNSUPPORTED_COLUMN, message)
-        .help("compute this column outside, and give the model its values as a feature")
 }
 
 fn impossible(error: TypeMismatch) -> ModelError {

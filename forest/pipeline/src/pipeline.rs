@@ -1,7 +1,11 @@
 //! Pipelines: inputs, the columns computed from them, and the stages that read these columns.
 
-use sched_columns::{ColumnId, Columns, Expr};
-use sched_forest::{Float, Forest, Names, Real, WalkError, predict, predict_leaves};
+use sched_columns::{ColumnId, Columns, Expr, TypeMismatch};
+use sched_forest::{
+    ComputedColumns, Float, Forest, ForestParts, ModelError, Names, Real, WalkError, codes, predict,
+    predict_leaves,
+};
+use std::collections::{BTreeMap, HashMap};
 
 /// A model as columns and stages: the form between a file's graph and a forest.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,25 +142,74 @@ impl Pipeline {
         }
     }
 
-    /// The forest over the inputs, if the only stage is a forest that tests inputs themselves.
+    /// The forest over the inputs, if the only stage is a forest that tests inputs themselves, in order, and
+    /// computed columns behind them.
+    ///
+    /// # Errors
+    /// The pipeline itself if it is another one.
     pub fn into_forest(self) -> Result<Forest, Box<Pipeline>> {
-        let fits = match self.stages.as_slice() {
+        let count = self.inputs.len();
+        let made = match self.stages.as_slice() {
             [Stage::Forest { forest, tested, .. }] => {
-                let input = |feature: u32| Expr::Input { feature, float: forest.types.input };
+                let first = tested.first().map(|column| self.columns.expr(*column));
+                let rows = match first {
+                    Some(Expr::Input { float, .. }) => *float,
+                    _ => forest.types.input,
+                };
+                let input = |feature: u32| Expr::Input { feature, float: rows };
                 let is_input = |(feature, column)| *self.columns.expr(column) == input(feature);
-                tested.len() == self.inputs.len() && (0..).zip(tested.iter().copied()).all(is_input)
+                let fits =
+                    tested.len() >= count && (0..).zip(tested.iter().copied()).take(count).all(is_input);
+                // Rows in double precision whose features are singles: these are rounded by columns.
+                let first = if rows == forest.types.input { count } else { 0 };
+                fits.then(|| with_computed(forest, &self.columns, count, &tested[first..]).ok()).flatten()
             }
-            _ => false,
+            _ => None,
         };
-        if !fits {
-            return Err(Box::new(self));
-        }
-        let inputs = self.inputs;
-        match self.stages.into_iter().next() {
-            Some(Stage::Forest { forest, .. }) => Ok(with_inputs(*forest, &inputs)),
-            None => Err(Box::new(Pipeline { inputs, columns: self.columns, stages: Vec::new() })),
+        match made {
+            Some(forest) => Ok(with_inputs(forest, &self.inputs)),
+            None => Err(Box::new(self)),
         }
     }
+}
+
+/// The forest over `num_features` features, whose other features are columns. If there are columns for all,
+/// they take the place of the features.
+///
+/// # Errors
+/// If a column has no type of rows, or the forest is not valid.
+fn with_computed(
+    forest: &Forest,
+    columns: &Columns,
+    num_features: usize,
+    computed: &[ColumnId],
+) -> Result<Forest, ModelError> {
+    let impossible = |error: TypeMismatch| ModelError::new(codes::ONNX_TYPE, error.to_string());
+    let mut parts = forest.clone().into_parts();
+    let first = (parts.num_features - computed.len()) as u32;
+    let of_nodes = parts.trees.iter_mut().flat_map(|tree| &mut tree.inner).map(|inner| &mut inner.feature);
+    let terms = parts.linear.iter_mut().flatten().flat_map(|leaf| &mut leaf.terms);
+    let mut places: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut named: Vec<&mut u32> = of_nodes.chain(terms.map(|(feature, _)| feature)).collect();
+    named.iter().filter(|feature| ***feature >= first).for_each(|feature| {
+        places.insert(**feature, 0);
+    });
+    places.values_mut().zip(num_features as u32..).for_each(|(place, number)| *place = number);
+    for feature in &mut named {
+        if let Some(place) = places.get(*feature) {
+            **feature = *place;
+        }
+    }
+    let read: Vec<ColumnId> = places.keys().map(|feature| computed[(*feature - first) as usize]).collect();
+    let (mut kept, mut numbers) = (Columns::default(), HashMap::new());
+    for old in columns.needed_for(&read) {
+        let expr = columns.expr(old).clone().with_operands(|operand| numbers[&operand]);
+        numbers.insert(old, kept.add(expr).map_err(impossible)?);
+    }
+    let rows = forest.types.input.into();
+    let read = read.iter().map(|column| kept.cast(numbers[column], rows));
+    let read = read.collect::<Result<Vec<_>, _>>().map_err(impossible)?;
+    Forest::new(ForestParts { num_features, computed: ComputedColumns { columns: kept, read }, ..parts })
 }
 
 /// The forest with the names of inputs.

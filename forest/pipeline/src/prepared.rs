@@ -11,7 +11,7 @@
 use crate::category_classes::{CategoryClasses, Side};
 use crate::test_columns::{ClassPart, TablesTooLarge, Test, TestColumns};
 use sched_columns::{ColumnId, Columns};
-use sched_forest::{Forest, Inner, Predicate};
+use sched_forest::{ComputedColumns, Forest, Inner, Predicate};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -48,13 +48,16 @@ const HALF: f64 = 0.5;
 const FEW_SETS: usize = 4;
 
 impl Prepared {
-    /// The forest over columns. `None` if all tests of the forest are numeric.
+    /// The forest over columns. `None` if all tests of the forest are numeric tests of features.
     ///
     /// # Errors
     /// If the tables of categories would be too large. Their size is known before they are built.
     pub fn of(original: &Forest, tested: SetTests) -> Result<Option<Prepared>, TablesTooLarge> {
         let tests = || original.trees.iter().flat_map(|tree| &tree.inner);
-        if tests().all(|inner| matches!(inner.predicate, Predicate::Numeric { .. })) {
+        let are_numeric = tests().all(|inner| matches!(inner.predicate, Predicate::Numeric { .. }));
+        let terms = || original.linear.iter().flatten().flat_map(|leaf| &leaf.terms);
+        let read = tests().map(|inner| inner.feature).chain(terms().map(|(feature, _)| *feature));
+        if are_numeric && read.max().is_none_or(|most| (most as usize) < original.num_features) {
             return Ok(None);
         }
         let classes = match tested {
@@ -65,8 +68,7 @@ impl Prepared {
         let mut wanted: Vec<Test> = tests().map(test_of).collect();
         wanted.extend(classes.keys().map(|feature| Test::Class(*feature, ClassPart::Bit)));
         // Linear leaves read values themselves.
-        let terms = original.linear.iter().flatten().flat_map(|leaf| &leaf.terms);
-        wanted.extend(terms.map(|(feature, _)| Test::Value(*feature)));
+        wanted.extend(terms().map(|(feature, _)| Test::Value(*feature)));
         wanted.sort_unstable();
         wanted.dedup();
         let places: HashMap<Test, u32> = wanted.iter().copied().zip(0..).collect();
@@ -94,6 +96,7 @@ impl Prepared {
         };
         forest.sets = sets.keys.iter().map(in_set).collect();
         forest.num_features = wanted.len();
+        forest.computed = ComputedColumns::default();
         forest.feature_names = Vec::new();
         forest.categories = Vec::new();
         for (feature, _) in forest.linear.iter_mut().flatten().flat_map(|leaf| &mut leaf.terms) {

@@ -100,7 +100,8 @@ pub(crate) struct TestColumns<'a> {
 
 impl<'a> TestColumns<'a> {
     pub(crate) fn new(forest: &'a Forest, classes: &'a BTreeMap<u32, CategoryClasses>) -> TestColumns<'a> {
-        TestColumns { forest, classes, float: forest.types.input, columns: Columns::default(), bytes: 0 }
+        let columns = forest.computed.columns.clone();
+        TestColumns { forest, classes, float: forest.types.input, columns, bytes: 0 }
     }
 
     /// The columns of tests, in their order. Tests of one feature's sets are adjacent.
@@ -112,7 +113,7 @@ impl<'a> TestColumns<'a> {
         for group in tests.chunk_by(is_alike) {
             let Some(first) = group.first() else { continue };
             match *first {
-                Test::Value(feature) => tested.push(self.columns.input(feature, self.float)),
+                Test::Value(feature) => tested.push(self.value(feature)),
                 Test::ZeroIsMissing(feature) => tested.push(self.zero_is_missing(feature)?),
                 Test::Equal(feature, bits) => tested.push(self.equal(feature, f64::from_bits(bits))?),
                 Test::Class(feature, part) => tested.push(self.of_class(feature, part)?),
@@ -120,6 +121,15 @@ impl<'a> TestColumns<'a> {
             }
         }
         Ok((self.columns, tested))
+    }
+
+    /// The column of a feature's values, or the computed column of this number.
+    fn value(&mut self, feature: u32) -> ColumnId {
+        let computed = (feature as usize).checked_sub(self.forest.num_features);
+        match computed.and_then(|computed| self.forest.computed.read.get(computed)) {
+            Some(column) => *column,
+            None => self.columns.input(feature, self.float),
+        }
     }
 
     /// A number in the type of rows.
@@ -138,7 +148,7 @@ impl<'a> TestColumns<'a> {
     }
 
     fn zero_is_missing(&mut self, feature: u32) -> Result<ColumnId, TypeMismatch> {
-        let x = self.columns.input(feature, self.float);
+        let x = self.value(feature);
         let size = self.columns.add(Expr::Unary(Unary::Abs, x))?;
         let most = self.columns.constant(self.number(NEARLY_ZERO));
         let condition = self.columns.add(Expr::Binary(Binary::LessOrEqual, size, most))?;
@@ -147,7 +157,7 @@ impl<'a> TestColumns<'a> {
     }
 
     fn equal(&mut self, feature: u32, value: f64) -> Result<ColumnId, TypeMismatch> {
-        let x = self.columns.input(feature, self.float);
+        let x = self.value(feature);
         // Rows in single precision have no value that needs more: NaN equals none of them.
         let rounded = self.number(value);
         let value = if rounded.to_f64() == value { rounded } else { self.number(f64::NAN) };
@@ -160,7 +170,7 @@ impl<'a> TestColumns<'a> {
 
     /// The column of a number of a feature's class.
     fn of_class(&mut self, feature: u32, part: ClassPart) -> Result<ColumnId, TypeMismatch> {
-        let x = self.columns.input(feature, self.float);
+        let x = self.value(feature);
         let classes = self.classes.get(&feature);
         let of_categories = classes.map_or(&[][..], |classes| &classes.of_categories);
         let last = classes.map_or(IN_NO_SET, CategoryClasses::last);
@@ -213,7 +223,7 @@ impl<'a> TestColumns<'a> {
         if self.bytes > MOST_BYTES {
             return Err(too_large(format!("{} sets over {categories} categories", tests.len())));
         }
-        let x = self.columns.input(feature, self.float);
+        let x = self.value(feature);
         let word = |sets: &[u32], first: usize| {
             let bits = sets.iter().filter_map(|set| (*set as usize).checked_sub(first));
             let cleared = bits.filter(|bit| *bit < WORD).fold(0_u32, |bits, bit| bits | 1 << bit);

@@ -6,7 +6,7 @@ use sched_columns::{
 use sched_forest::grow::{Growing, Slot};
 use sched_forest::{
     CategoryRule, Comparison, Float, Forest, ForestParts, Inner, Label, Leaf, Names, NodeRef, Predicate,
-    Target, Types,
+    Target, Types, predict_leaves,
 };
 use sched_pipeline::{
     Fate, Folding, Input, InputKind, Pipeline, Reason, Stage, constants, fold, leaf_vectors, live,
@@ -202,7 +202,11 @@ fn columns_of_two_features_remain() {
         fold(pipeline(&[DOUBLE, DOUBLE], columns, product, 0.5)).expect("a forest");
     assert_eq!(fates, [[Fate::Computed(Reason::SeveralFeatures)]]);
     assert_eq!(pipeline.stages[0].tested(), [x, y, product]);
-    assert!(pipeline.into_forest().is_err());
+    let forest = pipeline.into_forest().expect("a forest over features and a column");
+    assert_eq!((forest.num_features, forest.computed.read.len()), (2, 1));
+    let mut leaves = [0; 2];
+    predict_leaves(&forest, &[0.5, 1.0, 0.5, 1.5], &mut leaves).expect("two rows");
+    assert_eq!(leaves, [1, 2]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use sched_columns::{
 use sched_forest::grow::{Growing, Slot};
 use sched_forest::{
     CategoryRule, Comparison, Float, Forest, ForestParts, Label, Leaf, Names, Predicate, Target, Types,
+    predict_leaves,
 };
 use sched_pipeline::{Fate, Folding, Input, InputKind, OTHER, Pipeline, Stage, constants, fold, live};
 use std::sync::Arc;
@@ -349,6 +350,10 @@ fn folded_pipelines_reach_the_same_leaves() {
         let Folding { pipeline: folded, fates } = fold(live).expect("a forest");
         let rows = rows(&pipeline, &folded, random);
         let (expected, found) = (leaves(&pipeline, &rows), leaves(&folded, &rows));
+        let forest = folded.clone().into_forest().expect("a forest with computed columns");
+        let mut of_forest = vec![0; found.len()];
+        predict_leaves(&forest, &rows, &mut of_forest).expect("whole rows");
+        assert_eq!(of_forest, found, "seed {seed}");
         if let Some(place) = (0..expected.len()).find(|place| expected[*place] != found[*place]) {
             let row = place / (expected.len() / (rows.len() / pipeline.inputs.len()));
             let row = &rows[row * pipeline.inputs.len()..][..pipeline.inputs.len()];

@@ -4,7 +4,8 @@ use super::domain::{Bits, Cut, Domain, Ordered};
 use super::keys::{Key, Keys, NAN, key, value};
 use crate::category::{CategorySet, NEARLY_ZERO};
 use crate::forest::{Comparison, Float, Forest, Inner, Predicate};
-use crate::walk::{goes_left, rounded};
+use crate::real::rounded;
+use crate::walk::goes_left;
 use std::collections::{BTreeSet, HashMap};
 
 /// Most categories of a feature that are all tried. Of more, the smallest and the largest of each class are
@@ -106,7 +107,7 @@ pub(super) fn cut(forest: &Forest, node: &Inner, rows: RowKind) -> Option<(Cut, 
 fn last_left(forest: &Forest, threshold: f64, comparison: Comparison, rows: RowKind) -> Key {
     let all = Keys::all(rows.float, rows.finite);
     let passes = |key| {
-        let x = rounded(value(rows.float, key), forest.types);
+        let x = rounded(value(rows.float, key), forest.types.input);
         match comparison {
             Comparison::Less => x < threshold,
             Comparison::LessOrEqual => x <= threshold,
@@ -130,7 +131,7 @@ impl TestedFeature {
 
     fn ordered(forest: &Forest, feature: u32, nodes: &[&Inner], rows: RowKind) -> (TestedFeature, Vec<Test>) {
         let asks_zeros = nodes.iter().any(|node| matches!(node.predicate, Predicate::NumericNotZero { .. }));
-        let zeros = asks_zeros.then(|| Keys::nearly_zero(rows.float, |x| rounded(x, forest.types)));
+        let zeros = asks_zeros.then(|| Keys::nearly_zero(rows.float, |x| rounded(x, forest.types.input)));
         let all = Domain::Ordered(Ordered::all(Keys::all(rows.float, rows.finite), zeros));
         let line =
             TestedFeature { feature, all, zeros, listed: Vec::new(), sides: Vec::new(), is_thinned: false };
@@ -166,7 +167,7 @@ impl TestedFeature {
         let asked = |node: &&Inner| {
             let mut bits = Bits::from_elem(0, words);
             for (at, key) in listed.iter().enumerate() {
-                if goes_left(forest, node, rounded(value(rows.float, *key), forest.types)) {
+                if goes_left(forest, node, rounded(value(rows.float, *key), forest.types.input)) {
                     bits[at / 64] |= 1 << (at % 64);
                 }
             }
@@ -194,7 +195,7 @@ fn candidates(forest: &Forest, tests: &[&Inner], rows: RowKind) -> Vec<Key> {
                 let last = last_left(forest, threshold, forest.comparison, rows);
                 keys.extend(around(key(rows.float, threshold)).into_iter().chain([last, last + 1]));
                 if matches!(node.predicate, Predicate::NumericNotZero { .. }) {
-                    let zeros = Keys::nearly_zero(rows.float, |x| rounded(x, forest.types));
+                    let zeros = Keys::nearly_zero(rows.float, |x| rounded(x, forest.types.input));
                     keys.extend([zeros.first - 1, zeros.first, zeros.last, zeros.last + 1]);
                 }
             }

@@ -33,6 +33,10 @@ const LARGE: u64 = 1 << 17;
 /// Number of consecutive trees without a target after which a row is complete.
 const PATIENCE: u32 = 8;
 
+/// Number of rows of random values for forests with computed columns, or with sums alone, for which no rows
+/// are solved.
+const RANDOM_ROWS: u32 = 512;
+
 /// The kind of rows to make.
 #[derive(Clone, Copy, Debug)]
 pub struct BoundaryOptions {
@@ -54,6 +58,9 @@ pub struct Coverage {
     pub values: u64,
     /// Number of these pairs that the rows so far have brought to their nodes.
     pub met_values: u64,
+    /// Inner nodes that test computed columns, for which no rows are solved. The other numbers leave out all
+    /// nodes and leaves of their trees.
+    pub computed_nodes: usize,
     /// Leaves of all trees.
     pub leaves: usize,
     /// Leaves that some row can reach.
@@ -85,6 +92,10 @@ pub struct Boundary {
     random: Random,
     /// Whether there are more than [`LARGE`] targets.
     is_large: bool,
+    /// Inner nodes that test computed columns.
+    computed_nodes: usize,
+    /// Rows of random values that are still to make.
+    random_rows: u32,
 }
 
 impl Boundary {
@@ -92,9 +103,13 @@ impl Boundary {
     pub fn new(forest: &Forest, options: BoundaryOptions) -> Boundary {
         let rows = RowKind { float: options.rows, finite: options.finite };
         let mut by_feature: Vec<Vec<(usize, usize)>> = vec![Vec::new(); forest.num_features];
+        let mut computed_nodes = 0;
         for (number, tree) in forest.trees.iter().enumerate() {
             for (index, node) in tree.inner.iter().enumerate() {
-                by_feature[node.feature as usize].push((number, index));
+                match by_feature.get_mut(node.feature as usize) {
+                    Some(places) => places.push((number, index)),
+                    None => computed_nodes += 1,
+                }
             }
         }
         let mut tests: Vec<Vec<Option<(u32, Test)>>> =
@@ -110,15 +125,20 @@ impl Boundary {
             lines.push(line);
         }
         let trees = forest.trees.iter().zip(tests);
-        let trees = trees.map(|(tree, tests)| {
-            Targets::new(tree, tests.into_iter().flatten().collect(), &lines, &specials)
+        let trees = trees.map(|(tree, tests)| match tests.into_iter().collect::<Option<Vec<_>>>() {
+            Some(tests) => Targets::new(tree, tests, &lines, &specials),
+            None => Targets::none(tree),
         });
         let trees: Vec<Targets> = trees.collect();
         let is_large = trees.iter().map(|tree| tree.values).sum::<u64>() > LARGE;
         let mut is_added = vec![false; forest.num_features];
         for (feature, _) in forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms) {
-            is_added[*feature as usize] = true;
+            if let Some(is_added) = is_added.get_mut(*feature as usize) {
+                *is_added = true;
+            }
         }
+        let tests_nothing = forest.trees.iter().all(|tree| tree.inner.is_empty());
+        let is_random = computed_nodes > 0 || (tests_nothing && forest.has_linear_leaves());
         Boundary {
             float: options.rows,
             finite: options.finite,
@@ -131,19 +151,22 @@ impl Boundary {
             row: vec![RowValue { key: NAN, listed: None, special: None }; lines.len()],
             random: Random(0x5eed),
             is_large,
+            computed_nodes,
+            random_rows: if is_random { RANDOM_ROWS } else { 0 },
             specials,
             lines,
         }
     }
 
-    /// Makes the next row of `num_features` values; returns false if no target is open.
+    /// Makes the next row of `num_features` values; returns false if no target is open, and random rows have
+    /// been made if the forest needs them.
     pub fn next_row(&mut self, row: &mut [f64]) -> bool {
         let count = self.trees.len();
         let Some(first) = (0..count)
             .map(|step| (self.next + step) % count)
             .find(|tree| self.trees[*tree].below(self.trees[*tree].root) > 0)
         else {
-            return false;
+            return self.random_row(row);
         };
         self.next = first + 1;
         let is_open = |this: &Boundary, tree: usize| this.trees[tree].below(this.trees[tree].root) > 0;
@@ -172,6 +195,16 @@ impl Boundary {
             }
         }
         met > 0
+    }
+
+    /// Makes a row of random values, if some are left to make.
+    fn random_row(&mut self, row: &mut [f64]) -> bool {
+        let Some(left) = self.random_rows.checked_sub(1) else { return false };
+        self.random_rows = left;
+        for (place, is_added) in row.iter_mut().zip(&self.is_added) {
+            *place = self.random.noise(self.float, self.finite || *is_added);
+        }
+        true
     }
 
     /// Descends in a tree towards an open target, and narrows the row's domains to that path. Returns whether
@@ -299,6 +332,7 @@ impl Boundary {
     pub fn coverage(&self) -> Coverage {
         let mut coverage = Coverage {
             thinned_features: self.lines.iter().filter(|line| line.is_thinned).count(),
+            computed_nodes: self.computed_nodes,
             ..Coverage::default()
         };
         for tree in &self.trees {

@@ -118,6 +118,20 @@ impl Targets {
         targets
     }
 
+    /// A tree without targets.
+    pub fn none(tree: &crate::forest::Tree) -> Targets {
+        Targets {
+            root: NodeRef::Leaf(0),
+            nodes: Vec::new(),
+            leaves: vec![false; tree.leaves.len()],
+            wanted: Vec::new(),
+            counts: Vec::new(),
+            unreachable: Vec::new(),
+            reachable_nodes: 0,
+            values: 0,
+        }
+    }
+
     /// Finds the values that can reach each node. Each path from the root narrows the domains of the features
     /// that it tests.
     fn reach(&mut self, lines: &[TestedFeature], specials: &Specials) {

@@ -16,6 +16,7 @@ mod tree;
 
 use crate::ForestParts;
 use crate::codes;
+use crate::computed::ComputedColumns;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Types};
 use crate::json::keys;
@@ -112,6 +113,7 @@ fn forest(
         sets: sets.into_vec(),
         category_rule: CategoryRule::Truncated,
         linear,
+        computed: ComputedColumns::default(),
         output,
         objective: header.objective.unwrap_or("custom").to_owned(),
         feature_names: header.feature_names,

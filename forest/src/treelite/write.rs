@@ -51,6 +51,9 @@ fn plan(forest: &Forest) -> Result<Plan, ModelError> {
     if forest.linear.iter().any(|tree| !tree.is_empty()) {
         return Err(cannot("linear leaves", BUILD));
     }
+    if !forest.computed.read.is_empty() {
+        return Err(cannot("columns from the features of a row", BUILD));
+    }
     check_predicates(forest)?;
     let vectors = forest.trees.iter().filter(|tree| tree.target == Target::All).count();
     if vectors != 0 && vectors != forest.trees.len() {

@@ -31,7 +31,12 @@ fn count(number: usize) -> String {
 
 /// Describes the features that most nodes test.
 pub fn describe(out: &mut String, summary: &ModelSummary) -> std::fmt::Result {
-    writeln!(out, "features used: {} of {}", summary.features.len(), summary.num_features)?;
+    let is_computed = |used: &&FeatureUse| used.feature as usize >= summary.num_features;
+    let computed = summary.features.iter().filter(is_computed).count();
+    let and_computed =
+        if computed > 0 { format!(", and {computed} computed columns") } else { String::new() };
+    let features = summary.features.len() - computed;
+    writeln!(out, "features used: {features} of {}{and_computed}", summary.num_features)?;
     let mut used: Vec<&FeatureUse> = summary.features.iter().collect();
     used.sort_by_key(|feature| (std::cmp::Reverse(feature.nodes), feature.feature));
     let shown = |column: &&Column| {

@@ -88,6 +88,7 @@ fn write_rows(rows: &RowSummary, out: &mut String) -> std::fmt::Result {
         reachable_leaves,
         reached_leaves,
         thinned_features,
+        computed_nodes,
         ..
     } = rows.coverage;
     let given = if rows.given > 0 { format!(" and {} given", rows.given) } else { String::new() };
@@ -101,6 +102,12 @@ fn write_rows(rows: &RowSummary, out: &mut String) -> std::fmt::Result {
         writeln!(
             out,
             "    thinned   {thinned_features} features have too many tests to try all their values"
+        )?;
+    }
+    if computed_nodes > 0 {
+        writeln!(
+            out,
+            "    random    {computed_nodes} nodes test computed columns, which get random rows alone"
         )?;
     }
     Ok(())

@@ -15,8 +15,8 @@ use sched_llvm::runtime::{Dtype, Kind, Status};
 use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows};
 use sched_nest::{Accumulation, Axis, Nest, Reduce, Variants};
 use sched_pipeline::{Prepared, SetTests};
-use sched_testing::forests;
 use sched_testing::{Rng, schedules};
+use sched_testing::{computed, forests};
 
 /// A case, ready to run.
 pub struct Case {
@@ -47,6 +47,7 @@ impl Case {
         let forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
         let forest = forests::with_expectiles(&mut Rng(!seed ^ 1), forest);
         let forest = forests::with_linear_leaves(seed, forest);
+        let forest = computed::with_computed_columns(seed, forest);
         let profile = forests::profile(&mut rng, &forest);
         let model = forests::info(&forest);
         let schedule = with_params(schedules::schedule(rng.next_u64(), &model), &mut rng);
@@ -147,7 +148,8 @@ impl Case {
 
     /// The type of rows of the code: often narrower than the model's, if calls pass no wider rows.
     pub fn row_type(&self) -> Float {
-        let narrow = !self.in_doubles() && !self.seed.is_multiple_of(5);
+        let is_computed = !self.forest.computed.read.is_empty();
+        let narrow = !self.in_doubles() && !self.seed.is_multiple_of(5) && !is_computed;
         if narrow { Float::F32 } else { self.forest.types.input }
     }
 

@@ -39,6 +39,9 @@ pub fn structure_digest(forest: &Forest) -> String {
     for leaves in &forest.linear {
         number(&mut bytes, leaves.iter().map(|leaf| leaf.terms.len()).sum());
     }
+    for column in forest.computed.columns.needed_for(&forest.computed.read) {
+        bytes.extend(format!("{:?}", forest.computed.columns.expr(column)).bytes());
+    }
     fingerprint(&bytes)
 }
 

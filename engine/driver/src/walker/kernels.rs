@@ -99,7 +99,7 @@ impl<X: Real, A: SumType, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BA
 
     fn compute(trees: &Trees, from: &[X], to: &mut [A]) {
         let forest = trees.forest();
-        let (features, margins) = Self::widths(forest);
+        let (margins, from) = (forest.num_margins, &*forest.wide_rows(from));
         if !BASE_IS_GIVEN {
             for sums in to.chunks_exact_mut(margins) {
                 sums.iter_mut().zip(&forest.base).for_each(|(sum, base)| *sum = A::narrow(*base));
@@ -109,7 +109,7 @@ impl<X: Real, A: SumType, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BA
         for (number, tree) in forest.trees.iter().enumerate() {
             let leaves = &mut leaves[..to.len() / margins];
             trees.leaves(number, from, leaves);
-            let rows = from.chunks_exact(features).zip(to.chunks_exact_mut(margins));
+            let rows = from.chunks_exact(forest.num_values()).zip(to.chunks_exact_mut(margins));
             for ((row, sums), leaf) in rows.zip(&*leaves) {
                 match tree.target {
                     Target::One(margin) => sums[margin as usize].add(trees.value(number, *leaf, row)),
@@ -190,8 +190,9 @@ impl<X: Real> Kernel for Leaves<X> {
 
     fn compute(trees: &Trees, from: &[X], to: &mut [i32]) {
         let forest = trees.forest();
-        for (row, out) in from.chunks_exact(forest.num_features).zip(to.chunks_exact_mut(forest.trees.len()))
-        {
+        let rows = forest.wide_rows(from);
+        let rows = rows.chunks_exact(forest.num_values());
+        for (row, out) in rows.zip(to.chunks_exact_mut(forest.trees.len())) {
             for ((number, tree), out) in forest.trees.iter().enumerate().zip(out) {
                 *out = tree.leaves[trees.leaf(number, row) as usize].source as i32;
             }
@@ -212,8 +213,9 @@ impl<X: Real, A: SumType> Kernel for TreeValues<X, A> {
 
     fn compute(trees: &Trees, from: &[X], to: &mut [A]) {
         let forest = trees.forest();
-        for (row, out) in from.chunks_exact(forest.num_features).zip(to.chunks_exact_mut(forest.trees.len()))
-        {
+        let rows = forest.wide_rows(from);
+        let rows = rows.chunks_exact(forest.num_values());
+        for (row, out) in rows.zip(to.chunks_exact_mut(forest.trees.len())) {
             for (tree, out) in out.iter_mut().enumerate() {
                 *out = A::narrow(trees.value(tree, trees.leaf(tree, row), row));
             }

@@ -89,19 +89,19 @@ impl Trees {
         &self.forest
     }
 
-    /// The index of the leaf that a row ends in.
+    /// The index of the leaf that a row with its computed columns ends in.
     pub fn leaf<X: Real>(&self, tree: usize, row: &[X]) -> u32 {
         let [leaf] = match self.starts[tree].root {
             Some(root) if self.is_less => self.walk::<X, 1, true>(root, row),
             Some(root) => self.walk::<X, 1, false>(root, row),
-            None => [self.forest.leaf_index(&self.forest.trees[tree], row)],
+            None => [self.forest.leaf_index(&self.forest.trees[tree], &self.forest.wide_row(row))],
         };
         leaf
     }
 
-    /// The indices of the leaves that rows end in. `rows` are packed.
+    /// The indices of the leaves that rows end in. `rows` are packed, each with its computed columns.
     pub fn leaves<X: Real>(&self, tree: usize, rows: &[X], leaves: &mut [u32]) {
-        let features = self.forest.num_features;
+        let features = self.forest.num_values();
         let together = LANES * features;
         let (groups, rest) = leaves.as_chunks_mut::<LANES>();
         for (rows, leaves) in rows.chunks_exact(together).zip(&mut *groups) {
@@ -123,7 +123,7 @@ impl Trees {
 
     /// The leaves of `N` rows, which walk in lock-step without branches, so that their loads overlap.
     fn walk<X: Real, const N: usize, const LESS: bool>(&self, root: u32, rows: &[X]) -> [u32; N] {
-        let features = self.forest.num_features;
+        let features = self.forest.num_values();
         let mut at = [root; N];
         while at.iter().any(|at| *at < LEAF) {
             for (lane, at) in at.iter_mut().enumerate() {
@@ -139,10 +139,10 @@ impl Trees {
         at.map(|at| at & !LEAF)
     }
 
-    /// The value that a leaf of a tree with one margin adds to a row, widened.
+    /// The value that a leaf of a tree with one margin adds to a row with its computed columns, widened.
     pub fn value<X: Real>(&self, tree: usize, leaf: u32, row: &[X]) -> f64 {
         match self.forest.has_linear_leaves() {
-            true => self.forest.leaf_value(tree, leaf as usize, row),
+            true => self.forest.leaf_value(tree, leaf as usize, &self.forest.wide_row(row)),
             false => self.values[self.starts[tree].values + leaf as usize],
         }
     }
@@ -169,5 +169,6 @@ pub fn steps_of_a_row(forest: &Forest) -> usize {
         let is_linear = forest.linear.get(number).is_some_and(|leaves| !leaves.is_empty());
         depth * if is_numeric { 1 } else { OTHER_TEST } + if is_linear { LINEAR_LEAF } else { 0 }
     };
-    forest.trees.iter().enumerate().map(steps).sum()
+    let columns = forest.computed.columns.len() * OTHER_TEST;
+    forest.trees.iter().enumerate().map(steps).sum::<usize>() + columns
 }

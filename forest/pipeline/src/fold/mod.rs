@@ -226,9 +226,11 @@ impl TestSearch<'_> {
         };
         let trees = forest.trees.iter().map(|tree| rebuilding.tree(tree, test));
         let trees = trees.collect::<Result<Vec<_>, _>>()?;
-        let float = if computed.is_empty() { rows } else { Float::F64 };
         let mut types = forest.types;
-        (types.input, types.threshold) = (float, float);
+        types.input = if computed.is_empty() || types.input == Float::F32 { rows } else { Float::F64 };
+        if computed.is_empty() || rows == Float::F64 {
+            types.threshold = types.input;
+        }
         let parts = forest.clone().into_parts();
         let parts = ForestParts {
             trees,

@@ -1,0 +1,77 @@
+//! Random columns that forests compute.
+
+use crate::forests::grid;
+use crate::schedules::Rng;
+use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, TypeMismatch, Unary};
+use sched_forest::{ComputedColumns, Float, Forest};
+
+/// The forest, in some cases with tests of computed columns in place of some tests of features. It has its
+/// own seed, which keeps the other random cases unchanged.
+pub fn with_computed_columns(seed: u64, forest: Forest) -> Forest {
+    let rng = &mut Rng(seed.wrapping_mul(0x9fb2_1c65_1e98_df25));
+    if forest.has_linear_leaves() || !rng.one_in(4) {
+        return forest;
+    }
+    let mut parts = forest.into_parts();
+    let features = parts.num_features;
+    let mut drawn = Drawn { rng, columns: Columns::default(), features, float: parts.types.input };
+    let count = 1 + drawn.rng.below(12);
+    let read = drawn.read(count).expect("operations on one type");
+    let Drawn { rng, columns, .. } = drawn;
+    parts.computed = ComputedColumns { columns, read };
+    for inner in parts.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
+        if rng.one_in(2) {
+            inner.feature = (features + rng.below(count)) as u32;
+        }
+    }
+    Forest::new(parts).expect("the generator keeps the promises of a forest")
+}
+
+/// Columns while they are drawn.
+struct Drawn<'a> {
+    rng: &'a mut Rng,
+    columns: Columns,
+    features: usize,
+    float: Float,
+}
+
+impl Drawn<'_> {
+    /// Columns in the type of rows. Some have one form and differ in features and constants.
+    fn read(&mut self, count: usize) -> Result<Vec<ColumnId>, TypeMismatch> {
+        let mut read = Vec::with_capacity(count);
+        while read.len() < count {
+            let (form, alike) = (self.rng.below(6), 1 + self.rng.below(5));
+            for _ in 0..alike.min(count - read.len()) {
+                let column = self.column(form)?;
+                read.push(self.columns.cast(column, self.float.into())?);
+            }
+        }
+        Ok(read)
+    }
+
+    fn column(&mut self, form: usize) -> Result<ColumnId, TypeMismatch> {
+        let [x, y] = [(); 2].map(|()| self.rng.below(self.features) as u32);
+        let [x, y] = [x, y].map(|feature| self.columns.input(feature, self.float));
+        let number = grid(self.rng, self.float);
+        let constant = self.columns.constant(ColumnValue::F64(number).cast(self.float.into()));
+        let binary = |op, x, y| Expr::Binary(op, x, y);
+        match form {
+            0 => self.columns.add(binary(Binary::Multiply, x, y)),
+            1 => self.columns.add(binary(Binary::Add, x, y)),
+            2 => {
+                let offset = self.columns.add(binary(Binary::Subtract, x, constant))?;
+                self.columns.add(binary(Binary::Divide, offset, y))
+            }
+            3 => {
+                let is_missing = self.columns.add(Expr::Unary(Unary::IsNan, x))?;
+                self.columns.add(Expr::Select { condition: is_missing, then: constant, otherwise: y })
+            }
+            4 => {
+                let wide = self.columns.cast(x, ColumnType::F64)?;
+                let wide = self.columns.add(Expr::Unary(Unary::Abs, wide))?;
+                self.columns.add(Expr::Unary(Unary::Floor, wide))
+            }
+            _ => self.columns.add(binary(Binary::Max, x, constant)),
+        }
+    }
+}
