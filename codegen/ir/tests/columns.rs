@@ -2,7 +2,7 @@
 //! columns of a call.
 
 use sched_columns::{
-    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Ties, Unary,
+    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Term, Ties, Unary,
 };
 use sched_forest::{CategoryRule, Float, Forest, ForestParts, Leaf, NodeRef, Target, Tree, Types};
 use sched_ir::columns::blocks::{BlockSource, CopyBlocks, RowBlocks};
@@ -188,6 +188,14 @@ fn family(
             _ if at(40, 2) == 0 => {
                 let values = (0..1 + rng.below(6)).map(|_| constant(rng, types[at(44, 4)])).collect();
                 Expr::Pick { of: x, values }
+            }
+            _ if at(41, 2) == 0 && columns.column_type(x).is_float() => {
+                let own = columns.column_type(x);
+                let alike = [x, y, z, x].into_iter().filter(|column| columns.column_type(*column) == own);
+                let terms: Vec<ColumnId> = alike.take(1 + at(44, 4)).collect();
+                let mut term = |column| Term { column, weight: constant(rng, own) };
+                let terms = terms.into_iter().map(&mut term).collect();
+                Expr::Dot { start: constant(rng, own), terms }
             }
             _ => Expr::Bit { of: x, bit: (at(44, 40) + member) as u8 % 64 },
         };

@@ -1,10 +1,11 @@
 //! The set of columns: each expression once, with its type.
 
-use crate::expr::{Binary, ColumnId, Expr, Unary};
+use crate::expr::{Binary, ColumnId, Expr, Term, Unary};
 use crate::float::Float;
 use crate::value::{ColumnType, ColumnValue};
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// The error for an operation on columns of types that it does not take.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,6 +144,14 @@ impl Columns {
                 let picked = first.filter(|_| is_one_type && x == ColumnType::I64);
                 picked.ok_or_else(|| mismatch("Pick", &[x]))
             }
+            Expr::Dot { start, terms } => {
+                let result = start.column_type();
+                let is_alike =
+                    |term: &Term| of(&term.column) == result && term.weight.column_type() == result;
+                let fits = result.is_float() && terms.iter().all(is_alike);
+                let types = || terms.iter().map(|term| of(&term.column)).chain([result]).collect::<Vec<_>>();
+                fits.then_some(result).ok_or_else(|| mismatch("Dot", &types()))
+            }
             Expr::Bit { of: x, bit } => {
                 let x = of(x);
                 let fits = x == ColumnType::I64 && *bit < 64;
@@ -167,13 +176,22 @@ impl Expr {
             Expr::Table { of, table } => Expr::Table { of: map(of), table },
             Expr::Pick { of, values } => Expr::Pick { of: map(of), values },
             Expr::Bit { of, bit } => Expr::Bit { of: map(of), bit },
+            Expr::Dot { start, terms } => {
+                let term = |term: &Term| Term { column: map(term.column), weight: term.weight };
+                Expr::Dot { start, terms: terms.iter().map(term).collect() }
+            }
         }
     }
 
     /// The columns that the expression reads.
     pub fn operands(&self) -> impl Iterator<Item = ColumnId> + use<> {
+        let terms = match self {
+            Expr::Dot { terms, .. } => Arc::clone(terms),
+            _ => Arc::default(),
+        };
+        let of_terms = (0..terms.len()).map(move |at| terms[at].column);
         let columns = match *self {
-            Expr::Input { .. } | Expr::Const(_) => [None; 3],
+            Expr::Input { .. } | Expr::Const(_) | Expr::Dot { .. } => [None; 3],
             Expr::Unary(_, x) => [Some(x), None, None],
             Expr::Step { of, .. } | Expr::Table { of, .. } | Expr::Pick { of, .. } | Expr::Bit { of, .. } => {
                 [Some(of), None, None]
@@ -181,7 +199,7 @@ impl Expr {
             Expr::Binary(_, x, y) => [Some(x), Some(y), None],
             Expr::Select { condition, then, otherwise } => [Some(condition), Some(then), Some(otherwise)],
         };
-        columns.into_iter().flatten()
+        columns.into_iter().flatten().chain(of_terms)
     }
 }
 

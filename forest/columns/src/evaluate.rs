@@ -63,6 +63,10 @@ impl Columns {
                 let index = usize::try_from(of(x).to_i64().max(0)).unwrap_or(last).min(last);
                 values.get(index).copied().unwrap_or(ColumnValue::F64(f64::NAN))
             }
+            Expr::Dot { start, terms } => terms.iter().fold(*start, |sum, term| {
+                let product = Binary::Multiply.apply(of(&term.column), term.weight);
+                Binary::Add.apply(sum, product)
+            }),
             Expr::Bit { of: x, bit } => ColumnValue::Bool(of(x).to_i64() >> (bit & 63) & 1 == 1),
         }
     }
@@ -135,7 +139,7 @@ fn equal(x: ColumnValue, y: ColumnValue) -> bool {
 mod tests {
     use super::*;
     use crate::category_rule::CategoryRule;
-    use crate::expr::{CategoryTable, Edges, Ties};
+    use crate::expr::{CategoryTable, Edges, Term, Ties};
     use crate::float::Float;
     use crate::value::ColumnType;
     use std::sync::Arc;
@@ -195,6 +199,16 @@ mod tests {
             assert_eq!(step(Ties::Above, x), ColumnValue::I64(above), "{x}");
             assert_eq!(step(Ties::Below, x), ColumnValue::I64(below), "{x}");
         }
+    }
+
+    #[test]
+    fn sums_round_each_step() {
+        let term = |column| Term { column, weight: ColumnValue::F64(0.1) };
+        let dot = |of| Expr::Dot { start: ColumnValue::F64(0.3), terms: [term(of), term(of)].into() };
+        assert_eq!(value(dot, 3.0), ColumnValue::F64(0.3 + 0.1 * 3.0 + 0.1 * 3.0));
+        let mut columns = Columns::default();
+        let single = columns.input(0, Float::F32);
+        assert!(columns.add(dot(single)).is_err());
     }
 
     #[test]

@@ -69,6 +69,14 @@ pub enum Expr {
         /// The constants, at least one, of one type.
         values: Arc<[ColumnValue]>,
     },
+    /// A number plus the products of columns with constants, added in their order. Each product and each sum
+    /// is rounded.
+    Dot {
+        /// The number, of a floating-point type.
+        start: ColumnValue,
+        /// The terms, whose columns and constants are of the type of `start`.
+        terms: Arc<[Term]>,
+    },
     /// Whether a bit of an integer is set.
     Bit {
         /// A column of integers.
@@ -76,6 +84,15 @@ pub enum Expr {
         /// The number of the bit, below 64; 0 is the lowest one.
         bit: u8,
     },
+}
+
+/// A product of a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Term {
+    /// The column.
+    pub column: ColumnId,
+    /// The constant.
+    pub weight: ColumnValue,
 }
 
 /// Operations on one value.

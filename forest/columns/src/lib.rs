@@ -17,6 +17,6 @@ mod value;
 
 pub use category_rule::CategoryRule;
 pub use columns::{Columns, TypeMismatch};
-pub use expr::{Binary, CategoryTable, ColumnId, Edges, Expr, Ties, Unary};
+pub use expr::{Binary, CategoryTable, ColumnId, Edges, Expr, Term, Ties, Unary};
 pub use float::Float;
 pub use value::{ColumnType, ColumnValue};

@@ -27,6 +27,7 @@ pub(crate) fn describe(inputs: &[Input], columns: &Columns, column: ColumnId) ->
             Expr::Step { .. } => "intervals",
             Expr::Table { .. } | Expr::Pick { .. } => "table",
             Expr::Bit { .. } => "bit",
+            Expr::Dot { .. } => "weighted sum",
         };
         if !words.contains(&word) {
             words.push(word);

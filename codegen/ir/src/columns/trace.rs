@@ -5,7 +5,7 @@ use crate::bytes::scalar;
 use crate::lir::Scalar;
 use crate::rows::features::FeatureSubset;
 use sched_columns::{
-    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Ties, Unary,
+    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Term, Ties, Unary,
 };
 use sched_forest::CategoryRule;
 use std::collections::HashMap;
@@ -123,10 +123,36 @@ impl Tracer<'_> {
                     None => self.push(&mut trace, operand, Vec::new()),
                 })
                 .collect();
-            let place = self.push(&mut trace, next, operands);
+            let place = match self.columns.expr(next) {
+                Expr::Dot { start, terms } => self.dot(&mut trace, (next, *start), &operands, terms),
+                _ => self.push(&mut trace, next, operands),
+            };
             places.insert(next, place);
         }
         trace
+    }
+
+    /// Adds the products and sums of a column, and returns the place of the last one.
+    fn dot(
+        &self,
+        trace: &mut Trace,
+        (column, start): (ColumnId, ColumnValue),
+        operands: &[usize],
+        terms: &[Term],
+    ) -> usize {
+        let ty = element(start.column_type());
+        let mut push = |op, operands, parameters| {
+            trace.nodes.push(Node { op, operands, ty });
+            trace.parameters.push(parameters);
+            trace.columns.push(column);
+            trace.nodes.len() - 1
+        };
+        let first = push(ShapeOp::Const, Vec::new(), vec![Parameter::Constant(start)]);
+        operands.iter().zip(terms).fold(first, |sum, (operand, term)| {
+            let weight = push(ShapeOp::Const, Vec::new(), vec![Parameter::Constant(term.weight)]);
+            let product = push(ShapeOp::Binary(Binary::Multiply), vec![*operand, weight], Vec::new());
+            push(ShapeOp::Binary(Binary::Add), vec![sum, product], Vec::new())
+        })
     }
 
     fn is_constant(&self, column: ColumnId) -> bool {
@@ -188,6 +214,8 @@ impl Tracer<'_> {
                 let parameters = vec![Parameter::Number(first), number(values.len().saturating_sub(1))];
                 (ShapeOp::Pick { is_clamped }, ty, parameters)
             }
+            // Its products and sums are operations of their own.
+            Expr::Dot { start, .. } => (ShapeOp::Const, own, vec![Parameter::Constant(*start)]),
             Expr::Bit { bit, .. } => {
                 // All bits from the sign on are equal.
                 let sign = if operands == [Scalar::I64] { 63 } else { 31 };

@@ -103,6 +103,10 @@ impl PieceFinder<'_> {
                 .map(|last| Piece { last, course: Course::Constant(self.chain.at(self.column, last)) });
             return Some(compressed(values.collect()));
         }
+        // A sum of several pieces has no known order.
+        if let Expr::Dot { .. } = expr {
+            return None;
+        }
         let operands: Vec<usize> = expr.operands().map(|operand| operand.index()).collect();
         if operands.is_empty() {
             return Some(vec![Piece { last: high, course: Course::Rising }]);
@@ -156,7 +160,7 @@ impl PieceFinder<'_> {
                 _ => None,
             },
             Expr::Step { .. } => Some(interval.piece(course)),
-            Expr::Bit { .. } => None,
+            Expr::Bit { .. } | Expr::Dot { .. } => None,
             Expr::Pick { values, .. } => {
                 let last = values.len() as i64 - 1;
                 self.by(operands[0], interval, |value| match value {
