@@ -93,14 +93,23 @@ pub struct Leaf {
     pub values: LeafValues,
 }
 
-/// The linear function of a leaf (linear trees of LightGBM): it adds the constant and then each term, in
-/// order, in the accumulator's type. If one of the features is missing, the leaf adds its value instead.
+/// The linear function of a leaf: it adds the constant and then each term, in order, in the accumulator's type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinearLeaf {
     /// The constant.
     pub constant: f64,
     /// Features, or computed columns, with their coefficients.
     pub terms: Vec<(u32, f64)>,
+}
+
+/// The sum of a linear leaf for a row that lacks one of its features.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LinearMissing {
+    /// The leaf's value in place of the sum (linear trees of LightGBM).
+    #[default]
+    LeafValue,
+    /// NaN, as arithmetic has it (linear models).
+    Nan,
 }
 
 /// The values of a leaf. A single value, the common case, needs no allocation, since forests have millions of
@@ -154,6 +163,8 @@ pub struct ForestParts {
     /// The linear function of each leaf, by tree. Empty for a forest without linear trees, and for a tree
     /// without linear leaves.
     pub linear: Vec<Vec<LinearLeaf>>,
+    /// The sums of linear leaves for missing features.
+    pub linear_missing: LinearMissing,
     /// Columns that trees read beside the features of a row.
     pub computed: ComputedColumns,
     /// The steps from sums to results.
@@ -185,6 +196,7 @@ impl Default for ForestParts {
             sets: Vec::new(),
             category_rule: CategoryRule::Truncated,
             linear: Vec::new(),
+            linear_missing: LinearMissing::LeafValue,
             computed: ComputedColumns::default(),
             output: Output::default(),
             objective: String::from("reg:squarederror"),

@@ -63,8 +63,8 @@ pub use encoded::{EncodedCategories, EncodedFeature};
 pub use error::ModelError;
 pub use fingerprint::fingerprint;
 pub use forest::{
-    Comparison, Forest, ForestParts, Inner, Leaf, LeafValues, LinearLeaf, NodeRef, Predicate, Target, Tree,
-    Types,
+    Comparison, Forest, ForestParts, Inner, Leaf, LeafValues, LinearLeaf, LinearMissing, NodeRef, Predicate,
+    Target, Tree, Types,
 };
 pub use format::{Format, Quirk};
 pub use formats::{

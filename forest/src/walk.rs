@@ -10,7 +10,9 @@
 use std::fmt;
 
 use crate::category::is_nearly_zero;
-use crate::forest::{Comparison, Float, Forest, Inner, Leaf, LinearLeaf, NodeRef, Predicate, Target, Tree};
+use crate::forest::{
+    Comparison, Float, Forest, Inner, Leaf, LinearLeaf, LinearMissing, NodeRef, Predicate, Target, Tree,
+};
 use crate::real::Real;
 use crate::row_values::RowValues;
 
@@ -236,7 +238,7 @@ fn tree_value<X: Real>(forest: &Forest, tree: usize, leaf: usize, row: &RowValue
     value.unwrap_or(forest.trees[tree].leaves[leaf].values[0])
 }
 
-/// The value of a linear leaf; none where one of its features is missing.
+/// The sum of a linear leaf; none where the leaf's value takes its place.
 fn linear_value<X: Real>(forest: &Forest, leaf: &LinearLeaf, row: &RowValues<'_, X>) -> Option<f64> {
     let round = |x: f64| match forest.types.accumulator {
         Float::F32 => f64::from(x as f32),
@@ -244,7 +246,8 @@ fn linear_value<X: Real>(forest: &Forest, leaf: &LinearLeaf, row: &RowValues<'_,
     };
     leaf.terms.iter().try_fold(leaf.constant, |sum, &(feature, coefficient)| {
         let x = row.of(feature);
-        (!x.is_nan()).then(|| round(sum + round(coefficient * x)))
+        (!x.is_nan() || forest.linear_missing == LinearMissing::Nan)
+            .then(|| round(sum + round(coefficient * x)))
     })
 }
 

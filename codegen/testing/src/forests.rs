@@ -2,8 +2,8 @@
 
 use crate::schedules::Rng;
 use sched_forest::{
-    CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Leaf, LinearLeaf, NodeRef,
-    Output, Predicate, Profile, Sigmoid, Softmax, Target, Transform, Tree, Types,
+    CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Leaf, LinearLeaf, LinearMissing,
+    NodeRef, Output, Predicate, Profile, Sigmoid, Softmax, Target, Transform, Tree, Types,
 };
 use sched_nest::ModelInfo;
 use sched_pipeline::{Prepared, SetTests};
@@ -125,6 +125,9 @@ pub fn with_linear_leaves(seed: u64, forest: Forest) -> Forest {
     };
     let all = parts.trees.iter().map(|tree| tree.leaves.iter().map(|_| leaf()).collect());
     parts.linear = all.collect();
+    if rng.one_in(3) {
+        parts.linear_missing = LinearMissing::Nan;
+    }
     for leaves in &mut parts.linear {
         if rng.one_in(4) {
             leaves.clear();

@@ -18,7 +18,7 @@ use crate::ForestParts;
 use crate::codes;
 use crate::computed::ComputedColumns;
 use crate::error::ModelError;
-use crate::forest::{Comparison, Float, Forest, Types};
+use crate::forest::{Comparison, Float, Forest, LinearMissing, Types};
 use crate::json::keys;
 use crate::loaded::{Iterations, Loaded, Note, ReadOptions, Source};
 use header::Header;
@@ -113,6 +113,7 @@ fn forest(
         sets: sets.into_vec(),
         category_rule: CategoryRule::Truncated,
         linear,
+        linear_missing: LinearMissing::LeafValue,
         computed: ComputedColumns::default(),
         output,
         objective: header.objective.unwrap_or("custom").to_owned(),

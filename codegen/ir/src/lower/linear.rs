@@ -11,6 +11,7 @@ use super::walk::{WalkContext, WalkLane};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
 use crate::rows::{Row, RowLanes};
+use sched_forest::LinearMissing;
 use sched_nest::Axis;
 
 /// Values of leaves given by their indices, for a single walk or for a vector of walks.
@@ -46,7 +47,8 @@ pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLa
             }
         }
     });
-    if seeded(Fault::LinearForgetsMissing) {
+    let takes_leaf = k.ports.lowering.hir.forest.linear_missing == LinearMissing::LeafValue;
+    if !takes_leaf || seeded(Fault::LinearForgetsMissing) {
         return ended[0];
     }
     k.b.select(ended[1], plain, ended[0])

@@ -1,0 +1,225 @@
+//! Weighted sums: products with constant matrices, and linear models.
+
+use super::builder::GraphColumns;
+use super::node::GraphNode;
+use super::tensor::{Cells, Element, Tensor};
+use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, Term};
+use sched_forest::{
+    Comparison, Float, Forest, ForestParts, Leaf, LinearLeaf, ModelError, NodeRef, Target, Tree, Types,
+};
+use std::collections::HashMap;
+
+type Outputs = Result<Vec<Tensor>, ModelError>;
+
+/// A number and products that are added to it.
+struct WeightedSum {
+    start: f64,
+    /// Columns with their weights.
+    terms: Vec<(ColumnId, f64)>,
+}
+
+/// A linear model with these scores: a forest of single leaves, each with a sum, and the columns that it reads.
+/// None if they are no floating-point numbers.
+///
+/// # Errors
+/// If a weight is not a number.
+pub(super) fn linear_model(
+    scores: &Tensor,
+    columns: &Columns,
+) -> Result<Option<(Forest, Vec<ColumnId>)>, ModelError> {
+    let Cells::Numbers(cells) = &scores.cells else { return Ok(None) };
+    let float = match scores.element {
+        Element::F32 => Float::F32,
+        Element::F64 => Float::F64,
+        _ => return Ok(None),
+    };
+    let mut places: HashMap<ColumnId, u32> = HashMap::new();
+    let mut read = Vec::new();
+    let mut place = |column: ColumnId| {
+        *places.entry(column).or_insert_with(|| {
+            read.push(column);
+            read.len() as u32 - 1
+        })
+    };
+    let (mut trees, mut linear) = (Vec::new(), Vec::new());
+    for (number, cell) in (0..).zip(cells) {
+        let WeightedSum { start, terms } = WeightedSum::of(columns, *cell);
+        let terms = terms.into_iter().map(|(column, weight)| (place(column), weight)).collect();
+        linear.push(vec![LinearLeaf { constant: start, terms }]);
+        trees.push(Tree {
+            root: NodeRef::Leaf(0),
+            inner: Vec::new(),
+            leaves: vec![Leaf { source: 0, values: [0.0].into() }],
+            target: Target::One(number),
+            source: number,
+        });
+    }
+    let forest = Forest::new(ForestParts {
+        num_features: read.len().max(1),
+        num_margins: trees.len(),
+        base: vec![0.0; trees.len()],
+        iteration_starts: vec![0, trees.len()],
+        comparison: Comparison::LessOrEqual,
+        types: Types::all(float),
+        objective: String::from("linear"),
+        trees,
+        linear,
+        ..ForestParts::default()
+    })?;
+    Ok(Some((forest, read)))
+}
+
+impl WeightedSum {
+    /// The sum that a column is. A column that is none is a sum of one product, by 1.
+    fn of(columns: &Columns, column: ColumnId) -> WeightedSum {
+        let (sum, added) = match columns.expr(column) {
+            Expr::Binary(Binary::Add, x, y) => match (columns.expr(*x), columns.expr(*y)) {
+                (Expr::Const(added), _) => (*y, added.to_f64()),
+                (_, Expr::Const(added)) => (*x, added.to_f64()),
+                _ => (column, NOTHING),
+            },
+            Expr::Binary(Binary::Subtract, x, y) => match columns.expr(*y) {
+                Expr::Const(taken) => (*x, -taken.to_f64()),
+                _ => (column, NOTHING),
+            },
+            _ => (column, NOTHING),
+        };
+        match columns.expr(sum) {
+            Expr::Dot { start, terms } => WeightedSum {
+                start: Binary::Add.apply(*start, ColumnValue::F64(added).cast(start.column_type())).to_f64(),
+                terms: terms.iter().map(|term| (term.column, term.weight.to_f64())).collect(),
+            },
+            _ => WeightedSum { start: NOTHING, terms: vec![(column, 1.0)] },
+        }
+    }
+}
+
+/// A matrix of constants.
+struct Matrix {
+    rows: usize,
+    columns: usize,
+    /// The entries, row by row.
+    entries: Vec<f64>,
+}
+
+impl Matrix {
+    fn column(&self, at: usize) -> impl Iterator<Item = f64> + '_ {
+        (0..self.rows).map(move |row| self.entries[row * self.columns + at])
+    }
+
+    fn transposed(&self) -> Matrix {
+        let entries = (0..self.columns).flat_map(|at| self.column(at).collect::<Vec<_>>()).collect();
+        Matrix { rows: self.columns, columns: self.rows, entries }
+    }
+}
+
+/// The number that changes no number it is added to, minus zero included.
+const NOTHING: f64 = -0.0;
+
+/// `MatMul` of rows and a constant matrix, or of constants.
+pub(super) fn mat_mul(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    let matrix = constant_matrix(node, builder, 1)?;
+    let mut sums = sums(node, builder, &matrix)?;
+    // A vector has no axis of columns.
+    if node.input(1)?.shape.len() == 1 {
+        sums.shape.pop();
+    }
+    Ok(vec![sums.tensor(builder)?])
+}
+
+/// `Gemm`: a product of matrices, each with a factor, and a sum.
+pub(super) fn gemm(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    let float = |name| Ok::<f64, ModelError>(node.attributes.float(name)?.map_or(1.0, f64::from));
+    let (alpha, beta) = (float("alpha")?, float("beta")?);
+    if node.attributes.int("transA")?.unwrap_or(0) != 0 {
+        return Err(node.refuse("transposes rows"));
+    }
+    let matrix = constant_matrix(node, builder, 1)?;
+    let is_transposed = node.attributes.int("transB")?.unwrap_or(0) != 0;
+    let mut matrix = if is_transposed { matrix.transposed() } else { matrix };
+    if alpha != 1.0 {
+        let is_single = node.input(0)?.element == Element::F32;
+        let round = |x: f64| if is_single { f64::from(x as f32) } else { x };
+        matrix.entries.iter_mut().for_each(|entry| *entry = round(*entry * alpha));
+    }
+    let mut sums = sums(node, builder, &matrix)?;
+    if let Some(added) = node.optional(2) {
+        let added = std::rc::Rc::clone(added);
+        let numbers = numbers(node, builder, &added)?;
+        let place = |at: usize| match numbers.len() {
+            1 => Some(0),
+            count => (count == matrix.columns).then_some(at),
+        };
+        for (at, sum) in sums.sums.iter_mut().enumerate() {
+            let place = place(at).ok_or_else(|| node.refuse("adds a matrix of another shape"))?;
+            sum.start = numbers[place] * beta;
+        }
+    }
+    Ok(vec![sums.tensor(builder)?])
+}
+
+/// Sums for the cells of a tensor.
+struct SumTensor {
+    element: Element,
+    shape: Vec<usize>,
+    sums: Vec<WeightedSum>,
+}
+
+impl SumTensor {
+    fn tensor(self, builder: &mut GraphColumns) -> Result<Tensor, ModelError> {
+        let value = |x: f64| match self.element {
+            Element::F32 => ColumnValue::F32(x as f32),
+            _ => ColumnValue::F64(x),
+        };
+        let mut cells = Vec::with_capacity(self.sums.len());
+        for sum in &self.sums {
+            let term = |(column, weight): &(ColumnId, f64)| Term { column: *column, weight: value(*weight) };
+            let terms = sum.terms.iter().map(term).collect();
+            cells.push(builder.add(Expr::Dot { start: value(sum.start), terms })?);
+        }
+        Ok(Tensor::numbers(true, self.shape, self.element, cells))
+    }
+}
+
+/// The sums of the products of the rows of input 0 with the columns of a matrix.
+fn sums(node: &GraphNode, builder: &mut GraphColumns, matrix: &Matrix) -> Result<SumTensor, ModelError> {
+    let rows = node.input(0)?;
+    let cells = node.numbers(rows)?;
+    if !rows.element.is_float() {
+        return Err(node.refuse("multiplies whole numbers"));
+    }
+    let Some((width, outer)) = rows.shape.split_last().filter(|_| rows.by_row) else {
+        return Err(node.refuse("multiplies a matrix by rows, so that rows would depend on others"));
+    };
+    if *width != matrix.rows || *width == 0 {
+        return Err(node.refuse("multiplies matrices whose shapes do not fit"));
+    }
+    builder.spend(cells.len().checked_mul(matrix.columns))?;
+    let row_sums = |row: &[ColumnId]| {
+        let sum =
+            |at| WeightedSum { start: NOTHING, terms: row.iter().copied().zip(matrix.column(at)).collect() };
+        (0..matrix.columns).map(sum).collect::<Vec<_>>()
+    };
+    let sums = cells.chunks(*width).flat_map(row_sums).collect();
+    let shape = outer.iter().copied().chain([matrix.columns]).collect();
+    Ok(SumTensor { element: rows.element, shape, sums })
+}
+
+/// An input as a matrix of constants. A vector is one column.
+fn constant_matrix(node: &GraphNode, builder: &GraphColumns, input: usize) -> Result<Matrix, ModelError> {
+    let tensor = std::rc::Rc::clone(node.input(input)?);
+    let entries = numbers(node, builder, &tensor)?;
+    match *tensor.shape.as_slice() {
+        [rows] => Ok(Matrix { rows, columns: 1, entries }),
+        [rows, columns] => Ok(Matrix { rows, columns, entries }),
+        _ => Err(node.refuse("multiplies by a tensor of more than two axes")),
+    }
+}
+
+/// The numbers of a tensor of constants.
+fn numbers(node: &GraphNode, builder: &GraphColumns, tensor: &Tensor) -> Result<Vec<f64>, ModelError> {
+    if tensor.by_row {
+        return Err(node.refuse("multiplies two values of a row"));
+    }
+    Ok(node.constants(builder, tensor)?.into_iter().map(ColumnValue::to_f64).collect())
+}

@@ -1,0 +1,141 @@
+//! The nodes of a graph that are read, and the one whose results are the scores.
+
+use super::field;
+use sched_forest::ModelError;
+use sched_forest::onnx::Message;
+use std::collections::{HashMap, HashSet};
+
+/// The nodes that outputs depend on, by position.
+pub(super) fn needed_nodes(graph: Message<'_>) -> Result<HashSet<usize>, ModelError> {
+    let mut names: HashSet<&str> = HashSet::new();
+    for output in graph.all(field::GRAPH_OUTPUT) {
+        names.insert(output?.text(field::VALUE_NAME)?);
+    }
+    let nodes: Vec<Message> = graph.all(field::GRAPH_NODE).collect::<Result<_, _>>()?;
+    let mut needed = HashSet::new();
+    for (index, node) in nodes.iter().enumerate().rev() {
+        let mut is_needed = false;
+        for output in node.all(field::NODE_OUTPUT) {
+            is_needed |= names.contains(output?.as_text()?);
+        }
+        if is_needed {
+            needed.insert(index);
+            for input in node.all(field::NODE_INPUT) {
+                names.insert(input?.as_text()?);
+            }
+        }
+    }
+    Ok(needed)
+}
+
+/// The node whose results are the scores of a model without trees: all outputs are computed from them alone.
+///
+/// It is the last such node behind the last sum of a row's values, before any operator that turns scores into
+/// probabilities or classes. None if there is no such node, or if the graph has trees.
+///
+/// # Errors
+/// `M0003` if the file is damaged.
+pub(super) fn scores_node(graph: Message<'_>, needed: &HashSet<usize>) -> Result<Option<usize>, ModelError> {
+    let mut steps = Steps::of(graph, needed)?;
+    if steps.has_trees {
+        return Ok(None);
+    }
+    loop {
+        let last_sum = steps.all.iter().rposition(|step| step.is_sum);
+        let behind = &steps.all[last_sum.unwrap_or(0)..];
+        let end = behind.iter().position(|step| step.turns_scores).unwrap_or(behind.len());
+        if let Some(found) = behind[..end].iter().rev().find(|step| step.is_cut) {
+            return Ok(Some(found.index));
+        }
+        // The last sum may norm probabilities.
+        match last_sum {
+            Some(last_sum) => steps.all.truncate(last_sum),
+            None => return Ok(None),
+        }
+    }
+}
+
+/// The nodes that compute with a row's values, in the order of the file.
+struct Steps {
+    all: Vec<Step>,
+    has_trees: bool,
+}
+
+struct Step {
+    /// Its index among the nodes.
+    index: usize,
+    /// Whether it adds values of a row.
+    is_sum: bool,
+    /// Whether it turns scores into probabilities or classes.
+    turns_scores: bool,
+    /// Whether later nodes and outputs read no other values of rows.
+    is_cut: bool,
+}
+
+impl Steps {
+    fn of(graph: Message<'_>, needed: &HashSet<usize>) -> Result<Steps, ModelError> {
+        let nodes: Vec<Message> = graph.all(field::GRAPH_NODE).collect::<Result<_, _>>()?;
+        // The node after which nothing reads a value any more; the number of nodes for outputs.
+        let mut last_read: HashMap<&str, usize> = HashMap::new();
+        for (index, node) in nodes.iter().enumerate().filter(|(index, _)| needed.contains(index)) {
+            for input in node.all(field::NODE_INPUT) {
+                last_read.insert(input?.as_text()?, index);
+            }
+        }
+        for output in graph.all(field::GRAPH_OUTPUT) {
+            last_read.insert(output?.text(field::VALUE_NAME)?, nodes.len());
+        }
+        let mut of_rows: HashSet<&str> = HashSet::new();
+        for input in graph.all(field::GRAPH_INPUT) {
+            of_rows.insert(input?.text(field::VALUE_NAME)?);
+        }
+        for constant in graph.all(field::GRAPH_CONSTANT) {
+            of_rows.remove(constant?.text(field::CONSTANT_NAME)?);
+        }
+        let mut steps = Steps { all: Vec::new(), has_trees: false };
+        for (index, node) in nodes.iter().enumerate().filter(|(index, _)| needed.contains(index)) {
+            let mut reads_rows = false;
+            for input in node.all(field::NODE_INPUT) {
+                reads_rows |= of_rows.contains(input?.as_text()?);
+            }
+            let name = node.text(field::NODE_OPERATOR)?;
+            steps.has_trees |= is_ensemble(name);
+            if !reads_rows {
+                continue;
+            }
+            let mut own = HashSet::new();
+            for output in node.all(field::NODE_OUTPUT) {
+                own.insert(output?.as_text()?);
+            }
+            of_rows.extend(&own);
+            of_rows.retain(|value| last_read.get(value).is_some_and(|last| *last > index));
+            steps.all.push(Step {
+                index,
+                is_sum: is_sum(name),
+                turns_scores: turns_scores(name),
+                is_cut: of_rows.len() == 1 && of_rows.is_subset(&own),
+            });
+        }
+        Ok(steps)
+    }
+}
+
+/// Whether an operator adds values of a row.
+fn is_sum(name: &str) -> bool {
+    matches!(
+        name,
+        "MatMul" | "Gemm" | "ReduceSum" | "ReduceProd" | "ReduceMean" | "ReduceSumSquare" | "ReduceL2"
+    )
+}
+
+/// Whether an operator turns scores into probabilities or classes.
+fn turns_scores(name: &str) -> bool {
+    let functions = ["Sigmoid", "Softmax", "LogSoftmax", "Exp", "Normalizer"];
+    let choices = ["ArgMax", "ArgMin", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Equal"];
+    functions.contains(&name) || choices.contains(&name)
+}
+
+/// Whether an operator is a tree ensemble.
+pub(super) fn is_ensemble(name: &str) -> bool {
+    matches!(name, "TreeEnsembleRegressor" | "TreeEnsembleClassifier" | "TreeEnsemble")
+}
