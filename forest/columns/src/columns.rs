@@ -209,7 +209,17 @@ impl Unary {
         let (fits, result) = match self {
             Unary::Cast(to) => (true, to),
             Unary::Negate | Unary::Abs => (of != ColumnType::Bool, of),
-            Unary::SquareRoot | Unary::Floor | Unary::Ceil | Unary::Round => (of.is_float(), of),
+            Unary::SquareRoot
+            | Unary::Exp
+            | Unary::ExpMinusOne
+            | Unary::Log
+            | Unary::LogOnePlus
+            | Unary::Tanh
+            | Unary::Logistic
+            | Unary::Erf
+            | Unary::Floor
+            | Unary::Ceil
+            | Unary::Round => (of.is_float(), of),
             Unary::IsNan => (of.is_float(), ColumnType::Bool),
             Unary::Not => (of == ColumnType::Bool, of),
         };
@@ -223,7 +233,7 @@ impl Binary {
         let is_number = x != ColumnType::Bool;
         let (fits, result) = match self {
             Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Min | Binary::Max => (is_number, x),
-            Binary::Divide => (x.is_float(), x),
+            Binary::Divide | Binary::Power => (x.is_float(), x),
             Binary::Less | Binary::LessOrEqual => (is_number, ColumnType::Bool),
             Binary::Equal => (true, ColumnType::Bool),
             Binary::And | Binary::Or => (!is_number, ColumnType::Bool),

@@ -2,6 +2,8 @@
 
 use crate::columns::Columns;
 use crate::expr::{Binary, ColumnId, Expr, Unary};
+use crate::float::Float;
+use crate::functions;
 use crate::value::ColumnValue;
 
 /// Applies an operation on floating-point numbers in their own type.
@@ -86,7 +88,14 @@ impl Unary {
                 x => on_float!(x, f64::abs),
             },
             // The square root of a single, rounded from double to single precision, is the nearest one.
-            Unary::SquareRoot => on_float!(x, f64::sqrt),
+            Unary::SquareRoot
+            | Unary::Exp
+            | Unary::ExpMinusOne
+            | Unary::Log
+            | Unary::LogOnePlus
+            | Unary::Tanh
+            | Unary::Logistic
+            | Unary::Erf => function(self, x),
             Unary::Floor => on_float!(x, f64::floor),
             Unary::Ceil => on_float!(x, f64::ceil),
             Unary::Round => on_float!(x, f64::round_ties_even),
@@ -108,6 +117,15 @@ impl Binary {
                 (ColumnValue::F64(x), ColumnValue::F64(y)) => ColumnValue::F64(x / y),
                 (x, _) => x,
             },
+            Binary::Power => match (x, y) {
+                (ColumnValue::F32(x), ColumnValue::F32(y)) => {
+                    ColumnValue::F32(functions::power(Float::F32, f64::from(x), f64::from(y)) as f32)
+                }
+                (ColumnValue::F64(x), ColumnValue::F64(y)) => {
+                    ColumnValue::F64(functions::power(Float::F64, x, y))
+                }
+                (x, _) => x,
+            },
             Binary::Min if x.is_nan() || below(x, y) => x,
             Binary::Max if x.is_nan() || below(y, x) => x,
             Binary::Min | Binary::Max => y,
@@ -117,6 +135,17 @@ impl Binary {
             Binary::And => ColumnValue::Bool(x.is_true() && y.is_true()),
             Binary::Or => ColumnValue::Bool(x.is_true() || y.is_true()),
         }
+    }
+}
+
+/// The value of a function, in the type of its number.
+fn function(op: Unary, x: ColumnValue) -> ColumnValue {
+    match x {
+        ColumnValue::F32(of) => {
+            functions::unary(op, Float::F32, f64::from(of)).map_or(x, |value| ColumnValue::F32(value as f32))
+        }
+        ColumnValue::F64(of) => functions::unary(op, Float::F64, of).map_or(x, ColumnValue::F64),
+        other => other,
     }
 }
 
@@ -140,7 +169,6 @@ mod tests {
     use super::*;
     use crate::category_rule::CategoryRule;
     use crate::expr::{CategoryTable, Edges, Term, Ties};
-    use crate::float::Float;
     use crate::value::ColumnType;
     use std::sync::Arc;
 

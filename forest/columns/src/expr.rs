@@ -106,6 +106,20 @@ pub enum Unary {
     Abs,
     /// The square root, rounded to nearest.
     SquareRoot,
+    /// [The exponential function](crate::functions).
+    Exp,
+    /// The exponential function minus 1, with all digits for small numbers.
+    ExpMinusOne,
+    /// The natural logarithm.
+    Log,
+    /// The natural logarithm of 1 plus the number, with all digits for small numbers.
+    LogOnePlus,
+    /// The hyperbolic tangent.
+    Tanh,
+    /// The logistic function, `1 / (1 + exp(-x))`.
+    Logistic,
+    /// The error function.
+    Erf,
     /// The largest whole number that is not above.
     Floor,
     /// The smallest whole number that is not below.
@@ -129,6 +143,8 @@ pub enum Binary {
     Multiply,
     /// The first value divided by the second, of floating-point numbers.
     Divide,
+    /// The first value to the power of the second, of floating-point numbers, by the rules of IEEE 754.
+    Power,
     /// The smaller value; NaN if one is NaN.
     Min,
     /// The larger value; NaN if one is NaN.

@@ -13,6 +13,7 @@ mod evaluate;
 mod expr;
 mod float;
 mod folded;
+pub mod functions;
 mod value;
 
 pub use category_rule::CategoryRule;

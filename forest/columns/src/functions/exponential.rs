@@ -1,0 +1,206 @@
+//! Functions of `e^x`: the exponential itself, the hyperbolic tangent and the logistic function.
+//!
+//! `x = k ln(2) + r` with a whole `k` and `|r| <= ln(2) / 2`. Then `e^x = 2^k (1 + r + r^2 q(r))`, where `q` is a
+//! polynomial. In double precision, `r` and sums are pairs of numbers, whose second one has the error of the
+//! first one.
+
+use super::coefficients::{EXP, EXP_SHORT, LN2, LN2_HIGH, LN2_LOW, LOG2_E};
+use super::number::{Number, Truth, Word};
+
+/// `1.5 * 2^52`: the sum of it and a number is rounded to a whole number, which its low bits hold.
+const SHIFT: f64 = 6_755_399_441_055_744.0;
+
+/// Exponent of the number 1, as numbers store it.
+const BIAS: i64 = 1023;
+
+/// Bounds of exponents: results beyond them are 0 and infinity.
+const BOUNDS: (f64, f64) = (-746.0, 710.0);
+
+/// `e^x` as `2^k (1 + rest)`.
+#[derive(Clone, Copy)]
+struct Split<N: Number> {
+    /// `k`.
+    exponent: N,
+    /// A word whose low bits are those of `k`.
+    word: N::Word,
+    /// `r`, the larger part of the rest.
+    r: N,
+    /// The smaller part.
+    small: N,
+}
+
+/// A number as a sum: the nearest double, and its error.
+#[derive(Clone, Copy)]
+pub(super) struct Pair<N> {
+    pub high: N,
+    pub low: N,
+}
+
+/// `high + low` as a pair, where `low` is the smaller one.
+pub(super) fn pair<N: Number>(high: N, low: N) -> Pair<N> {
+    let sum = high + low;
+    Pair { high: sum, low: (high - sum) + low }
+}
+
+impl<N: Number> Split<N> {
+    /// Splits `x + more`, where `more` is the error of `x`.
+    fn new(x: N, more: Option<N>) -> Split<N> {
+        let shifted = x.fma(x.of(LOG2_E), x.of(SHIFT));
+        let exponent = shifted - x.of(SHIFT);
+        let long = exponent.fma(x.of(-LN2_HIGH), x);
+        let r = exponent.fma(x.of(-LN2_LOW), long);
+        let error = exponent.fma(x.of(-LN2_LOW), long - r);
+        let (square, factor) = (r * r, r.polynomial(&EXP));
+        let small = match more {
+            None => square.fma(factor, error),
+            Some(more) => {
+                // The derivative is the function itself.
+                let rest = square * factor;
+                let derivative = r + rest + x.of(1.0);
+                derivative.fma(error + more, rest)
+            }
+        };
+        Split { exponent, word: shifted.word(), r, small }
+    }
+
+    /// `base + rest` as a pair, for a base that is 0 or larger than the rest.
+    fn with(&self, base: N) -> Pair<N> {
+        let sum = pair(base, self.r);
+        pair(sum.high, sum.low + self.small)
+    }
+
+    /// Two powers of 2 whose product is `2^k`. Each is a normal number where the product is not.
+    fn powers(&self) -> [N; 2] {
+        let exponent = self.word.plus(self.word.of(2 * BIAS)).and(0xfff);
+        let half = exponent.down(1);
+        [half, exponent.minus(half)].map(|exponent| exponent.up(52).number())
+    }
+
+    /// `2^-k`, but 0 for the largest `k`.
+    fn inverse_power(&self) -> N {
+        let power = self.word.of(BIAS).minus(self.word).up(52).number();
+        let most = power.of(1000.0);
+        most.is_below(self.exponent).select(power.of(0.0), power)
+    }
+
+    /// `e^x`, rounded.
+    fn value(&self) -> N {
+        let [first, second] = self.powers();
+        self.with(self.r.of(1.0)).high * first * second
+    }
+}
+
+/// `e^x`.
+pub(super) fn exp<N: Number>(x: N) -> N {
+    Split::new(x.clamped(BOUNDS.0, BOUNDS.1), None).value()
+}
+
+/// `e^(x + more)`, where `more` is the error of `x`.
+pub(super) fn exp_of_pair<N: Number>(x: N, more: N) -> N {
+    Split::new(x.clamped(BOUNDS.0, BOUNDS.1), Some(more)).value()
+}
+
+/// `e^x - 1` as the product of a pair and two powers of 2.
+fn less_one<N: Number>(split: &Split<N>) -> Pair<N> {
+    // 2^k (1 + rest) - 1 = 2^k ((1 - 2^-k) + rest)
+    let (one, inverse) = (split.r.of(1.0), split.inverse_power());
+    let base = one - inverse;
+    let error = (one - base) - inverse;
+    let sum = pair(base, split.r);
+    pair(sum.high, sum.low + error + split.small)
+}
+
+/// `e^x - 1`.
+pub(super) fn exp_minus_one<N: Number>(x: N) -> N {
+    // Results below -50 are -1.
+    let split = Split::new(x.clamped(-50.0, BOUNDS.1), None);
+    let [first, second] = split.powers();
+    let result = less_one(&split).high * first * second;
+    keeps_zero(x, result)
+}
+
+/// `x` where it is a zero, whose sign results keep, else the result.
+pub(super) fn keeps_zero<N: Number>(x: N, result: N) -> N {
+    x.magnitude().is_at_most(x.of(0.0)).select(x, result)
+}
+
+/// The hyperbolic tangent.
+pub(super) fn tanh<N: Number>(x: N) -> N {
+    // tanh(x) = e / (e + 2) with e = e^2x - 1. Results above 22 are 1.
+    let size = x.magnitude().at_most(22.0);
+    let split = Split::new(size + size, None);
+    let power = split.word.plus(split.word.of(BIAS)).up(52).number();
+    let e = less_one(&split);
+    let (high, low) = (e.high * power, e.low * power);
+    let two = x.of(2.0);
+    let sum = high + two;
+    let part = sum - high;
+    let error = (high - (sum - part)) + (two - part);
+    quotient(Pair { high, low }, Pair { high: sum, low: error + low }).signed_as(x)
+}
+
+/// `1 / (1 + e^-x)`.
+pub(super) fn logistic<N: Number>(x: N) -> N {
+    // With e = e^-|x|, which does not overflow: e / (1 + e) for negative x, else 1 / (1 + e).
+    let split = Split::new((-x.magnitude()).at_least(BOUNDS.0), None);
+    let (one, [first, second]) = (x.of(1.0), split.powers());
+    let e = split.with(one);
+    let (high, low) = (e.high * first * second, e.low * first * second);
+    let sum = pair(one, high);
+    let is_negative = x.is_below(x.of(0.0));
+    let above = Pair { high: is_negative.select(high, one), low: is_negative.select(low, x.of(0.0)) };
+    quotient(above, Pair { high: sum.high, low: sum.low + low })
+}
+
+/// The quotient of two pairs, rounded.
+fn quotient<N: Number>(above: Pair<N>, below: Pair<N>) -> N {
+    let inverse = above.high.of(1.0) / below.high;
+    let near = above.high * inverse;
+    let rest = (-near).fma(below.high, above.high);
+    let rest = rest + (-near).fma(below.low, above.low);
+    rest.fma(inverse, near)
+}
+
+/// The same functions for results in single precision: doubles have digits to spare.
+pub(super) mod short {
+    use super::{BIAS, EXP_SHORT, LN2, LOG2_E, Number, SHIFT, Truth, Word};
+
+    /// Bounds of exponents: results beyond them are 0 and infinity in single precision.
+    const BOUNDS: (f64, f64) = (-150.0, 100.0);
+
+    /// `2^k` and `e^r - 1`.
+    fn split<N: Number>(x: N) -> (N, N) {
+        let shifted = x.fma(x.of(LOG2_E), x.of(SHIFT));
+        let r = (shifted - x.of(SHIFT)).fma(x.of(-LN2), x);
+        let word = shifted.word();
+        let power = word.plus(word.of(BIAS)).up(52).number();
+        (power, (r * r).fma(r.polynomial(&EXP_SHORT), r))
+    }
+
+    /// `e^x`.
+    pub(in super::super) fn exp<N: Number>(x: N) -> N {
+        let (power, rest) = split(x.clamped(BOUNDS.0, BOUNDS.1));
+        power.fma(rest, power)
+    }
+
+    /// `e^x - 1`.
+    pub(in super::super) fn exp_minus_one<N: Number>(x: N) -> N {
+        let (power, rest) = split(x.clamped(BOUNDS.0, BOUNDS.1));
+        super::keeps_zero(x, power.fma(rest, power - x.of(1.0)))
+    }
+
+    /// The hyperbolic tangent.
+    pub(in super::super) fn tanh<N: Number>(x: N) -> N {
+        let size = x.magnitude().at_most(22.0);
+        let (power, rest) = split(size + size);
+        let e = power.fma(rest, power - x.of(1.0));
+        (e / (e + x.of(2.0))).signed_as(x)
+    }
+
+    /// `1 / (1 + e^-x)`.
+    pub(in super::super) fn logistic<N: Number>(x: N) -> N {
+        let (power, rest) = split((-x.magnitude()).at_least(BOUNDS.0));
+        let (one, e) = (x.of(1.0), power.fma(rest, power));
+        x.is_below(x.of(0.0)).select(e, one) / (one + e)
+    }
+}

@@ -1,0 +1,153 @@
+//! Natural logarithms.
+//!
+//! `x = 2^k (1 + f)` with a whole `k` and `1 + f` between `sqrt(1/2)` and `sqrt(2)`. With `s = f / (2 + f)`,
+//! `log(1 + f) = 2 atanh(s) = s (2 + z p(z))`, where `z = s^2` and `p` is a polynomial. In double precision, the sum
+//! begins with `f`, which has no error: `log(1 + f) = f - f^2/2 + s (f^2/2 + z p(z))`.
+
+use super::coefficients::{LN2, LN2_HIGH, LN2_LOW, LOG, LOG_LONG, LOG_SHORT, TWO_THIRDS_LOW};
+use super::exponential::{Pair, keeps_zero, pair};
+use super::number::{Number, Truth, Word};
+
+/// The bits of 1 minus those of `sqrt(1/2)`.
+const ABOVE_ROOT: i64 = 0x3ff0_0000_0000_0000 - 0x3fe6_a09e_667f_3bcd;
+
+/// The bits of 1.
+const ONE: i64 = 0x3ff0_0000_0000_0000;
+
+/// The bits of a number that are its exponent, for numbers above 0.
+const EXPONENT: i64 = 0x7ff0_0000_0000_0000;
+
+/// `2^52`: its low bits hold whole numbers.
+const WHOLE: f64 = 4_503_599_627_370_496.0;
+
+/// A number above 0 as `2^k (1 + f)`.
+struct Split<N: Number> {
+    /// `k`.
+    exponent: N,
+    /// The bits of `2^k`, if `k` belongs to a normal number.
+    power: N::Word,
+    /// `f`.
+    f: N,
+}
+
+impl<N: Number> Split<N> {
+    /// Splits a normal number, whose exponent counts less by `less`.
+    fn new(x: N, less: N) -> Split<N> {
+        let word = x.word();
+        let moved = word.plus(word.of(ABOVE_ROOT));
+        let whole = moved.down(52).or(word.of(WHOLE.to_bits().cast_signed())).number();
+        let power = moved.and(EXPONENT);
+        let fraction = word.minus(power).plus(word.of(ONE)).number();
+        Split { exponent: whole - less, power, f: fraction - x.of(1.0) }
+    }
+
+    /// Splits any finite number above 0.
+    fn of_any(x: N) -> Split<N> {
+        let is_small = x.is_below(x.of(f64::MIN_POSITIVE));
+        let normal = is_small.select(x * x.of(2.0_f64.powi(54)), x);
+        let [less, usual] = [1023.0 + 54.0, 1023.0].map(|bias| x.of(WHOLE + bias));
+        Split::new(normal, is_small.select(less, usual))
+    }
+
+    /// Splits a normal number.
+    fn of_normal(x: N) -> Split<N> {
+        Split::new(x, x.of(WHOLE + 1023.0))
+    }
+
+    /// The logarithm, where `more` is the error of `f`.
+    fn log(&self, more: Option<N>) -> N {
+        let Split { exponent, f, .. } = *self;
+        let s = f / (f + f.of(2.0));
+        let z = s * s;
+        let half = f * f * f.of(0.5);
+        let low = s.fma(z.fma(z.polynomial(&LOG), half), more.map_or(-half, |more| more - half));
+        let high = exponent.fma(f.of(LN2_HIGH), f);
+        let error = exponent.fma(f.of(LN2_HIGH), -high) + f;
+        high + (error + exponent.fma(f.of(LN2_LOW), low))
+    }
+
+    /// The logarithm with the digits of single precision.
+    fn log_short(&self) -> N {
+        let Split { exponent, f, .. } = *self;
+        let s = f / (f + f.of(2.0));
+        let z = s * s;
+        let of_fraction = s * z.fma(z.polynomial(&LOG_SHORT), f.of(2.0));
+        exponent.fma(f.of(LN2), of_fraction)
+    }
+
+    /// The logarithm as a pair, to about 65 bits.
+    fn log_pair(&self) -> Pair<N> {
+        let Split { exponent, f, .. } = *self;
+        let below = pair(f.of(2.0), f);
+        let inverse = f.of(1.0) / below.high;
+        let s = f * inverse;
+        let s_error = (-s).fma(below.high, f);
+        let s_error = (-s).fma(below.low, s_error) * inverse;
+        // The series is 2 s + s^3 (2/3 + z p(z)).
+        let z = s * s;
+        let twice = s + s;
+        let z_error = twice.fma(s_error, s.fma(s, -z));
+        let factor = pair(f.of(2.0 / 3.0), z * z.polynomial(&LOG_LONG));
+        let factor_error = factor.low + f.of(TWO_THIRDS_LOW);
+        let cube = s * z;
+        let cube_error = s_error.fma(z, s.fma(z_error, s.fma(z, -cube)));
+        let term = cube * factor.high;
+        let term_error = cube.fma(factor_error, cube_error.fma(factor.high, cube.fma(factor.high, -term)));
+        let first = pair(exponent * f.of(LN2_HIGH), twice);
+        let second = pair(first.high, term);
+        let rest = exponent.fma(f.of(LN2_LOW), s_error + s_error + term_error);
+        pair(second.high, first.low + second.low + rest)
+    }
+}
+
+/// `result`, the logarithm of a finite `x` above 0, or that of any other `x`.
+fn at_ends<N: Number>(x: N, result: N) -> N {
+    // Infinity and NaN are their own logarithms.
+    let result = x.is_below(x.of(f64::INFINITY)).select(result, x);
+    let zero = x.of(0.0);
+    let result = x.is_at_most(zero).select(x.of(f64::NEG_INFINITY), result);
+    x.is_below(zero).select(x.of(f64::NAN), result)
+}
+
+/// The logarithm.
+pub(super) fn log<N: Number>(x: N) -> N {
+    at_ends(x, Split::of_any(x).log(None))
+}
+
+/// The logarithm of a single, with the digits of single precision.
+pub(super) fn log_short<N: Number>(x: N) -> N {
+    at_ends(x, Split::of_normal(x).log_short())
+}
+
+/// The logarithm of a finite number above 0, as a pair.
+pub(super) fn log_pair<N: Number>(x: N) -> Pair<N> {
+    Split::of_any(x).log_pair()
+}
+
+/// `1 + x` as a split and the error of its `f`.
+fn one_more<N: Number>(x: N) -> (Split<N>, N) {
+    let one = x.of(1.0);
+    let sum = x + one;
+    let part = sum - x;
+    let error = (x - (sum - part)) + (one - part);
+    let split = Split::of_normal(sum);
+    // 2^-k, but 0 where the error does not count.
+    let inverse = split.power.of(2 * ONE).minus(split.power).number();
+    let is_large = x.of(100.0).is_below(split.exponent);
+    let error = error * is_large.select(x.of(0.0), inverse);
+    let f = pair(split.f, error);
+    (Split { f: f.high, ..split }, f.low)
+}
+
+/// The logarithm of `1 + x`.
+pub(super) fn log_one_plus<N: Number>(x: N) -> N {
+    let (split, error) = one_more(x);
+    let more = (-split.f).fma(error, error);
+    keeps_zero(x, at_ends(x + x.of(1.0), split.log(Some(more))))
+}
+
+/// The logarithm of `1 + x` with the digits of single precision.
+pub(super) fn log_one_plus_short<N: Number>(x: N) -> N {
+    let (split, _) = one_more(x);
+    keeps_zero(x, at_ends(x + x.of(1.0), split.log_short()))
+}

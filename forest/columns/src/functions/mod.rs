@@ -1,0 +1,55 @@
+//! Functions of columns, with the same bits on every machine.
+//!
+//! The functions of a C library differ between libraries and processors, and GPUs have none. So each function is
+//! written here once, in the [arithmetic](Number) of doubles. The evaluator runs it on doubles. The code
+//! generator runs it on values of its own, which makes the code that computes the same bits. There are no
+//! branches and no tables, so that vectors compute several results.
+//!
+//! Results in double precision are within 1 unit in the last place of the exact ones, those of `erf` and
+//! powers within 2. Functions of singles are computed in doubles, with polynomials as long as the result
+//! needs, and then rounded: they are the nearest single but for one result in some thousand, which is next to
+//! it.
+
+mod coefficients;
+mod error_function;
+mod exponential;
+mod logarithm;
+mod number;
+mod power;
+#[cfg(test)]
+mod tests;
+
+use crate::expr::Unary;
+use crate::float::Float;
+pub use number::{Number, Truth, Word};
+
+/// The value of a function of a number. Results in single precision are to be rounded to it. None for
+/// operations that are no such function.
+pub fn unary<N: Number>(op: Unary, float: Float, x: N) -> Option<N> {
+    use exponential::short;
+    Some(match (op, float) {
+        (Unary::Exp, Float::F64) => exponential::exp(x),
+        (Unary::Exp, Float::F32) => short::exp(x),
+        (Unary::ExpMinusOne, Float::F64) => exponential::exp_minus_one(x),
+        (Unary::ExpMinusOne, Float::F32) => short::exp_minus_one(x),
+        (Unary::Log, Float::F64) => logarithm::log(x),
+        (Unary::Log, Float::F32) => logarithm::log_short(x),
+        (Unary::LogOnePlus, Float::F64) => logarithm::log_one_plus(x),
+        (Unary::LogOnePlus, Float::F32) => logarithm::log_one_plus_short(x),
+        (Unary::Tanh, Float::F64) => exponential::tanh(x),
+        (Unary::Tanh, Float::F32) => short::tanh(x),
+        (Unary::Logistic, Float::F64) => exponential::logistic(x),
+        (Unary::Logistic, Float::F32) => short::logistic(x),
+        (Unary::Erf, _) => error_function::erf(x),
+        (Unary::SquareRoot, _) => x.root(),
+        _ => return None,
+    })
+}
+
+/// `x^y`. A result in single precision is to be rounded to it.
+pub fn power<N: Number>(float: Float, x: N, y: N) -> N {
+    match float {
+        Float::F64 => power::power(x, y),
+        Float::F32 => power::power_short(x, y),
+    }
+}

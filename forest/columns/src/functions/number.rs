@@ -1,0 +1,178 @@
+//! Arithmetic that functions are written in: a double, or the code that computes one.
+
+use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Sub};
+
+/// A number in double precision. Each operation rounds once, to nearest.
+pub trait Number:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+{
+    /// The bits of a number.
+    type Word: Word<Self>;
+    /// The result of a comparison.
+    type Truth: Truth<Self>;
+
+    /// A constant beside this number.
+    #[must_use]
+    fn of(self, x: f64) -> Self;
+    /// `self * by + plus`, rounded once.
+    #[must_use]
+    fn fma(self, by: Self, plus: Self) -> Self;
+    /// The square root.
+    #[must_use]
+    fn root(self) -> Self;
+    /// The nearest whole number, ties to even.
+    #[must_use]
+    fn nearest(self) -> Self;
+    /// Whether the number is below another one. NaN is not.
+    fn is_below(self, other: Self) -> Self::Truth;
+    /// Whether the number is not above another one. NaN is not.
+    fn is_at_most(self, other: Self) -> Self::Truth;
+    /// The bits.
+    fn word(self) -> Self::Word;
+
+    /// The number without its sign.
+    #[must_use]
+    fn magnitude(self) -> Self {
+        self.word().and(i64::MAX).number()
+    }
+
+    /// The number, which has no sign, with the sign of another one.
+    #[must_use]
+    fn signed_as(self, other: Self) -> Self {
+        self.word().or(other.word().and(i64::MIN)).number()
+    }
+
+    /// The number, but a bound where it is beyond that. NaN remains NaN.
+    #[must_use]
+    fn clamped(self, low: f64, high: f64) -> Self {
+        self.at_most(high).at_least(low)
+    }
+
+    /// The number, but at most `high`. NaN remains NaN.
+    #[must_use]
+    fn at_most(self, high: f64) -> Self {
+        let high = self.of(high);
+        high.is_below(self).select(high, self)
+    }
+
+    /// The number, but at least `low`. NaN remains NaN.
+    #[must_use]
+    fn at_least(self, low: f64) -> Self {
+        let low = self.of(low);
+        self.is_below(low).select(low, self)
+    }
+
+    /// A polynomial of this number, by its coefficients from the constant on.
+    #[must_use]
+    fn polynomial(self, coefficients: &[f64]) -> Self {
+        let mut highest_first = coefficients.iter().rev();
+        let first = self.of(highest_first.next().copied().unwrap_or(0.0));
+        highest_first.fold(first, |sum, coefficient| sum.fma(self, self.of(*coefficient)))
+    }
+}
+
+/// The 64 bits of a number as an integer. Arithmetic wraps around.
+pub trait Word<N>: Copy {
+    /// The sum.
+    #[must_use]
+    fn plus(self, other: Self) -> Self;
+    /// The difference.
+    #[must_use]
+    fn minus(self, other: Self) -> Self;
+    /// A constant beside this word.
+    #[must_use]
+    fn of(self, n: i64) -> Self;
+    /// The bits that a mask selects.
+    #[must_use]
+    fn and(self, mask: i64) -> Self;
+    /// The bits that one of both words has.
+    #[must_use]
+    fn or(self, other: Self) -> Self;
+    /// The bits, shifted to lower places.
+    #[must_use]
+    fn down(self, places: u32) -> Self;
+    /// The bits, shifted to higher places.
+    #[must_use]
+    fn up(self, places: u32) -> Self;
+    /// The number with these bits.
+    fn number(self) -> N;
+}
+
+/// The result of a comparison.
+pub trait Truth<N>: Copy + BitAnd<Output = Self> + BitOr<Output = Self> {
+    /// One number if the comparison holds, else the other one.
+    fn select(self, then: N, otherwise: N) -> N;
+}
+
+impl Number for f64 {
+    type Word = i64;
+    type Truth = bool;
+
+    fn of(self, x: f64) -> f64 {
+        x
+    }
+
+    fn fma(self, by: f64, plus: f64) -> f64 {
+        self.mul_add(by, plus)
+    }
+
+    fn root(self) -> f64 {
+        self.sqrt()
+    }
+
+    fn nearest(self) -> f64 {
+        self.round_ties_even()
+    }
+
+    fn is_below(self, other: f64) -> bool {
+        self < other
+    }
+
+    fn is_at_most(self, other: f64) -> bool {
+        self <= other
+    }
+
+    fn word(self) -> i64 {
+        self.to_bits().cast_signed()
+    }
+}
+
+impl Word<f64> for i64 {
+    fn plus(self, other: i64) -> i64 {
+        self.wrapping_add(other)
+    }
+
+    fn minus(self, other: i64) -> i64 {
+        self.wrapping_sub(other)
+    }
+
+    fn of(self, n: i64) -> i64 {
+        n
+    }
+
+    fn and(self, mask: i64) -> i64 {
+        self & mask
+    }
+
+    fn or(self, other: i64) -> i64 {
+        self | other
+    }
+
+    fn down(self, places: u32) -> i64 {
+        (self.cast_unsigned() >> places).cast_signed()
+    }
+
+    fn up(self, places: u32) -> i64 {
+        self << places
+    }
+
+    fn number(self) -> f64 {
+        f64::from_bits(self.cast_unsigned())
+    }
+}
+
+impl Truth<f64> for bool {
+    fn select(self, then: f64, otherwise: f64) -> f64 {
+        if self { then } else { otherwise }
+    }
+}

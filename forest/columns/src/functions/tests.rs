@@ -1,0 +1,201 @@
+//! Functions against values of `scripts/functions.py`, which have about 100 bits, and at their ends.
+
+use super::{power, unary};
+use crate::expr::Unary;
+use crate::float::Float;
+
+const VALUES: &str = include_str!("values.txt");
+
+/// The distance of a result from `nearest + rest`, in units in the last place of the nearest double.
+fn distance(result: f64, nearest: f64, rest: f64) -> f64 {
+    let size = nearest.abs().max(f64::MIN_POSITIVE);
+    let unit = (size.to_bits() & (0x7ff << 52)).max(53 << 52) - (52 << 52);
+    ((result - nearest) - rest).abs() / f64::from_bits(unit).max(f64::from_bits(1))
+}
+
+fn op(name: &str) -> Option<Unary> {
+    Some(match name {
+        "exp" => Unary::Exp,
+        "expm1" => Unary::ExpMinusOne,
+        "log" => Unary::Log,
+        "log1p" => Unary::LogOnePlus,
+        "tanh" => Unary::Tanh,
+        "logistic" => Unary::Logistic,
+        "erf" => Unary::Erf,
+        _ => return None,
+    })
+}
+
+fn of(op: Unary, x: f64) -> f64 {
+    unary(op, Float::F64, x).expect("a function")
+}
+
+fn of_single(op: Unary, x: f32) -> f32 {
+    unary(op, Float::F32, f64::from(x)).expect("a function") as f32
+}
+
+/// The function, the operands, and the result's nearest double and remainder of each line.
+fn lines() -> impl Iterator<Item = (&'static str, Vec<f64>)> {
+    VALUES.lines().map(|line| {
+        let mut words = line.split(' ');
+        let name = words.next().expect("a name");
+        let number = |word| f64::from_bits(u64::from_str_radix(word, 16).expect("bits of a double"));
+        (name, words.map(number).collect())
+    })
+}
+
+#[test]
+fn results_are_near_the_exact_ones() {
+    let mut worst: Vec<(&str, f64, f64)> = Vec::new();
+    for (name, numbers) in lines() {
+        let (result, nearest, rest) = match (op(name), numbers.as_slice()) {
+            (Some(op), &[x, nearest, rest]) => (of(op, x), nearest, rest),
+            (None, &[x, y, nearest, rest]) => (power(Float::F64, x, y), nearest, rest),
+            _ => panic!("{name} has {} numbers", numbers.len()),
+        };
+        let distance = distance(result, nearest, rest);
+        match worst.last_mut() {
+            Some(last) if last.0 == name && last.1 >= distance => {}
+            Some(last) if last.0 == name => *last = (name, distance, numbers[0]),
+            _ => worst.push((name, distance, numbers[0])),
+        }
+    }
+    assert_eq!(worst.len(), 8);
+    for (name, distance, x) in worst {
+        println!("{name}: {distance:.3} at {x:e}");
+        let bound = if name == "pow" || name == "erf" { 2.0 } else { 1.0 };
+        assert!(distance < bound, "{name} of {x:e} is {distance} units off");
+    }
+}
+
+#[test]
+fn singles_are_the_nearest_ones_but_for_a_few() {
+    let names = ["exp", "expm1", "log", "log1p", "tanh", "logistic", "erf"];
+    for op in names.map(|name| op(name).expect("a function")) {
+        let (mut count, mut others) = (0_u32, 0_u32);
+        for bits in (0..u32::MAX).step_by(65_521) {
+            let x = f32::from_bits(bits);
+            let (single, double) = (of_single(op, x), of(op, f64::from(x)) as f32);
+            if single.is_nan() && double.is_nan() {
+                continue;
+            }
+            count += 1;
+            others += u32::from(single.to_bits() != double.to_bits());
+            let next = single.to_bits().abs_diff(double.to_bits());
+            assert!(next <= 1, "{op:?} of {x:e} is {single:e}, not {double:e}");
+        }
+        assert!(others * 100 < count, "{op:?}: {others} of {count}");
+    }
+}
+
+#[test]
+fn ends_have_the_values_of_the_standard() {
+    let (infinity, least) = (f64::INFINITY, f64::from_bits(1));
+    let cases: [(Unary, &[(f64, f64)]); 8] = [
+        (
+            Unary::Exp,
+            &[
+                (0.0, 1.0),
+                (-0.0, 1.0),
+                (infinity, infinity),
+                (-infinity, 0.0),
+                (710.0, infinity),
+                (-746.0, 0.0),
+            ],
+        ),
+        (
+            Unary::ExpMinusOne,
+            &[
+                (0.0, 0.0),
+                (-0.0, -0.0),
+                (infinity, infinity),
+                (-infinity, -1.0),
+                (least, least),
+                (-60.0, -1.0),
+            ],
+        ),
+        (
+            Unary::Log,
+            &[(0.0, -infinity), (-0.0, -infinity), (1.0, 0.0), (infinity, infinity), (-1.0, f64::NAN)],
+        ),
+        (
+            Unary::LogOnePlus,
+            &[(-1.0, -infinity), (-0.0, -0.0), (0.0, 0.0), (-1.5, f64::NAN), (infinity, infinity)],
+        ),
+        (Unary::Tanh, &[(-0.0, -0.0), (0.0, 0.0), (infinity, 1.0), (-infinity, -1.0), (least, least)]),
+        (Unary::Logistic, &[(0.0, 0.5), (infinity, 1.0), (-infinity, 0.0), (-800.0, 0.0)]),
+        (Unary::Erf, &[(-0.0, -0.0), (0.0, 0.0), (infinity, 1.0), (-infinity, -1.0), (7.0, 1.0)]),
+        (Unary::SquareRoot, &[(-0.0, -0.0), (infinity, infinity), (-1.0, f64::NAN), (4.0, 2.0)]),
+    ];
+    for (op, cases) in cases {
+        for (x, expected) in cases.iter().chain(&[(f64::NAN, f64::NAN)]) {
+            for found in [of(op, *x), f64::from(of_single(op, *x as f32))] {
+                // The smallest double is no single.
+                let is_single = f64::from(*x as f32) == *x || x.is_nan();
+                let is_equal = found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan());
+                assert!(is_equal || !is_single, "{op:?} of {x:e} is {found:e}, not {expected:e}");
+            }
+        }
+    }
+    assert_eq!(of_single(Unary::Exp, 88.8), f32::INFINITY);
+    assert_eq!(of_single(Unary::Exp, -104.0), 0.0);
+    assert_eq!(of_single(Unary::Exp, -103.0), f32::from_bits(1));
+}
+
+#[test]
+fn powers_follow_the_rules_of_the_standard() {
+    let (infinity, nan) = (f64::INFINITY, f64::NAN);
+    let cases = [
+        (2.0, 10.0, 1024.0),
+        (-2.0, 3.0, -8.0),
+        (-2.0, 2.0, 4.0),
+        (-8.0, 1.0 / 3.0, nan),
+        (4.0, 0.5, 2.0),
+        (2.0, -1074.0, f64::from_bits(1)),
+        (0.0, 0.0, 1.0),
+        (nan, 0.0, 1.0),
+        (1.0, nan, 1.0),
+        (nan, 1.0, nan),
+        (2.0, nan, nan),
+        (-1.0, nan, nan),
+        (-1.0, infinity, 1.0),
+        (-1.0, -infinity, 1.0),
+        (-1.0, 1e300, 1.0),
+        (-1.0, 3.0, -1.0),
+        (0.0, 3.0, 0.0),
+        (-0.0, 3.0, -0.0),
+        (-0.0, 2.0, 0.0),
+        (-0.0, 0.5, 0.0),
+        (0.0, -1.0, infinity),
+        (-0.0, -1.0, -infinity),
+        (-0.0, -2.0, infinity),
+        (0.0, -infinity, infinity),
+        (0.5, infinity, 0.0),
+        (0.5, -infinity, infinity),
+        (2.0, infinity, infinity),
+        (2.0, -infinity, 0.0),
+        (infinity, 2.0, infinity),
+        (infinity, -2.0, 0.0),
+        (-infinity, 3.0, -infinity),
+        (-infinity, 2.0, infinity),
+        (-infinity, 0.5, infinity),
+        (-infinity, -3.0, -0.0),
+        (10.0, 400.0, infinity),
+        (-10.0, 401.0, -infinity),
+        (10.0, -400.0, 0.0),
+        (1e300, 1e300, infinity),
+        (1.0 + f64::EPSILON, 1e300, infinity),
+    ];
+    for (x, y, expected) in cases {
+        let found = power(Float::F64, x, y);
+        let is_equal = found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan());
+        assert!(is_equal, "{x:e} to the power of {y:e} is {found:e}, not {expected:e}");
+        let [a, b] = [x as f32, y as f32];
+        if (f64::from(a), f64::from(b)) == (x, y) || x.is_nan() || y.is_nan() {
+            let found = power(Float::F32, f64::from(a), f64::from(b)) as f32;
+            let expected = expected as f32;
+            let is_equal = found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan());
+            assert!(is_equal, "{a:e} to the power of {b:e} is {found:e}, not {expected:e}");
+        }
+    }
+}
