@@ -140,7 +140,9 @@ pub fn instructions(function: &Function, op: &Op, ty: Ty, register_bits: u32) ->
             let wider = if of(v).bytes() > ty.bytes() { of(v) } else { ty };
             if ty.lanes == 1 { None } else { amount(Kind::Convert, registers(wider)) }
         }
-        Op::Round(..) => amount(Kind::Float, registers(ty).max(1.0)),
+        Op::Fma(..) | Op::Round(..) => amount(Kind::Float, registers(ty).max(1.0)),
+        // Dividers take roots, too.
+        Op::SquareRoot(..) => amount(Kind::Float, 4.0 * registers(ty).max(1.0)),
         Op::Math(..) => amount(Kind::Math, f64::from(ty.lanes)),
         Op::Load(..) | Op::LoadMasked(..) => amount(Kind::Load, registers(ty)),
         Op::Gather(gather) => {

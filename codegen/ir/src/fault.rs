@@ -69,6 +69,8 @@ pub enum Fault {
     SetChangesSides,
     /// Columns: values near zero do not count as missing.
     ZeroIsNotMissing,
+    /// Columns: functions round products before they add to them.
+    FunctionsRoundTwice,
     /// Runtime: rows are packed in the type of sums if that type is wider.
     RowsPackedAsSums,
     /// LLVM: ordered comparisons become unordered ones.

@@ -9,6 +9,7 @@ use sched_ir::columns::blocks::{BlockSource, CopyBlocks, RowBlocks};
 use sched_ir::columns::code::{ColumnCode, Elements};
 use sched_ir::columns::runs::ColumnRuns;
 use sched_ir::columns::value::Features;
+use sched_ir::fault::{Fault, with_fault};
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Bin, BufferId, Build, Builder, Function, Scalar, Space, Table};
 use sched_ir::rows::CopiedRows;
@@ -44,6 +45,17 @@ const NUMBERS: [f64; 18] = [
     f64::NEG_INFINITY,
 ];
 
+const FUNCTIONS: [Unary; 8] = [
+    Unary::SquareRoot,
+    Unary::Exp,
+    Unary::ExpMinusOne,
+    Unary::Log,
+    Unary::LogOnePlus,
+    Unary::Tanh,
+    Unary::Logistic,
+    Unary::Erf,
+];
+
 /// Form of the rows that code reads, and of the columns that it stores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Form {
@@ -65,6 +77,55 @@ fn code_computes_what_the_evaluation_defines() {
             check(&prepared, &rows, &expected, form, seed);
         }
     }
+}
+
+/// Numbers for functions: special ones, and those that random bits make.
+fn operand(rng: &mut Rng, float: Float) -> f64 {
+    let bits = rng.next_u64();
+    match rng.below(4) {
+        0 => number(rng),
+        1 => (bits >> 11) as f64 / (1_u64 << 47) as f64 - 32.0,
+        2 => (bits >> 11) as f64 / (1_u64 << 53) as f64 + 0.5,
+        _ if float == Float::F32 => f64::from(f32::from_bits(bits as u32)),
+        _ => f64::from_bits(bits),
+    }
+}
+
+/// A column of each function, of several features each.
+fn all_functions(float: Float) -> Prepared {
+    let mut columns = Columns::default();
+    let mut tested = Vec::new();
+    for op in FUNCTIONS {
+        for feature in 0..5 {
+            let x = columns.input(feature, float);
+            tested.push(columns.add(Expr::Unary(op, x)).unwrap());
+        }
+    }
+    for feature in 0..5 {
+        let [x, y] = [feature, feature + 1].map(|feature| columns.input(feature, float));
+        tested.push(columns.add(Expr::Binary(Binary::Power, x, y)).unwrap());
+    }
+    of_columns(columns, tested, float)
+}
+
+#[test]
+fn functions_have_the_bits_that_the_evaluation_defines() {
+    for seed in 0..60 {
+        let mut rng = Rng(seed);
+        let float = if rng.one_in(2) { Float::F32 } else { Float::F64 };
+        let prepared = all_functions(float);
+        let rows: Vec<f64> = (0..ROWS * FEATURES).map(|_| round(operand(&mut rng, float), float)).collect();
+        let expected: Vec<Vec<f64>> = rows.chunks(FEATURES).map(|row| prepared.row(row)).collect();
+        for form in [Form::Rows, Form::Blocks, Form::ColumnsToRows, Form::ColumnsToBlocks] {
+            check(&prepared, &rows, &expected, form, seed);
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "column")]
+fn functions_that_round_twice_are_seen() {
+    with_fault(Fault::FunctionsRoundTwice, functions_have_the_bits_that_the_evaluation_defines);
 }
 
 fn number(rng: &mut Rng) -> f64 {
@@ -97,6 +158,11 @@ fn random(rng: &mut Rng, float: Float) -> Prepared {
         }
     }
     tested.dedup();
+    of_columns(columns, tested, float)
+}
+
+/// A forest that tests some columns.
+fn of_columns(columns: Columns, tested: Vec<ColumnId>, float: Float) -> Prepared {
     let leaf = Leaf { source: 0, values: [0.0].into() };
     let tree = Tree {
         root: NodeRef::Leaf(0),
@@ -140,12 +206,19 @@ fn family(
                     Unary::Negate,
                     Unary::Abs,
                     Unary::SquareRoot,
+                    Unary::Exp,
+                    Unary::ExpMinusOne,
+                    Unary::Log,
+                    Unary::LogOnePlus,
+                    Unary::Tanh,
+                    Unary::Logistic,
+                    Unary::Erf,
                     Unary::Floor,
                     Unary::Ceil,
                     Unary::Round,
                     Unary::IsNan,
                     Unary::Not,
-                ][at(40, 10)],
+                ][at(40, 17)],
                 x,
             ),
             4 | 5 => Expr::Binary(
@@ -154,6 +227,7 @@ fn family(
                     Binary::Subtract,
                     Binary::Multiply,
                     Binary::Divide,
+                    Binary::Power,
                     Binary::Min,
                     Binary::Max,
                     Binary::Less,
@@ -161,7 +235,7 @@ fn family(
                     Binary::Equal,
                     Binary::And,
                     Binary::Or,
-                ][at(40, 11)],
+                ][at(40, 12)],
                 x,
                 y,
             ),

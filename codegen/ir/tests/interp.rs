@@ -277,6 +277,26 @@ fn distances_of_shifts_count_modulo_the_width() {
     assert_eq!([narrow(0x80, 7), narrow(0x80, 8), narrow(0x80, 15)], [1, 0x80, 1]);
 }
 
+#[test]
+fn products_and_sums_round_once() {
+    let (x, y) = (1.0 + f64::EPSILON, -1.0 - 2.0 * f64::EPSILON);
+    let [a, b] = [x, y].map(f64::to_le_bytes);
+    let out = apply((F64, F64), [&a, &b], |b, [x, y]| b.fma(x, x, y));
+    assert_eq!(out, (f64::EPSILON * f64::EPSILON).to_le_bytes());
+    let (x, y) = (1.0 + f32::EPSILON, -1.0 - 2.0 * f32::EPSILON);
+    let [a, b] = [x, y].map(f32::to_le_bytes);
+    let out = apply((F32, F32), [&a, &b], |b, [x, y]| b.fma(x, x, y));
+    assert_eq!(out, (f32::EPSILON * f32::EPSILON).to_le_bytes());
+}
+
+#[test]
+fn square_roots_are_the_nearest_ones() {
+    let out = apply((F64, F64), [&2.0_f64.to_le_bytes()], |b, [x]| b.square_root(x));
+    assert_eq!(out, std::f64::consts::SQRT_2.to_le_bytes());
+    let out = apply((F32, F32), [&2.0_f32.to_le_bytes()], |b, [x]| b.square_root(x));
+    assert_eq!(out, std::f32::consts::SQRT_2.to_le_bytes());
+}
+
 mod libm {
     unsafe extern "C" {
         pub fn expf(x: f32) -> f32;

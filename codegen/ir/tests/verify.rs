@@ -175,6 +175,9 @@ fn types_fit_the_operation() {
         (vec![float(8)], set(0, Op::Cast(Cast::Bits, v(8)))),
         (vec![truth(20)], set(0, Op::Cast(Cast::ZExt, v(20)))),
         (vec![int(0)], set(1, Op::Math(Math::Exp, v(0)))),
+        (vec![int(0)], set(1, Op::Fma(v(0), v(0), v(0)))),
+        (vec![float(8), float(16)], set(9, Op::Fma(v(8), v(8), v(16)))),
+        (vec![int(0)], set(1, Op::SquareRoot(v(0)))),
     ] {
         rejects([before, vec![broken]].concat(), mismatch);
     }

@@ -6,11 +6,13 @@
 //! 2. [`runs`] finds runs of adjacent columns of one shape, whose parameters are numbers in tables of the
 //!    module. A run is a loop, so code grows with the number of shapes and not with that of columns.
 //! 3. [`value`] lowers an operation of a shape to LIR, for one row or for several.
+//!    [`functions`] has exponentials, logarithms and the like.
 //! 4. [`code`] loops over runs: the columns of one row, or of a block of rows feature by feature.
 //! 5. [`blocks`] fills blocks of rows, with values of features or with computed columns.
 
 pub mod blocks;
 pub mod code;
+pub mod functions;
 pub mod pools;
 pub mod runs;
 mod trace;

@@ -1,12 +1,11 @@
 //! The operations of columns in LIR, one after the other: for one row, for several columns of a row, or for
 //! several rows.
 
+use super::functions;
 use super::pools::PoolTables;
 use super::runs::{ColumnRun, Part, RunNode, Stored};
 use super::trace::{Bounds, Parameter, ShapeOp};
-use crate::lir::{
-    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Math, Rounding, Scalar, Ty, Value,
-};
+use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Rounding, Scalar, Ty, Value};
 use crate::rows::input::InputColumns;
 use sched_columns::{Binary, ColumnType, ColumnValue, Ties, Unary};
 use sched_forest::Float;
@@ -295,7 +294,14 @@ fn unary(b: &mut Builder, op: Unary, x: Value, ty: Ty) -> Value {
             let negative = b.sub(zero, x);
             b.max(x, negative)
         }
-        Unary::SquareRoot => b.math(Math::Sqrt, x),
+        Unary::SquareRoot => b.square_root(x),
+        Unary::Exp
+        | Unary::ExpMinusOne
+        | Unary::Log
+        | Unary::LogOnePlus
+        | Unary::Tanh
+        | Unary::Logistic
+        | Unary::Erf => functions::unary(b, op, x),
         Unary::Floor => b.round(Rounding::Down, x),
         Unary::Ceil => b.round(Rounding::Up, x),
         Unary::Round => b.round(Rounding::Nearest, x),
@@ -341,6 +347,7 @@ fn binary(b: &mut Builder, op: Binary, x: Value, y: Value) -> Value {
         Binary::Subtract => b.sub(x, y),
         Binary::Multiply => b.mul(x, y),
         Binary::Divide => b.bin(Bin::Div, x, y),
+        Binary::Power => functions::power(b, x, y),
         Binary::Min if is_float => unless_nan(b, Cmp::OLt, (x, y), (x, y)),
         Binary::Max if is_float => unless_nan(b, Cmp::OLt, (y, x), (x, y)),
         Binary::Min => b.min(x, y),

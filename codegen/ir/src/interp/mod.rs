@@ -242,6 +242,18 @@ impl<'f, 'm> Machine<'f, 'm> {
                     self.lanes[to + i] = ops::math(math, ty.scalar, self.lanes[v + i]);
                 }
             }
+            Op::Fma(a, b, c) => {
+                let operands = [a, b, c].map(|operand| self.at(operand));
+                for i in 0..count {
+                    self.lanes[to + i] = ops::fma(ty.scalar, operands.map(|at| self.lanes[at + i]));
+                }
+            }
+            Op::SquareRoot(v) => {
+                let v = self.at(v);
+                for i in 0..count {
+                    self.lanes[to + i] = ops::square_root(ty.scalar, self.lanes[v + i]);
+                }
+            }
             Op::Round(rounding, v) => {
                 let v = self.at(v);
                 for i in 0..count {

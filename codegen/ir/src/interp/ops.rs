@@ -183,11 +183,26 @@ pub(super) fn math(math: Math, scalar: Scalar, lane: u64) -> u64 {
         Math::Log => (f32::ln, f64::ln),
         Math::LogOnePlus => (f32::ln_1p, f64::ln_1p),
         Math::PowerOfTwo => (f32::exp2, f64::exp2),
-        Math::Sqrt => (f32::sqrt, f64::sqrt),
     };
     match scalar {
         Scalar::F32 => u64::from(single_function(single(lane)).to_bits()),
         _ => double_function(double(lane)).to_bits(),
+    }
+}
+
+/// `a * b + c`, rounded once.
+pub(super) fn fma(scalar: Scalar, [a, b, c]: [u64; 3]) -> u64 {
+    match scalar {
+        Scalar::F32 => u64::from(single(a).mul_add(single(b), single(c)).to_bits()),
+        _ => double(a).mul_add(double(b), double(c)).to_bits(),
+    }
+}
+
+/// The square root of a float.
+pub(super) fn square_root(scalar: Scalar, lane: u64) -> u64 {
+    match scalar {
+        Scalar::F32 => u64::from(single(lane).sqrt().to_bits()),
+        _ => double(lane).sqrt().to_bits(),
     }
 }
 

@@ -253,8 +253,6 @@ pub enum Math {
     LogOnePlus,
     /// `exp2f` or `exp2`.
     PowerOfTwo,
-    /// `sqrtf` or `sqrt`.
-    Sqrt,
 }
 
 /// Rounding of floats to whole numbers.

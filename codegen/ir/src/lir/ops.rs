@@ -253,6 +253,11 @@ operations! { |ty, rules|
         if v.ty.lanes == ty.lanes && cast_fits(cast, v.ty.scalar, ty.scalar);
     /// A function of the C library.
     Math(math: Math, v: Value) => "{math} {v}" if v.ty == ty && ty.scalar.is_float();
+    /// `a * b + c` of floats, rounded once.
+    Fma(a: Value, b: Value, c: Value) => "fma {a}, {b}, {c}"
+        if [a.ty, b.ty, c.ty] == [ty; 3] && ty.scalar.is_float();
+    /// The square root of a float, rounded to nearest.
+    SquareRoot(v: Value) => "sqrt {v}" if v.ty == ty && ty.scalar.is_float();
     /// A float as a whole number of its type.
     Round(rounding: Rounding, v: Value) => "round {rounding} {v}" if v.ty == ty && ty.scalar.is_float();
     /// A load of the result's type; a vector comes from consecutive bytes.

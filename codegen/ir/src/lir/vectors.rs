@@ -8,6 +8,16 @@ impl Builder {
         self.define(self.ty(value), Op::Round(rounding, value))
     }
 
+    /// `a * b + c`, rounded once, lane by lane.
+    pub fn fma(&mut self, a: Value, b: Value, c: Value) -> Value {
+        self.define(self.ty(a), Op::Fma(a, b, c))
+    }
+
+    /// The square root, lane by lane.
+    pub fn square_root(&mut self, value: Value) -> Value {
+        self.define(self.ty(value), Op::SquareRoot(value))
+    }
+
     /// The scalar in `lanes` lanes; the scalar itself for one lane.
     pub fn splat(&mut self, value: Value, lanes: u16) -> Value {
         let ty = Ty::vector(self.ty(value).scalar, lanes);

@@ -238,9 +238,8 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         b: FloatValue<'ctx>,
         c: FloatValue<'ctx>,
     ) -> Result<FloatValue<'ctx>, LlvmError> {
-        let call = self.ir.intrinsic("llvm.fma", &[a.get_type().into()], &[a.into(), b.into(), c.into()])?;
-        match call.try_as_basic_value().basic() {
-            Some(BasicValueEnum::FloatValue(sum)) => Ok(sum),
+        match self.ir.fma(a.into(), b.into(), c.into())? {
+            BasicValueEnum::FloatValue(sum) => Ok(sum),
             _ => Err(LlvmError::ill_formed("llvm.fma returns no float")),
         }
     }

@@ -92,6 +92,24 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         self.value_of(name, &[x.get_type()], x)
     }
 
+    /// `a * b + c` of floats or vectors, rounded once. Processors without such an instruction call `fma` or
+    /// `fmaf` of the C library, which has the same results.
+    pub(super) fn fma(
+        &self,
+        a: BasicValueEnum<'ctx>,
+        b: BasicValueEnum<'ctx>,
+        c: BasicValueEnum<'ctx>,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let call = self.intrinsic("llvm.fma", &[a.get_type()], &[a.into(), b.into(), c.into()])?;
+        let value = call.try_as_basic_value().basic();
+        value.ok_or_else(|| LlvmError::ill_formed("llvm.fma returns nothing"))
+    }
+
+    /// The square root of a float or of each lane of a vector, rounded to nearest on every machine.
+    pub(super) fn square_root(&self, x: BasicValueEnum<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        self.value_of("llvm.sqrt", &[x.get_type()], x)
+    }
+
     /// A float, or each lane of a vector, as an integer: the nearest one if it is out of range, and 0 for
     /// NaN.
     pub(super) fn saturated(

@@ -55,8 +55,6 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
             (Math::LogOnePlus, _) => "log1p",
             (Math::PowerOfTwo, Scalar::F32) => "exp2f",
             (Math::PowerOfTwo, _) => "exp2",
-            (Math::Sqrt, Scalar::F32) => "sqrtf",
-            (Math::Sqrt, _) => "sqrt",
         };
         if let Some(declared) = self.module.get_function(name) {
             return Ok(declared);

@@ -58,6 +58,8 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
             Op::LaneShift(vector, distance) => ir.lane_shift(operands.vector(*vector)?, *distance),
             Op::Any(mask) => ir.any(operands.vector(*mask)?),
             Op::PopCount(bits) => ir.count_ones(operands.value(*bits)?),
+            Op::Fma(a, b, c) => ir.fma(operands.value(*a)?, operands.value(*b)?, operands.value(*c)?),
+            Op::SquareRoot(x) => ir.square_root(operands.value(*x)?),
             Op::Round(rounding, x) => ir.round(*rounding, operands.value(*x)?),
             Op::MaskBits(mask) => ir.mask_bits(operands.vector(*mask)?),
             Op::Rows

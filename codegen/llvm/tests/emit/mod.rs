@@ -1,5 +1,6 @@
 //! Every statement and every operation of LIR, run as machine code.
 
+mod functions;
 mod harness;
 mod vectors;
 

@@ -198,14 +198,22 @@ impl PieceFinder<'_> {
                 }
                 Some(found)
             }
-            Unary::Not => None,
+            // Nobody has proven that the results of functions are in order.
+            Unary::Exp
+            | Unary::ExpMinusOne
+            | Unary::Log
+            | Unary::LogOnePlus
+            | Unary::Tanh
+            | Unary::Logistic
+            | Unary::Erf
+            | Unary::Not => None,
         }
     }
 
     fn binary(&mut self, op: Binary, [x, y]: [usize; 2], interval: Interval) -> Option<Vec<Piece>> {
         let [of_x, of_y, _] = interval.courses;
         let is_nan = |course| matches!(course, Course::Constant(value) if value.is_nan());
-        if is_nan(of_x) || is_nan(of_y) {
+        if op != Binary::Power && (is_nan(of_x) || is_nan(of_y)) {
             return Some(self.constants(&[IndexRun { first: interval.first, last: interval.last }]));
         }
         // The course of one value and of another that moves the same way.
@@ -238,7 +246,7 @@ impl PieceFinder<'_> {
                 }
                 self.compared([x, y], interval)
             }
-            Binary::And | Binary::Or => None,
+            Binary::Power | Binary::And | Binary::Or => None,
         }
     }
 

@@ -130,9 +130,9 @@ impl Formula<'_> {
         let v2 = b.bin(Bin::Mul, inverse, log);
         let square = b.bin(Bin::Mul, v, v);
         let inside = b.sub(square, v2);
-        let root = b.math(Math::Sqrt, inside);
+        let root = b.square_root(inside);
         let v3 = b.sub(root, v);
-        let root = b.math(Math::Sqrt, v3);
+        let root = b.square_root(v3);
         let minus_zero = float(b, -0.0);
         let negated = b.sub(minus_zero, root);
         let negative = b.cmp(Cmp::OLt, x, zero);

@@ -1,0 +1,211 @@
+//! Functions of columns as code: the algorithms of [`sched_columns::functions`] on values of LIR, for one number
+//! or for each lane of a vector.
+
+use crate::fault::{Fault, seeded};
+use crate::lir::{Bin, Builder, Cast, Cmp, Rounding, Scalar, Ty, Value};
+use sched_columns::functions::{self, Number, Truth, Word};
+use sched_columns::{Float, Unary};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Sub};
+
+/// The value of a function of a float, in its type; 0 for operations that are no such function.
+pub fn unary(b: &mut Builder, op: Unary, x: Value) -> Value {
+    in_doubles(b, [x], |float, [x]| functions::unary(op, float, x).unwrap_or_else(|| x.of(0.0)))
+}
+
+/// A float to the power of another one of its type.
+pub fn power(b: &mut Builder, x: Value, y: Value) -> Value {
+    in_doubles(b, [x, y], |float, [x, y]| functions::power(float, x, y))
+}
+
+/// Computes with floats as doubles, and rounds the result to their type.
+fn in_doubles<const N: usize>(
+    b: &mut Builder,
+    operands: [Value; N],
+    compute: impl for<'n, 'b> FnOnce(Float, [Double<'n, 'b>; N]) -> Double<'n, 'b>,
+) -> Value {
+    let own = operands.first().map_or(Ty::of(Scalar::F64), |x| b.ty(*x));
+    let float = if own.scalar == Scalar::F32 { Float::F32 } else { Float::F64 };
+    let ty = own.with(Scalar::F64);
+    let operands = operands.map(|x| b.cast(Cast::Float, x, ty));
+    let code = Code { builder: RefCell::new(b), ty, constants: RefCell::default() };
+    let result = compute(float, operands.map(|value| code.double(value))).value;
+    b.cast(Cast::Float, result, own)
+}
+
+/// The function that operations are appended to.
+struct Code<'b> {
+    builder: RefCell<&'b mut Builder>,
+    /// Type of numbers: doubles.
+    ty: Ty,
+    /// Constants by their bits.
+    constants: RefCell<HashMap<u64, Value>>,
+}
+
+impl<'b> Code<'b> {
+    fn double(&self, value: Value) -> Double<'_, 'b> {
+        Double { code: self, value }
+    }
+
+    fn bits(&self, value: Value) -> Bits<'_, 'b> {
+        Bits { code: self, value }
+    }
+
+    fn constant(&self, x: f64) -> Value {
+        let constant = || self.builder.borrow_mut().float(self.ty, x);
+        *self.constants.borrow_mut().entry(x.to_bits()).or_insert_with(constant)
+    }
+
+    fn integer(&self, n: i64) -> Value {
+        self.builder.borrow_mut().int_of(self.ty.with(Scalar::I64), n)
+    }
+
+    fn bin(&self, op: Bin, a: Value, b: Value) -> Value {
+        self.builder.borrow_mut().bin(op, a, b)
+    }
+
+    fn cast_bits(&self, value: Value, to: Scalar) -> Value {
+        self.builder.borrow_mut().cast(Cast::Bits, value, self.ty.with(to))
+    }
+}
+
+/// A number that code computes.
+#[derive(Clone, Copy)]
+struct Double<'n, 'b> {
+    code: &'n Code<'b>,
+    value: Value,
+}
+
+/// The bits of a number.
+#[derive(Clone, Copy)]
+struct Bits<'n, 'b> {
+    code: &'n Code<'b>,
+    value: Value,
+}
+
+/// The result of a comparison.
+#[derive(Clone, Copy)]
+struct Comparison<'n, 'b> {
+    code: &'n Code<'b>,
+    value: Value,
+}
+
+/// Declares arithmetic of two operands.
+macro_rules! arithmetic {
+    ($($of:ident: $trait:ident::$method:ident is $op:ident;)*) => { $(
+        impl $trait for $of<'_, '_> {
+            type Output = Self;
+
+            fn $method(self, other: Self) -> Self {
+                Self { value: self.code.bin(Bin::$op, self.value, other.value), ..self }
+            }
+        }
+    )* };
+}
+
+arithmetic! {
+    Double: Add::add is Add;
+    Double: Sub::sub is Sub;
+    Double: Mul::mul is Mul;
+    Double: Div::div is Div;
+    Comparison: BitAnd::bitand is And;
+    Comparison: BitOr::bitor is Or;
+}
+
+impl Neg for Double<'_, '_> {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        let (bits, sign) = (self.word(), self.code.integer(i64::MIN));
+        Bits { value: self.code.bin(Bin::Xor, bits.value, sign), ..bits }.number()
+    }
+}
+
+impl<'n, 'b> Double<'n, 'b> {
+    fn compared(self, op: Cmp, other: Self) -> Comparison<'n, 'b> {
+        let value = self.code.builder.borrow_mut().cmp(op, self.value, other.value);
+        Comparison { code: self.code, value }
+    }
+}
+
+impl<'n, 'b> Number for Double<'n, 'b> {
+    type Word = Bits<'n, 'b>;
+    type Truth = Comparison<'n, 'b>;
+
+    fn of(self, x: f64) -> Self {
+        self.code.double(self.code.constant(x))
+    }
+
+    fn fma(self, by: Self, plus: Self) -> Self {
+        if seeded(Fault::FunctionsRoundTwice) {
+            return self * by + plus;
+        }
+        let value = self.code.builder.borrow_mut().fma(self.value, by.value, plus.value);
+        self.code.double(value)
+    }
+
+    fn root(self) -> Self {
+        let value = self.code.builder.borrow_mut().square_root(self.value);
+        self.code.double(value)
+    }
+
+    fn nearest(self) -> Self {
+        let value = self.code.builder.borrow_mut().round(Rounding::Nearest, self.value);
+        self.code.double(value)
+    }
+
+    fn is_below(self, other: Self) -> Self::Truth {
+        self.compared(Cmp::OLt, other)
+    }
+
+    fn is_at_most(self, other: Self) -> Self::Truth {
+        self.compared(Cmp::OLe, other)
+    }
+
+    fn word(self) -> Self::Word {
+        self.code.bits(self.code.cast_bits(self.value, Scalar::I64))
+    }
+}
+
+impl<'n, 'b> Word<Double<'n, 'b>> for Bits<'n, 'b> {
+    fn plus(self, other: Self) -> Self {
+        self.code.bits(self.code.bin(Bin::Add, self.value, other.value))
+    }
+
+    fn minus(self, other: Self) -> Self {
+        self.code.bits(self.code.bin(Bin::Sub, self.value, other.value))
+    }
+
+    fn of(self, n: i64) -> Self {
+        self.code.bits(self.code.integer(n))
+    }
+
+    fn and(self, mask: i64) -> Self {
+        self.code.bits(self.code.bin(Bin::And, self.value, self.code.integer(mask)))
+    }
+
+    fn or(self, other: Self) -> Self {
+        self.code.bits(self.code.bin(Bin::Or, self.value, other.value))
+    }
+
+    fn down(self, places: u32) -> Self {
+        self.code.bits(self.code.bin(Bin::Shr, self.value, self.code.integer(places.into())))
+    }
+
+    fn up(self, places: u32) -> Self {
+        // LLVM makes a shift of it.
+        self.code.bits(self.code.bin(Bin::Mul, self.value, self.code.integer(1_i64 << places)))
+    }
+
+    fn number(self) -> Double<'n, 'b> {
+        self.code.double(self.code.cast_bits(self.value, Scalar::F64))
+    }
+}
+
+impl<'n, 'b> Truth<Double<'n, 'b>> for Comparison<'n, 'b> {
+    fn select(self, then: Double<'n, 'b>, otherwise: Double<'n, 'b>) -> Double<'n, 'b> {
+        let value = self.code.builder.borrow_mut().select(self.value, then.value, otherwise.value);
+        self.code.double(value)
+    }
+}
