@@ -2,5 +2,6 @@
 
 mod damaged;
 mod fixtures;
+mod operators;
 mod passes;
 mod random;

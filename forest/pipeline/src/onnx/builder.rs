@@ -14,6 +14,8 @@ const MOST_CELLS: usize = 1 << 23;
 #[derive(Debug)]
 pub(super) struct GraphColumns {
     pub columns: Columns,
+    /// The version of the standard operators; 0 if the file does not say.
+    pub version: i64,
     cells_left: usize,
     /// The list of names that codes of a column stand for.
     list_of: HashMap<ColumnId, usize>,
@@ -44,18 +46,18 @@ impl NameList {
     }
 }
 
-impl Default for GraphColumns {
-    fn default() -> GraphColumns {
+impl GraphColumns {
+    /// No columns, for a graph with this version of the standard operators.
+    pub fn new(version: i64) -> GraphColumns {
         GraphColumns {
             columns: Columns::default(),
+            version,
             cells_left: MOST_CELLS,
             list_of: HashMap::new(),
             lists: Vec::new(),
         }
     }
-}
 
-impl GraphColumns {
     /// Takes cells from those that a graph may have.
     ///
     /// # Errors

@@ -71,10 +71,10 @@ pub(super) struct ReadGraph {
     pub is_one_tensor: bool,
 }
 
-/// Reads a graph. `file` is the size of the file in bytes.
-pub(super) fn read(graph: Message<'_>, file: usize) -> Result<ReadGraph, ModelError> {
+/// Reads a graph. `file` is the size of the file in bytes, and `version` that of the standard operators.
+pub(super) fn read(graph: Message<'_>, (file, version): (usize, i64)) -> Result<ReadGraph, ModelError> {
     let mut reader = GraphReader {
-        builder: GraphColumns::default(),
+        builder: GraphColumns::new(version),
         inputs: Vec::new(),
         texts: Vec::new(),
         constants: HashMap::new(),

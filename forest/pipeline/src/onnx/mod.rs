@@ -7,8 +7,11 @@
 mod arithmetic;
 mod builder;
 mod encode;
+mod formula;
+mod functions;
 mod graph;
 mod node;
+mod normalize;
 mod operators;
 mod outcome;
 mod reduce;
@@ -54,10 +57,14 @@ const EXACT_EXPORT: &str = "schedc.pipeline";
 /// A [`ModelError`] that names the operator which is not understood, or whatever else is wrong.
 pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
     let model = Message::new(bytes);
+    let mut standard = 0;
     for set in model.all(field::OPERATOR_SET) {
         let set = set?;
         let version = set.integer(field::VERSION)?.unwrap_or(0);
         let Some(domain) = OperatorSet::named(set.text(field::DOMAIN)?) else { continue };
+        if domain == OperatorSet::Standard {
+            standard = version;
+        }
         if !domain.versions().contains(&version) {
             let (first, last) = (*domain.versions().start(), *domain.versions().end());
             let message =
@@ -66,7 +73,7 @@ pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
                 .help(format!("versions {first} to {last} are read: convert the model for one of these")));
         }
     }
-    let read = graph::read(model.child(field::GRAPH)?, bytes.len())?;
+    let read = graph::read(model.child(field::GRAPH)?, (bytes.len(), standard))?;
     let mut notes = read.notes;
     let mut pipeline = read.pipeline;
     let mut is_exact = false;

@@ -1,9 +1,10 @@
 //! Operators over the cells along an axis of each row.
 
 use super::builder::GraphColumns;
+use super::formula::Formula;
 use super::node::GraphNode;
 use super::tensor::{Element, Tensor, places, size};
-use sched_columns::{Binary, ColumnId, ColumnValue, Expr};
+use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Unary};
 use sched_forest::ModelError;
 
 type Outputs = Result<Vec<Tensor>, ModelError>;
@@ -84,6 +85,64 @@ pub(super) fn reduce_max(node: &GraphNode, builder: &mut GraphColumns) -> Output
 
 pub(super) fn reduce_min(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     fold(node, builder, Binary::Min)
+}
+
+/// A reduction of floats by a formula.
+fn by_formula(
+    node: &GraphNode,
+    builder: &mut GraphColumns,
+    operation: impl Fn(&mut Formula, &[ColumnId]) -> Result<ColumnId, ModelError>,
+) -> Outputs {
+    let axes = axes(node, builder)?;
+    let element = node.input(0)?.element;
+    if !element.is_float() {
+        return Err(node.refuse(&format!("computes with values of the type {}", element.name())));
+    }
+    reduced(node, builder, &axes, element, |builder, cells| {
+        operation(&mut Formula { builder, element }, cells)
+    })
+}
+
+pub(super) fn reduce_mean(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    by_formula(node, builder, |formula, cells| {
+        let (sum, count) = (formula.sum(cells)?, formula.number(cells.len() as f64)?);
+        formula.binary(Binary::Divide, sum, count)
+    })
+}
+
+/// The sum of sizes.
+pub(super) fn reduce_l1(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    by_formula(node, builder, |formula, cells| formula.sum_of(cells, |it, x| it.unary(Unary::Abs, x)))
+}
+
+/// The square root of the sum of squares.
+pub(super) fn reduce_l2(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    by_formula(node, builder, |formula, cells| {
+        let sum = formula.sum_of_squares(cells)?;
+        formula.unary(Unary::SquareRoot, sum)
+    })
+}
+
+pub(super) fn reduce_sum_square(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    by_formula(node, builder, |formula, cells| formula.sum_of_squares(cells))
+}
+
+pub(super) fn reduce_log_sum(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    by_formula(node, builder, |formula, cells| {
+        let sum = formula.sum(cells)?;
+        formula.unary(Unary::Log, sum)
+    })
+}
+
+/// `log(sum(exp(x)))`
+pub(super) fn reduce_log_sum_exp(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    by_formula(node, builder, |formula, cells| {
+        let largest = formula.largest_finite(cells)?;
+        let powers = formula.powers_from(cells, largest)?;
+        let sum = formula.sum(&powers)?;
+        let log = formula.unary(Unary::Log, sum)?;
+        formula.binary(Binary::Add, log, largest)
+    })
 }
 
 /// The index of the first cell along an axis that is better than all others.

@@ -1,0 +1,125 @@
+//! Operators that divide the cells along an axis by what they have in common.
+
+use super::builder::GraphColumns;
+use super::formula::Formula;
+use super::node::GraphNode;
+use super::tensor::{Element, Tensor, places};
+use sched_columns::{Binary, ColumnId, Expr, Unary};
+use sched_forest::ModelError;
+
+type Outputs = Result<Vec<Tensor>, ModelError>;
+
+/// First version of the standard operators in which `Softmax` works along one axis, the last one by default.
+const ALONG_ONE_AXIS: i64 = 13;
+
+/// Computes the cells along axes from all of them.
+fn along(
+    node: &GraphNode,
+    builder: &mut GraphColumns,
+    axes: &[usize],
+    of: &Tensor,
+    mut operation: impl FnMut(&mut Formula, &[ColumnId]) -> Result<Vec<ColumnId>, ModelError>,
+) -> Outputs {
+    let element = of.element;
+    builder.spend(Some(of.cells.len()))?;
+    let mut cells = node.numbers(of)?.to_vec();
+    let strides = of.strides();
+    let split = |is_along: bool| {
+        let chosen = (0..of.shape.len()).filter(move |axis| axes.contains(axis) == is_along);
+        chosen.map(|axis| (of.shape[axis], strides[axis])).unzip::<_, _, Vec<_>, Vec<_>>()
+    };
+    let ((inner, inner_steps), (outer, outer_steps)) = (split(true), split(false));
+    let inner = places(&inner, &inner_steps, 0);
+    for start in places(&outer, &outer_steps, 0) {
+        let group: Vec<ColumnId> = inner.iter().map(|place| cells[start + place]).collect();
+        let results = operation(&mut Formula { builder, element }, &group)?;
+        for (place, result) in inner.iter().zip(results) {
+            cells[start + place] = result;
+        }
+    }
+    Ok(vec![Tensor::numbers(of.by_row, of.shape.clone(), element, cells)])
+}
+
+/// The axes of a softmax. Older versions take all axes from one on as one.
+fn softmax_axes(node: &GraphNode, builder: &GraphColumns) -> Result<Vec<usize>, ModelError> {
+    let of = node.input(0)?;
+    if !of.element.is_float() {
+        return Err(node.refuse(&format!("computes with values of the type {}", of.element.name())));
+    }
+    let axis = node.attributes.int("axis")?;
+    if builder.version >= ALONG_ONE_AXIS {
+        return Ok(vec![node.axis(of, axis.unwrap_or(-1))?]);
+    }
+    let first = node.axis(of, axis.unwrap_or(1))?;
+    Ok((first..of.shape.len()).collect())
+}
+
+/// `exp(x) / sum(exp(x))`
+pub(super) fn softmax(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    let axes = softmax_axes(node, builder)?;
+    along(node, builder, &axes, node.input(0)?, |formula, cells| {
+        let largest = formula.largest(cells)?;
+        let powers = formula.powers_from(cells, largest)?;
+        let sum = formula.sum(&powers)?;
+        powers.into_iter().map(|power| formula.binary(Binary::Divide, power, sum)).collect()
+    })
+}
+
+/// `x - log(sum(exp(x)))`
+pub(super) fn log_softmax(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    let axes = softmax_axes(node, builder)?;
+    along(node, builder, &axes, node.input(0)?, |formula, cells| {
+        let largest = formula.largest(cells)?;
+        let powers = formula.powers_from(cells, largest)?;
+        let sum = formula.sum(&powers)?;
+        let log = formula.unary(Unary::Log, sum)?;
+        let result = |cell: &ColumnId| {
+            let moved = formula.binary(Binary::Subtract, *cell, largest)?;
+            formula.binary(Binary::Subtract, moved, log)
+        };
+        cells.iter().map(result).collect()
+    })
+}
+
+/// Divides the cells of each row by their largest one, by the sum of their sizes or by the root of the sum of
+/// their squares, with the arithmetic of ONNX Runtime. Cells stay as they are where that is 0. The result is
+/// in single precision.
+pub(super) fn normalizer(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    let of = node.input(0)?;
+    let last = of.shape.len().checked_sub(1).ok_or_else(|| node.refuse("normalizes single numbers"))?;
+    let cells = builder.cast(node.numbers(of)?, Element::F32)?;
+    let of = Tensor::numbers(of.by_row, of.shape.clone(), Element::F32, cells);
+    let norm = node.attributes.text("norm")?;
+    let norm = if norm.is_empty() { "MAX" } else { norm };
+    if !["MAX", "L1", "L2"].contains(&norm) {
+        return Err(node.refuse(&format!("has the norm `{norm}`")));
+    }
+    along(node, builder, &[last], &of, |formula, cells| {
+        let by = match norm {
+            "MAX" => formula.largest(cells)?,
+            "L1" => formula.sum_of(cells, |it, x| it.unary(Unary::Abs, x))?,
+            _ => formula.sum_of_squares(cells)?,
+        };
+        let zero = formula.number(0.0)?;
+        let is_zero = formula.binary(Binary::Equal, by, zero)?;
+        let result = |cell: &ColumnId| {
+            let quotient = if norm == "L2" {
+                signed_root(formula, *cell, by)
+            } else {
+                formula.binary(Binary::Divide, *cell, by)
+            };
+            formula.builder.add(Expr::Select { condition: is_zero, then: *cell, otherwise: quotient? })
+        };
+        cells.iter().map(result).collect()
+    })
+}
+
+/// The square root of `x^2 / by`, with the sign of `x`.
+fn signed_root(formula: &mut Formula, x: ColumnId, by: ColumnId) -> Result<ColumnId, ModelError> {
+    let square = formula.binary(Binary::Multiply, x, x)?;
+    let quotient = formula.binary(Binary::Divide, square, by)?;
+    let root = formula.unary(Unary::SquareRoot, quotient)?;
+    let (zero, negative) = (formula.number(0.0)?, formula.unary(Unary::Negate, root)?);
+    let condition = formula.binary(Binary::Less, x, zero)?;
+    formula.builder.add(Expr::Select { condition, then: negative, otherwise: root })
+}
