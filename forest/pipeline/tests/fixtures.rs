@@ -109,8 +109,6 @@ const FOLDED: &[&str] = &[
 /// Files of skl2onnx that are refused, with words of the message.
 const REFUSED: &[(&str, &str)] = &[
     ("no-adaboost", "a second tree ensemble"),
-    ("no-normalizer", "depends on several features"),
-    ("no-power", "has no known order"),
     ("no-terms", "`Shape`"),
 ];
 

@@ -100,9 +100,9 @@ def cases():
     scaled = columns(one_hot, impute, StandardScaler())
     yield "onehot-boosted", make_pipeline(scaled, boosted()), True, "three"
     yield "ordinal", make_pipeline(columns(OrdinalEncoder(), impute), forest()), True, "two"
+    yield "normalizer", make_pipeline(impute, Normalizer(), forest()), False, "two"
+    yield "power", make_pipeline(impute, PowerTransformer(), forest()), False, "two"
     # schedc refuses the following ones by name.
-    yield "no-normalizer", make_pipeline(impute, Normalizer(), forest()), False, "two"
-    yield "no-power", make_pipeline(impute, PowerTransformer(), forest()), False, "two"
     yield "no-terms", make_pipeline(impute, PolynomialFeatures(2), forest()), False, "two"
     yield "no-adaboost", make_pipeline(impute, AdaBoostClassifier(n_estimators=2)), False, "two"
 
