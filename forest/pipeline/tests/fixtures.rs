@@ -107,10 +107,7 @@ const FOLDED: &[&str] = &[
 ];
 
 /// Files of skl2onnx that are refused, with words of the message.
-const REFUSED: &[(&str, &str)] = &[
-    ("no-adaboost", "a second tree ensemble"),
-    ("no-terms", "`Shape`"),
-];
+const REFUSED: &[(&str, &str)] = &[("no-adaboost", "a second tree ensemble"), ("no-terms", "`Shape`")];
 
 #[test]
 fn exported_pipelines_predict_as_scikit_learn() {

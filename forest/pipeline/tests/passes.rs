@@ -210,6 +210,29 @@ fn columns_of_two_features_remain() {
 }
 
 #[test]
+fn functions_have_no_proven_order() {
+    let functions = [Unary::Exp, Unary::Log, Unary::LogOnePlus, Unary::Tanh, Unary::Logistic, Unary::Erf];
+    for op in functions {
+        let (mut columns, x) = feature(Float::F64);
+        let function = add(&mut columns, Expr::Unary(op, x));
+        let made = pipeline(&[DOUBLE], columns, function, 0.25);
+        let Folding { pipeline, fates } = fold(made).expect("a forest");
+        assert_eq!(fates, [[Fate::Computed(Reason::NoOrder(function))]], "{op:?}");
+        let forest = pipeline.into_forest().expect("a forest over a feature and a column");
+        let mut leaves = [0; 2];
+        predict_leaves(&forest, &[-2.0, 2.0], &mut leaves).expect("two rows");
+        // The logarithms of -2 are missing, which goes right.
+        let first = if matches!(op, Unary::Log | Unary::LogOnePlus) { 2 } else { 1 };
+        assert_eq!(leaves, [first, 2], "{op:?}");
+    }
+    let (mut columns, x) = feature(Float::F64);
+    let zero = number(&mut columns, 0.0);
+    let power = add(&mut columns, Expr::Binary(Binary::Power, x, zero));
+    let Folding { fates, .. } = fold(pipeline(&[DOUBLE], columns, power, 0.25)).expect("a forest");
+    assert_eq!(fates, [[Fate::Computed(Reason::NoOrder(power))]]);
+}
+
+#[test]
 fn columns_that_no_node_tests_go() {
     let mut columns = Columns::default();
     let [x, y] = [0, 1].map(|feature| columns.input(feature, Float::F64));
