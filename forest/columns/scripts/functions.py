@@ -62,7 +62,7 @@ def exp_rest(r):
 
 
 def log_rest(z, terms):
-    """The series of `2 atanh(s) / s`, with `z = s^2`, without its first `terms` terms, over a power of `z`."""
+    """`2 atanh(s) / s` without the first `terms` terms of its series in `z = s^2`, over a power of `z`."""
     if z < mpf("1e-6"):
         return sum(mpf(2) / (2 * (i + terms) + 1) * z**i for i in range(8))
     s = mp.sqrt(z)
@@ -101,14 +101,37 @@ HALF_LOG = mpf("0.3470")
 ROOT = (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)
 SQUARE = ROOT * ROOT * mpf("1.0001")
 
+LN2_HALVES = (-HALF_LOG, HALF_LOG)
+SQUARES = (mpf(0), SQUARE)
+TAILS = (1 / (6 + TAIL), 1 / (1 + TAIL))
+
+
+def log_weight(z):
+    return z + mpf("1e-4")
+
+
+def log_series(z):
+    return log_rest(z, 1)
+
+
+def log_series_behind(z):
+    return log_rest(z, 2)
+
+
+# By name: the text, the function, the weight of its errors, the interval and the degree.
+EXP_TEXT = "`(exp(r) - 1 - r) / r^2` for `|r| <= ln(2) / 2`"
+LOG_TEXT = "`(2 atanh(s) / s - 2) / z`, with `z = s^2 <= 0.0295`"
+LONG_TEXT = "`(2 atanh(s) / s - 2 - 2 z / 3) / z^2`"
+TAIL_TEXT = "`exp(x^2) (1 - erf(x))` for `1 <= x <= 6`, in `1 / (x + 2)`"
+SHORT = ", for results in single precision"
 POLYNOMIALS = [
-    ("EXP", "`(exp(r) - 1 - r) / r^2` for `|r| <= ln(2) / 2`", exp_rest, squared, (-HALF_LOG, HALF_LOG), 9),
-    ("EXP_SHORT", "the same for results in single precision", exp_rest, squared, (-HALF_LOG, HALF_LOG), 5),
-    ("LOG", "`(2 atanh(s) / s - 2) / z`, with `z = s^2 <= 0.0295`", lambda z: log_rest(z, 1), lambda z: z + mpf("1e-4"), (mpf(0), SQUARE), 6),
-    ("LOG_SHORT", "the same for results in single precision", lambda z: log_rest(z, 1), lambda z: z + mpf("1e-4"), (mpf(0), SQUARE), 3),
-    ("LOG_LONG", "`(2 atanh(s) / s - 2 - 2 z / 3) / z^2`", lambda z: log_rest(z, 2), one, (mpf(0), SQUARE), 7),
+    ("EXP", EXP_TEXT, exp_rest, squared, LN2_HALVES, 9),
+    ("EXP_SHORT", EXP_TEXT + SHORT, exp_rest, squared, LN2_HALVES, 5),
+    ("LOG", LOG_TEXT, log_series, log_weight, SQUARES, 6),
+    ("LOG_SHORT", LOG_TEXT + SHORT, log_series, log_weight, SQUARES, 3),
+    ("LOG_LONG", LONG_TEXT, log_series_behind, one, SQUARES, 7),
     ("ERF", "`erf(x) / x - 1` for `x^2 <= 1`", erf_ratio, one, (mpf(0), mpf(1)), 11),
-    ("ERF_TAIL", "`exp(x^2) (1 - erf(x))` for `1 <= x <= 6`, in `1 / (x + 2)`", erf_tail, tail_weight, (1 / (6 + TAIL), 1 / (1 + TAIL)), 12),
+    ("ERF_TAIL", TAIL_TEXT, erf_tail, tail_weight, TAILS, 12),
 ]
 
 
@@ -150,7 +173,8 @@ def coefficients():
         print(name, degree, bits, file=sys.stderr)
         lines = "".join(f"    f64::from_bits({rust(double(c))}),\n" for c in found)
         blocks.append(
-            f"/// Coefficients of {text},\n/// from the constant on. The largest weighted error is 2^{bits}.\n"
+            f"/// Coefficients of {text},\n/// from the constant on. The largest weighted "
+            f"error is 2^{bits}.\n"
             f"pub(super) const {name}: [f64; {degree + 1}] = [\n{lines}];"
         )
     print("\n\n".join(blocks))
@@ -176,7 +200,7 @@ def hexadecimal(x):
 
 
 def values():
-    """Lines: the function, the bits of its operands, and those of the result's nearest double and remainder."""
+    """Lines: the function, and the bits of operands, of the result's nearest double and of the remainder."""
     chance = random.Random(7)
 
     def pick(span):
@@ -197,7 +221,9 @@ def values():
             for _ in range(60):
                 x = pick(span)
                 line(name, [x], f(mpf(x)))
-    for spans in [((0, 10), (-10, 10)), ((0.9, 1.1), (-3000, 3000)), ((0, 1000), (-100, 100)), ("positive", (-1, 1))]:
+    powers = [((0, 10), (-10, 10)), ((0.9, 1.1), (-3000, 3000)), ((0, 1000), (-100, 100))]
+    powers.append(("positive", (-1, 1)))
+    for spans in powers:
         for _ in range(100):
             x, y = pick(spans[0]), pick(spans[1])
             line("pow", [x, y], mp.power(mpf(x), mpf(y)))

@@ -1,5 +1,5 @@
-//! Functions of columns as code: the algorithms of [`sched_columns::functions`] on values of LIR, for one number
-//! or for each lane of a vector.
+//! Functions of columns as code: the algorithms of [`sched_columns::functions`] on values of LIR, for one
+//! number or for each lane of a vector.
 
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Rounding, Scalar, Ty, Value};

@@ -1,5 +1,5 @@
-//! Functions of columns in machine code, against their evaluation: on every processor that this one can be, and as
-//! text for GPUs.
+//! Functions of columns in machine code, against their evaluation: on every processor that this one can be,
+//! and as text for GPUs.
 
 use super::harness::{Element, at, module, run_on, runnable};
 use super::on_pairs;

@@ -30,7 +30,7 @@ pub(super) const EXP: [f64; 10] = [
     f64::from_bits(0x3e5a_f848_66a4_d655),
 ];
 
-/// Coefficients of the same for results in single precision,
+/// Coefficients of `(exp(r) - 1 - r) / r^2` for `|r| <= ln(2) / 2`, for results in single precision,
 /// from the constant on. The largest weighted error is 2^-34.22.
 pub(super) const EXP_SHORT: [f64; 6] = [
     f64::from_bits(0x3fe0_0000_041a_9b66),
@@ -53,7 +53,7 @@ pub(super) const LOG: [f64; 7] = [
     f64::from_bits(0x3fc2_ef0d_ad8e_84d7),
 ];
 
-/// Coefficients of the same for results in single precision,
+/// Coefficients of `(2 atanh(s) / s - 2) / z`, with `z = s^2 <= 0.0295`, for results in single precision,
 /// from the constant on. The largest weighted error is 2^-36.58.
 pub(super) const LOG_SHORT: [f64; 4] = [
     f64::from_bits(0x3fe5_5555_4ff4_f54d),

@@ -1,8 +1,8 @@
 //! Functions of `e^x`: the exponential itself, the hyperbolic tangent and the logistic function.
 //!
-//! `x = k ln(2) + r` with a whole `k` and `|r| <= ln(2) / 2`. Then `e^x = 2^k (1 + r + r^2 q(r))`, where `q` is a
-//! polynomial. In double precision, `r` and sums are pairs of numbers, whose second one has the error of the
-//! first one.
+//! `x = k ln(2) + r` with a whole `k` and `|r| <= ln(2) / 2`. Then `e^x = 2^k (1 + r + r^2 q(r))`, where `q`
+//! is a polynomial. In double precision, `r` and sums are pairs of numbers, whose second one has the error of
+//! the first one.
 
 use super::coefficients::{EXP, EXP_SHORT, LN2, LN2_HIGH, LN2_LOW, LOG2_E};
 use super::number::{Number, Truth, Word};
@@ -161,7 +161,7 @@ fn quotient<N: Number>(above: Pair<N>, below: Pair<N>) -> N {
     rest.fma(inverse, near)
 }
 
-/// The same functions for results in single precision: doubles have digits to spare.
+/// Functions for results in single precision: doubles have digits to spare.
 pub(super) mod short {
     use super::{BIAS, EXP_SHORT, LN2, LOG2_E, Number, SHIFT, Truth, Word};
 

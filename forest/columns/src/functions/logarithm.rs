@@ -1,8 +1,8 @@
 //! Natural logarithms.
 //!
 //! `x = 2^k (1 + f)` with a whole `k` and `1 + f` between `sqrt(1/2)` and `sqrt(2)`. With `s = f / (2 + f)`,
-//! `log(1 + f) = 2 atanh(s) = s (2 + z p(z))`, where `z = s^2` and `p` is a polynomial. In double precision, the sum
-//! begins with `f`, which has no error: `log(1 + f) = f - f^2/2 + s (f^2/2 + z p(z))`.
+//! `log(1 + f) = 2 atanh(s) = s (2 + z p(z))`, where `z = s^2` and `p` is a polynomial. In double precision,
+//! the sum begins with `f`, which has no error: `log(1 + f) = f - f^2/2 + s (f^2/2 + z p(z))`.
 
 use super::coefficients::{LN2, LN2_HIGH, LN2_LOW, LOG, LOG_LONG, LOG_SHORT, TWO_THIRDS_LOW};
 use super::exponential::{Pair, keeps_zero, pair};

@@ -1,14 +1,13 @@
 //! Functions of columns, with the same bits on every machine.
 //!
-//! The functions of a C library differ between libraries and processors, and GPUs have none. So each function is
-//! written here once, in the [arithmetic](Number) of doubles. The evaluator runs it on doubles. The code
+//! The functions of a C library differ between libraries and processors, and GPUs have none. So each function
+//! is written here once, in the [arithmetic](Number) of doubles. The evaluator runs it on doubles. The code
 //! generator runs it on values of its own, which makes the code that computes the same bits. There are no
 //! branches and no tables, so that vectors compute several results.
 //!
-//! Results in double precision are within 1 unit in the last place of the exact ones, those of `erf` and
-//! powers within 2. Functions of singles are computed in doubles, with polynomials as long as the result
-//! needs, and then rounded: they are the nearest single but for one result in some thousand, which is next to
-//! it.
+//! Results in double precision are within 1 unit in the last place of the exact ones. Functions of singles
+//! are computed in doubles, with polynomials as long as the result needs, and then rounded. Few results are
+//! not the nearest single, but the one next to it.
 
 mod coefficients;
 mod error_function;

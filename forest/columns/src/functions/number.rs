@@ -4,7 +4,9 @@ use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Sub};
 
 /// A number in double precision. Each operation rounds once, to nearest.
 pub trait Number:
-    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+where
+    Self: Neg<Output = Self>,
 {
     /// The bits of a number.
     type Word: Word<Self>;

@@ -286,8 +286,8 @@ fn several(
     Ok(vec![computed?])
 }
 
-/// A power of a float. Squares and cubes are products, as in ONNX Runtime. An exponent of another type makes a
-/// power in double precision, which is rounded to the type of the base.
+/// A power of a float. Squares and cubes are products, as in ONNX Runtime. An exponent of another type makes
+/// a power in double precision, which is rounded to the type of the base.
 pub(super) fn pow(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (base, exponent) = (node.input(0)?, node.input(1)?);
     if !base.element.is_float() {

@@ -7,8 +7,8 @@ Run it in an environment with onnx 1.23.2, onnxruntime 1.32.0 and numpy 2.4.6:
 
 Writes `<type>-<version>.onnx` and `<type>-<version>.json`. All operators of a graph compute columns from one
 input, and a tree reads the columns side by side. The JSON file has the names of the operators by column, the
-rows and the values of the columns. Floats are their bits, as whole numbers. Where ONNX Runtime lacks an operator
-for doubles, the reference evaluator of the package onnx computes it, or Python's module math.
+rows and the values of the columns. Floats are their bits, as whole numbers. Where ONNX Runtime lacks an
+operator for doubles, the reference evaluator of the package onnx computes it, or Python's module math.
 """
 
 import json
@@ -128,7 +128,8 @@ def build(float_type, version):
     graph.part("min", graph.node("Min", ["X", half, slope]))
     large = graph.node("Exp", [graph.node("Mul", ["X", graph.constant("large", number(30.0))])])
     signed = graph.node("Mul", [large, graph.node("Sign", ["X"])])
-    for label, attributes in [("inf", {}), ("-inf", {"detect_positive": 0}), ("+inf", {"detect_negative": 0})]:
+    detects = [("inf", {}), ("-inf", {"detect_positive": 0}), ("+inf", {"detect_negative": 0})]
+    for label, attributes in detects:
         graph.part(label, graph.floats(graph.node("IsInf", [signed], **attributes)))
     zero = graph.constant("zero", number(0.0))
     left = graph.node("Greater", ["X", zero])
@@ -160,13 +161,16 @@ def model(graph, outputs, tree):
         )
         weights = [float(leaf) for leaf in range(count + 1)]
         if double:
-            attributes["nodes_values_as_tensor"] = helper.make_tensor("t", TensorProto.DOUBLE, [2 * count + 1], [0.5] * (2 * count + 1))
-            attributes["target_weights_as_tensor"] = helper.make_tensor("w", TensorProto.DOUBLE, [count + 1], weights)
+            bounds = np.full(2 * count + 1, 0.5)
+            attributes["nodes_values_as_tensor"] = numpy_helper.from_array(bounds, "bounds")
+            attributes["target_weights_as_tensor"] = numpy_helper.from_array(np.array(weights), "weights")
         else:
             attributes["nodes_values"] = [0.5] * (2 * count + 1)
             attributes["target_weights"] = weights
-        nodes.append(helper.make_node("TreeEnsembleRegressor", ["all"], ["out"], domain="ai.onnx.ml", **attributes))
-    shapes = [helper.make_tensor_value_info(name, TensorProto.FLOAT if name == "out" else graph.type, None) for name in outputs]
+        trees = helper.make_node("TreeEnsembleRegressor", ["all"], ["out"], domain="ai.onnx.ml", **attributes)
+        nodes.append(trees)
+    types = {"out": TensorProto.FLOAT}
+    shapes = [helper.make_tensor_value_info(name, types.get(name, graph.type), None) for name in outputs]
     body = helper.make_graph(nodes, "operators", rank, shapes, graph.constants)
     sets = [helper.make_opsetid("", graph.version), helper.make_opsetid("ai.onnx.ml", 3)]
     return helper.make_model(body, opset_imports=sets, ir_version=8)
@@ -187,14 +191,17 @@ def results(graph, x):
     for constant in graph.constants:
         known[constant.name] = numpy_helper.to_array(constant)
     for node in graph.nodes:
-        inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(known[n].dtype), known[n].shape) for n in node.input]
+        feed = {n: known[n] for n in node.input}
+        kinds = {n: helper.np_dtype_to_tensor_dtype(known[n].dtype) for n in node.input}
+        inputs = [helper.make_tensor_value_info(n, kinds[n], known[n].shape) for n in node.input]
         outputs = [helper.make_empty_tensor_value_info(n) for n in node.output]
         sets = [helper.make_opsetid("", graph.version), helper.make_opsetid("ai.onnx.ml", 3)]
-        one = helper.make_model(helper.make_graph([node], "one", inputs, outputs), opset_imports=sets, ir_version=8)
-        feed = {n: known[n] for n in node.input}
+        body = helper.make_graph([node], "one", inputs, outputs)
+        one = helper.make_model(body, opset_imports=sets, ir_version=8)
         own = own_function(node) if graph.float_type == np.float64 else None
         try:
-            found = [own(*feed.values())] if own else onnxruntime.InferenceSession(one.SerializeToString()).run(None, feed)
+            session = None if own else onnxruntime.InferenceSession(one.SerializeToString())
+            found = session.run(None, feed) if session else [own(*feed.values())]
         except Exception:  # noqa: BLE001
             print("by the reference evaluator:", node.op_type, graph.float_type.__name__)
             found = ReferenceEvaluator(one).run(None, feed)

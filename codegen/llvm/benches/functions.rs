@@ -1,0 +1,135 @@
+//! Measures functions of columns in vectors of 1, 8 and 16 rows, in nanoseconds a value.
+//!
+//!     cargo bench -p sched-llvm --bench functions --profile dev
+
+use sched_columns::Unary;
+use sched_ir::columns::functions;
+use sched_ir::lir::*;
+use sched_llvm::runtime::Ctx;
+use sched_llvm::{Cpu, EntryInfo, Jit};
+use sched_nest::Variants;
+use std::time::Instant;
+
+/// Values of a call: they stay in the first cache.
+const VALUES: usize = 1024;
+
+/// Calls of a sample.
+const CALLS: usize = 200;
+
+/// Samples, of which the fastest counts.
+const SAMPLES: usize = 25;
+
+#[derive(Clone, Copy)]
+enum Measured {
+    Copy,
+    SquareRoot,
+    Function(Unary),
+    Power,
+    /// The C library, one value after the other.
+    Library(Math),
+}
+
+const ALL: [(&str, Measured); 12] = [
+    ("copy", Measured::Copy),
+    ("sqrt", Measured::SquareRoot),
+    ("exp", Measured::Function(Unary::Exp)),
+    ("expm1", Measured::Function(Unary::ExpMinusOne)),
+    ("log", Measured::Function(Unary::Log)),
+    ("log1p", Measured::Function(Unary::LogOnePlus)),
+    ("tanh", Measured::Function(Unary::Tanh)),
+    ("logistic", Measured::Function(Unary::Logistic)),
+    ("erf", Measured::Function(Unary::Erf)),
+    ("pow", Measured::Power),
+    ("C exp", Measured::Library(Math::Exp)),
+    ("C log", Measured::Library(Math::Log)),
+];
+
+/// A function that stores the results for all values, a vector at a time.
+fn build(measured: Measured, ty: Ty) -> Function {
+    let mut b = Builder::new("function");
+    let (rows, out) = (b.buffer("rows", Space::Input, ty.scalar), b.buffer("out", Space::Output, ty.scalar));
+    let (zero, end) = (b.int(0), b.int(VALUES as i64));
+    b.for_loop((zero, end, ty.lanes.into()), &[], |b, first, _| {
+        let x = b.load(ty, Address::element(rows, first, ty.scalar));
+        let result = match measured {
+            Measured::Copy => x,
+            Measured::SquareRoot => b.square_root(x),
+            Measured::Function(op) => functions::unary(b, op, x),
+            Measured::Power => {
+                let y = b.float(ty, 1.7);
+                functions::power(b, x, y)
+            }
+            Measured::Library(math) => b.math(math, x),
+        };
+        b.store(Address::element(out, first, ty.scalar), result);
+        Vec::new()
+    });
+    b.finish()
+}
+
+/// Nanoseconds a value.
+fn measure<T: Copy + Default>(cpu: Cpu, measured: Measured, ty: Ty, rows: &[T]) -> f64 {
+    let module = Module {
+        kernels: vec![(KernelKind::Raw, build(measured, ty))],
+        tables: Vec::new(),
+        types: Interface::all(ty.scalar),
+        rows_per_run: None,
+        places: Variants::only(ProcessorKind::Host),
+        columns_from: None,
+        transfer: None,
+    };
+    let entry = EntryInfo {
+        num_features: 1,
+        num_margins: 1,
+        num_values: 1,
+        num_trees: 1,
+        own_rows: sched_llvm::runtime::Dtype::F32,
+        ns_per_row: 1.0,
+        info: "{}".to_string(),
+        ..EntryInfo::default()
+    };
+    let jit = Jit::compile(&module, cpu, &entry, &[KernelKind::Raw]).expect("the module compiles");
+    let mut out = vec![T::default(); VALUES];
+    let mut ctx = Ctx {
+        rows: rows.as_ptr().cast(),
+        n_rows: VALUES as i64,
+        out: out.as_mut_ptr().cast(),
+        tables: jit.model().tables,
+        team: std::ptr::null_mut(),
+        status: 0,
+        order: &raw const sched_llvm::runtime::ROWS,
+    };
+    let kernel = jit.model().raw.expect("the kernel is compiled");
+    let sample = |_| {
+        let start = Instant::now();
+        for _ in 0..CALLS {
+            // SAFETY: the buffers have as many values as the kernel reads and writes.
+            unsafe { kernel(&mut ctx) };
+        }
+        start.elapsed().as_nanos() as f64 / (CALLS * VALUES) as f64
+    };
+    (0..SAMPLES).map(sample).fold(f64::INFINITY, f64::min)
+}
+
+fn main() {
+    // Numbers between 0 and 4, in no order.
+    let doubles: Vec<f64> = (0..VALUES).map(|n| (n * 7919 % VALUES) as f64 / 256.0 + 1e-3).collect();
+    let singles: Vec<f32> = doubles.iter().map(|x| *x as f32).collect();
+    for cpu in [Cpu::Native, Cpu::X86_64V3] {
+        println!("{cpu}: nanoseconds a value, f32 and f64 in vectors of 1, 8 and 16 rows");
+        for (name, measured) in ALL {
+            let of = |scalar| {
+                [1, 8, 16].map(|lanes| {
+                    let ty = Ty::vector(scalar, lanes);
+                    match scalar {
+                        Scalar::F32 => measure(cpu, measured, ty, &singles),
+                        _ => measure(cpu, measured, ty, &doubles),
+                    }
+                })
+            };
+            let figures = [of(Scalar::F32), of(Scalar::F64)].concat();
+            let figures: Vec<String> = figures.iter().map(|ns| format!("{ns:7.3}")).collect();
+            println!("{name:9} {}", figures.join(" "));
+        }
+    }
+}
