@@ -9,7 +9,7 @@ use sched_forest::{ComputedColumns, Float, Forest};
 /// own seed, which keeps the other random cases unchanged.
 pub fn with_computed_columns(seed: u64, forest: Forest) -> Forest {
     let rng = &mut Rng(seed.wrapping_mul(0x9fb2_1c65_1e98_df25));
-    if forest.has_linear_leaves() || !rng.one_in(4) {
+    if !rng.one_in(4) {
         return forest;
     }
     let mut parts = forest.into_parts();
@@ -22,6 +22,11 @@ pub fn with_computed_columns(seed: u64, forest: Forest) -> Forest {
     for inner in parts.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
         if rng.one_in(2) {
             inner.feature = (features + rng.below(count)) as u32;
+        }
+    }
+    for (feature, _) in parts.linear.iter_mut().flatten().flat_map(|leaf| &mut leaf.terms) {
+        if rng.one_in(2) {
+            *feature = (features + rng.below(count)) as u32;
         }
     }
     Forest::new(parts).expect("the generator keeps the promises of a forest")

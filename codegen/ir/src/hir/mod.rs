@@ -50,6 +50,12 @@ pub struct Hir {
 }
 
 impl Hir {
+    /// Whether linear leaves read columns that are no features. They read the rows of walks then, instead of
+    /// the call's.
+    pub fn adds_columns(&self) -> bool {
+        adds_columns(&self.forest, self.columns.as_deref())
+    }
+
     /// Features of a row. The forest's features are columns, if these are computed.
     pub fn row_features(&self) -> usize {
         self.columns.as_ref().map_or(self.forest.num_features, |columns| columns.features)
@@ -59,7 +65,10 @@ impl Hir {
 /// Test of category sets under some nests: by class if all walks use a layout that holds sets.
 pub fn set_tests<'n>(forest: &Forest, nests: impl IntoIterator<Item = &'n Nest>) -> SetTests {
     let mut nodes = forest.trees.iter().flat_map(|tree| &tree.inner);
-    if !nodes.any(|node| matches!(node.predicate, Predicate::Member { .. })) {
+    let mut terms = forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms);
+    // Layouts that hold sets read bins, which have no values to add.
+    let adds_columns = terms.any(|(feature, _)| *feature as usize >= forest.num_features);
+    if adds_columns || !nodes.any(|node| matches!(node.predicate, Predicate::Member { .. })) {
         return SetTests::OfColumns;
     }
     let deepest: Vec<u32> = forest.trees.iter().map(Tree::depth).collect();
@@ -102,12 +111,29 @@ pub fn build(
     };
     let deepest: Vec<u32> = depths.iter().map(|(deepest, _)| *deepest).collect();
     let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
-    let leaf_loops = leaf_loop::collect(&nest, &deepest, layout)?;
+    let mut leaf_loops = leaf_loop::collect(&nest, &deepest, layout)?;
+    if adds_columns(&forest, columns.as_deref()) {
+        leaf_loops.values_mut().for_each(walk_values);
+    }
     let quantized = leaf_loops.values().any(|leaf_loop| leaf_loop.layout.compares_bins());
     let bins = if quantized { Some(Arc::clone(kernel_forest.bins()?)) } else { None };
     pad::pad_for(&mut forest, &mut depths, &leaf_loops, budget)?;
     let encodings = is_shared(&forest).then(|| Arc::clone(kernel_forest.encodings()));
     Ok(Hir { forest, depths, tiles: None, nest, leaf_loops, bins, columns, encodings })
+}
+
+/// Whether linear leaves of a forest read columns that are no features.
+fn adds_columns(forest: &Forest, columns: Option<&ColumnRuns>) -> bool {
+    let Some(columns) = columns else { return false };
+    let mut terms = forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms);
+    terms.any(|(feature, _)| columns.values.get(*feature as usize).is_none_or(Option::is_none))
+}
+
+/// Replaces a layout that reads bins, which have no values to add.
+fn walk_values(leaf_loop: &mut LeafLoop) {
+    if leaf_loop.layout.compares_bins() {
+        leaf_loop.layout = Layout::Sparse;
+    }
 }
 
 /// Builds the HIR of walks that step from tile to tile.

@@ -2,8 +2,9 @@
 //!
 //! Walks end with the index of a leaf. Its terms are added in their order, each operation rounded.
 //! Values come from the row of the call itself, since copies may hold bins, and only the features that
-//! some node tests. A vector of walks runs as many rounds as the longest leaf has terms; lanes with
-//! shorter leaves keep their sums.
+//! some node tests. Leaves that add computed columns read the row of the walk, which has all columns. A
+//! vector of walks runs as many rounds as the longest leaf has terms; lanes with shorter leaves keep
+//! their sums.
 
 use super::kernel_builder::KernelBuilder;
 use super::row_source::distances;
@@ -26,7 +27,10 @@ pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLa
     let constant = load(b, tables.values, sums, (2 * bytes, 0), leaf);
     let plain = load(b, tables.values, sums, (2 * bytes, bytes), leaf);
     let rounds = rounds(k, context, lane, count, tables.most);
-    let row = row_of_call(k, context, lane);
+    let row = match k.ports.adds_columns {
+        true => Row { table: None, ..lane.walk.row },
+        false => row_of_call(k, context, lane),
+    };
     let number = k.b.index_type(width);
     let none_missing = k.b.int_of(number.with(Scalar::I1), 0);
     let zero = k.b.int(0);

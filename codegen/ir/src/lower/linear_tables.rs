@@ -27,7 +27,7 @@ impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
         let forest = &hir.forest;
         let (mut terms, mut values, mut most) = (Vec::new(), Vec::new(), Vec::new());
         let (mut features, mut coefficients) = (Vec::new(), Vec::new());
-        let none = LinearLeaf::default();
+        let (none, adds_columns) = (LinearLeaf::default(), hir.adds_columns());
         for (number, tree) in forest.trees.iter().enumerate() {
             let linear = forest.linear.get(number);
             let of_leaf = |at: usize| linear.and_then(|leaves| leaves.get(at));
@@ -39,8 +39,11 @@ impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
                 let leaf = of_leaf(at).unwrap_or(&none);
                 terms.extend([features.len() as u64, leaf.terms.len() as u64]);
                 values.extend([constant, plain]);
-                features
-                    .extend(leaf.terms.iter().map(|(feature, _)| u64::from(feature_of_row(hir, *feature))));
+                features.extend(
+                    leaf.terms
+                        .iter()
+                        .map(|(feature, _)| u64::from(feature_of_row(hir, adds_columns, *feature))),
+                );
                 coefficients.extend(leaf.terms.iter().map(|(_, coefficient)| *coefficient));
             }
         }
@@ -86,9 +89,10 @@ impl LinearTables<u32> {
     }
 }
 
-/// The feature of a row that a feature of the forest is, which may be a column with its value.
-fn feature_of_row(hir: &Hir, feature: u32) -> u32 {
-    let values = hir.columns.as_ref().map(|columns| columns.values.as_slice());
+/// The number of a feature of the forest in the row that leaves read: its own, or that of the feature whose
+/// value the column is.
+fn feature_of_row(hir: &Hir, adds_columns: bool, feature: u32) -> u32 {
+    let values = hir.columns.as_ref().filter(|_| !adds_columns).map(|columns| columns.values.as_slice());
     values.and_then(|values| values.get(feature as usize).copied().flatten()).unwrap_or(feature)
 }
 

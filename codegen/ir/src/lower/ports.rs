@@ -73,6 +73,8 @@ pub struct Ports<'a> {
     pub vectors: Option<BufferId>,
     /// Terms of linear leaves, if there are some.
     pub linear: Option<LinearTables<BufferId>>,
+    /// Whether linear leaves add computed columns.
+    pub adds_columns: bool,
     /// The model's number of each tree.
     pub sources: Option<BufferId>,
     pieces: Option<BufferId>,
@@ -142,6 +144,7 @@ impl<'a> Ports<'a> {
             targets,
             vectors,
             linear,
+            adds_columns: lowering.hir.adds_columns(),
             sources,
             pieces,
             quantizer,

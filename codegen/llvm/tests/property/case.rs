@@ -438,8 +438,10 @@ impl Case {
         let number = self.forest.trees.iter().position(|other| std::ptr::eq(tree, other))?;
         let at = tree.leaves.iter().position(|other| std::ptr::eq(leaf, other))?;
         let linear = self.forest.linear.get(number)?.get(at)?;
-        let values: Vec<f64> = self.given().skip(row * self.forest.num_features).collect();
-        let terms = linear.terms.iter().map(|(feature, by)| (by * values[*feature as usize]).abs());
+        let features = self.forest.num_features;
+        let row: Vec<f64> = self.given().skip(row * features).take(features).collect();
+        let values = self.forest.row_values(&row);
+        let terms = linear.terms.iter().map(|(feature, by)| (by * values.of(*feature)).abs());
         let sum = linear.constant.abs() + terms.sum::<f64>();
         Some(sum).filter(|sum| !sum.is_nan())
     }

@@ -54,6 +54,8 @@ pub enum Reason {
     NoOrder(ColumnId),
     /// Its tests divide the feature's values into too many intervals.
     TooManyIntervals,
+    /// A sum adds its values.
+    IsAdded,
 }
 
 /// The key of a test: column, kind and bits of its number, side of missing values.
@@ -95,7 +97,7 @@ pub fn fold(pipeline: Pipeline) -> Result<Folding, ModelError> {
             columns_of: HashMap::new(),
             tests: HashMap::new(),
         };
-        search.find_tests();
+        search.find_tests(rows);
         let (new, computed) = search.folded_forest(rows)?;
         fates.push(search.fates());
         let tested = inputs_as_columns.iter().copied().chain(computed).collect();
@@ -118,8 +120,14 @@ struct TestSearch<'a> {
 
 impl TestSearch<'_> {
     /// Finds the tests of all nodes, or the reason why their columns have to be computed.
-    fn find_tests(&mut self) {
+    fn find_tests(&mut self, rows: Float) {
         let forest = self.forest;
+        for (feature, _) in forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms) {
+            let Some(&column) = self.tested.get(*feature as usize) else { continue };
+            if self.feature_of(column, rows).is_none() {
+                self.kept.insert(column, Reason::IsAdded);
+            }
+        }
         for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
             let Some(&column) = self.tested.get(inner.feature as usize) else { continue };
             let key = key(column, inner);
@@ -134,6 +142,14 @@ impl TestSearch<'_> {
                     self.kept.insert(column, reason);
                 }
             }
+        }
+    }
+
+    /// The feature that a column is, in the type of rows.
+    fn feature_of(&self, column: ColumnId, rows: Float) -> Option<u32> {
+        match self.columns.expr(column) {
+            Expr::Input { feature, float } if *float == rows => Some(*feature),
+            _ => None,
         }
     }
 
@@ -226,6 +242,12 @@ impl TestSearch<'_> {
         };
         let trees = forest.trees.iter().map(|tree| rebuilding.tree(tree, test));
         let trees = trees.collect::<Result<Vec<_>, _>>()?;
+        let mut linear = forest.linear.clone();
+        for (feature, _) in linear.iter_mut().flatten().flat_map(|leaf| &mut leaf.terms) {
+            let column = self.tested[*feature as usize];
+            let place = computed.binary_search(&column).map(|place| (inputs + place) as u32).ok();
+            *feature = place.or(self.feature_of(column, rows)).unwrap_or_default();
+        }
         let mut types = forest.types;
         types.input = if computed.is_empty() || types.input == Float::F32 { rows } else { Float::F64 };
         if computed.is_empty() || rows == Float::F64 {
@@ -238,6 +260,7 @@ impl TestSearch<'_> {
             comparison: Comparison::LessOrEqual,
             types,
             sets: sets.all,
+            linear,
             category_rule: sched_forest::CategoryRule::Whole,
             feature_names: Vec::new(),
             categories: Vec::new(),
@@ -251,6 +274,9 @@ impl TestSearch<'_> {
         let mut is_tested = vec![false; self.tested.len()];
         for inner in self.forest.trees.iter().flat_map(|tree| &tree.inner) {
             is_tested[inner.feature as usize] = true;
+        }
+        for (feature, _) in self.forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms) {
+            is_tested[*feature as usize] = true;
         }
         let reads_categories = |column: &ColumnId| {
             let is_table = |it: ColumnId| matches!(self.columns.expr(it), Expr::Table { .. });

@@ -1,37 +1,19 @@
 //! A graph, node by node: from its inputs to the trees, and from the trees to its outputs.
 
 use super::builder::GraphColumns;
+use super::field;
+use super::linear::linear_model;
 use super::node::{GraphNode, OUTSIDE};
 use super::operators::{OperatorSet, operator};
+use super::order::{is_ensemble, needed_nodes, scores_node};
 use super::outcome::{Behind, Operand, Trees};
 use super::tensor::{Cells, Element, Tensor, Text, size};
 use crate::pipeline::{Input, InputKind, Pipeline, Stage};
 use sched_columns::{ColumnId, ColumnType, ColumnValue, Expr, Unary};
 use sched_forest::onnx::{Attributes, Message, Tensor as FileTensor, element, node_forest};
 use sched_forest::{Float, Forest, Label, ModelError, Names, Note, codes};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
-
-/// Fields of messages.
-mod field {
-    pub const GRAPH_NODE: u32 = 1;
-    pub const GRAPH_CONSTANT: u32 = 5;
-    pub const GRAPH_INPUT: u32 = 11;
-    pub const GRAPH_OUTPUT: u32 = 12;
-    pub const CONSTANT_NAME: u32 = 8;
-    pub const NODE_INPUT: u32 = 1;
-    pub const NODE_OUTPUT: u32 = 2;
-    pub const NODE_NAME: u32 = 3;
-    pub const NODE_OPERATOR: u32 = 4;
-    pub const NODE_DOMAIN: u32 = 7;
-    pub const VALUE_NAME: u32 = 1;
-    pub const VALUE_TYPE: u32 = 2;
-    pub const TYPE_TENSOR: u32 = 1;
-    pub const TENSOR_ELEMENT: u32 = 1;
-    pub const TENSOR_SHAPE: u32 = 2;
-    pub const SHAPE_DIMENSION: u32 = 1;
-    pub const DIMENSION_SIZE: u32 = 1;
-}
 
 /// The meaning of a name of the graph.
 #[derive(Clone)]
@@ -56,6 +38,8 @@ pub(super) struct GraphReader<'a> {
     constants: HashMap<&'a str, Message<'a>>,
     values: HashMap<&'a str, GraphValue>,
     found: Option<ReadForest>,
+    /// The node whose results are the scores, in a graph without trees.
+    scores_node: Option<usize>,
     file: usize,
     notes: Vec<Note>,
     /// The name of the first step that scales in single precision.
@@ -80,6 +64,7 @@ pub(super) fn read(graph: Message<'_>, (file, version): (usize, i64)) -> Result<
         constants: HashMap::new(),
         values: HashMap::new(),
         found: None,
+        scores_node: None,
         file,
         notes: Vec::new(),
         single_scaler: None,
@@ -89,39 +74,17 @@ pub(super) fn read(graph: Message<'_>, (file, version): (usize, i64)) -> Result<
         reader.constants.insert(constant.text(field::CONSTANT_NAME)?, constant);
     }
     let needed = needed_nodes(graph)?;
+    reader.scores_node = scores_node(graph, &needed)?;
     for input in graph.all(field::GRAPH_INPUT) {
         reader.input(input?)?;
     }
     for (index, node) in graph.all(field::GRAPH_NODE).enumerate() {
         if needed.contains(&index) {
             let place = format!("graph.node[{index}]");
-            reader.node(node?).map_err(|error| error.below(&place))?;
+            reader.node(index, node?).map_err(|error| error.below(&place))?;
         }
     }
     reader.finish(graph)
-}
-
-/// The nodes that outputs depend on, by position.
-fn needed_nodes(graph: Message<'_>) -> Result<HashSet<usize>, ModelError> {
-    let mut names: HashSet<&str> = HashSet::new();
-    for output in graph.all(field::GRAPH_OUTPUT) {
-        names.insert(output?.text(field::VALUE_NAME)?);
-    }
-    let nodes: Vec<Message> = graph.all(field::GRAPH_NODE).collect::<Result<_, _>>()?;
-    let mut needed = HashSet::new();
-    for (index, node) in nodes.iter().enumerate().rev() {
-        let mut is_needed = false;
-        for output in node.all(field::NODE_OUTPUT) {
-            is_needed |= names.contains(output?.as_text()?);
-        }
-        if is_needed {
-            needed.insert(index);
-            for input in node.all(field::NODE_INPUT) {
-                names.insert(input?.as_text()?);
-            }
-        }
-    }
-    Ok(needed)
 }
 
 impl<'a> GraphReader<'a> {
@@ -249,8 +212,8 @@ impl<'a> GraphReader<'a> {
         Ok(Tensor { by_row: false, shape, element, cells })
     }
 
-    /// Reads a node.
-    fn node(&mut self, node: Message<'a>) -> Result<(), ModelError> {
+    /// Reads the node at an index of the graph.
+    fn node(&mut self, index: usize, node: Message<'a>) -> Result<(), ModelError> {
         let name = node.text(field::NODE_OPERATOR)?;
         let domain = node.text(field::NODE_DOMAIN)?;
         let own = node.text(field::NODE_NAME)?;
@@ -276,6 +239,7 @@ impl<'a> GraphReader<'a> {
             Some(domain) => self.tensors(node, (name, domain), label, inputs)?,
             None => return Err(not_understood(&label, "before")),
         };
+        let results = if self.scores_node == Some(index) { self.scores(own, results)? } else { results };
         for (output, value) in node.all(field::NODE_OUTPUT).zip(results) {
             self.values.insert(output?.as_text()?, value);
         }
@@ -291,11 +255,7 @@ impl<'a> GraphReader<'a> {
         inputs: Vec<Option<GraphValue>>,
     ) -> Result<Vec<GraphValue>, ModelError> {
         let Some(operator) = operator(name, domain) else { return Err(not_understood(&label, "before")) };
-        let tensor = |value: Option<GraphValue>| match value {
-            Some(GraphValue::Tensor(tensor)) => Some(tensor),
-            _ => None,
-        };
-        let inputs: Vec<Option<Rc<Tensor>>> = inputs.into_iter().map(tensor).collect();
+        let inputs: Vec<Option<Rc<Tensor>>> = inputs.into_iter().map(tensor_of).collect();
         let outputs = node.all(field::NODE_OUTPUT).count();
         let is_single = |input: &Rc<Tensor>| input.by_row && input.element == Element::F32;
         let scales =
@@ -374,6 +334,19 @@ impl<'a> GraphReader<'a> {
         })
     }
 
+    /// Makes a linear model of a node's results, if they are numbers of a row.
+    fn scores(&mut self, name: &str, results: Vec<GraphValue>) -> Result<Vec<GraphValue>, ModelError> {
+        let scores = match results.as_slice() {
+            [GraphValue::Tensor(tensor)] if tensor.by_row && tensor.shape.len() <= 1 => tensor,
+            _ => return Ok(results),
+        };
+        let Some((forest, tested)) = linear_model(scores, &self.builder.columns)? else {
+            return Ok(results);
+        };
+        self.found = Some(ReadForest { name: name.to_owned(), forest, tested });
+        Ok(vec![GraphValue::Behind(Behind::Scores(Vec::new()))])
+    }
+
     /// Reads a node behind the trees.
     fn behind(
         &mut self,
@@ -435,13 +408,16 @@ impl<'a> GraphReader<'a> {
     }
 }
 
+fn tensor_of(value: Option<GraphValue>) -> Option<Rc<Tensor>> {
+    match value {
+        Some(GraphValue::Tensor(tensor)) => Some(tensor),
+        _ => None,
+    }
+}
+
 /// Names for a column of texts that no step reads: any text and any number is another category.
 fn unread_texts() -> Names {
     Names::listed(vec![Label::Text("any text".into()), Label::Integer(-1)])
-}
-
-fn is_ensemble(name: &str) -> bool {
-    matches!(name, "TreeEnsembleRegressor" | "TreeEnsembleClassifier" | "TreeEnsemble")
 }
 
 /// An operator in messages: its name, and the name of its node.

@@ -5,7 +5,8 @@ use super::node::GraphNode;
 use super::tensor::{Cells, Element, Tensor};
 use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, Term};
 use sched_forest::{
-    Comparison, Float, Forest, ForestParts, Leaf, LinearLeaf, ModelError, NodeRef, Target, Tree, Types,
+    Comparison, Float, Forest, ForestParts, Leaf, LinearLeaf, LinearMissing, ModelError, NodeRef, Target,
+    Tree, Types,
 };
 use std::collections::HashMap;
 
@@ -18,8 +19,8 @@ struct WeightedSum {
     terms: Vec<(ColumnId, f64)>,
 }
 
-/// A linear model with these scores: a forest of single leaves, each with a sum, and the columns that it reads.
-/// None if they are no floating-point numbers.
+/// A linear model with these scores: a forest of single leaves, each with a sum, and the columns that it
+/// reads. None if they are no floating-point numbers.
 ///
 /// # Errors
 /// If a weight is not a number.
@@ -64,6 +65,7 @@ pub(super) fn linear_model(
         objective: String::from("linear"),
         trees,
         linear,
+        linear_missing: LinearMissing::Nan,
         ..ForestParts::default()
     })?;
     Ok(Some((forest, read)))

@@ -7,12 +7,15 @@
 mod arithmetic;
 mod builder;
 mod encode;
+mod field;
 mod formula;
 mod functions;
 mod graph;
+mod linear;
 mod node;
 mod normalize;
 mod operators;
+mod order;
 mod outcome;
 mod reduce;
 mod scale;
@@ -34,18 +37,6 @@ pub struct ReadPipeline {
     pub version: Vec<u64>,
     /// Remarks for the user.
     pub notes: Vec<Note>,
-}
-
-/// Fields of a model.
-mod field {
-    pub const PRODUCER_VERSION: u32 = 3;
-    pub const GRAPH: u32 = 7;
-    pub const OPERATOR_SET: u32 = 8;
-    pub const METADATA: u32 = 14;
-    pub const DOMAIN: u32 = 1;
-    pub const VERSION: u32 = 2;
-    pub const KEY: u32 = 1;
-    pub const VALUE: u32 = 2;
 }
 
 /// The key of the metadata that schedc's own export writes: its files compute what the fitted object does.

@@ -3,7 +3,7 @@
 use super::builder::GraphColumns;
 use super::node::GraphNode;
 use super::tensor::Tensor;
-use super::{arithmetic, encode, functions, normalize, reduce, scale, shape};
+use super::{arithmetic, encode, functions, linear, normalize, reduce, scale, shape};
 use sched_forest::ModelError;
 
 /// The set of operators that an operator belongs to.
@@ -85,6 +85,7 @@ operators! {
     Standard "Floor" arithmetic::floor;
     Standard "Gather" shape::gather;
     Standard "Gelu" functions::gelu;
+    Standard "Gemm" linear::gemm;
     Standard "Greater" arithmetic::greater;
     Standard "GreaterOrEqual" arithmetic::greater_or_equal;
     Standard "HardSigmoid" functions::hard_sigmoid;
@@ -97,6 +98,7 @@ operators! {
     Standard "LessOrEqual" arithmetic::less_or_equal;
     Standard "Log" functions::log;
     Standard "LogSoftmax" normalize::log_softmax;
+    Standard "MatMul" linear::mat_mul;
     Standard "Max" arithmetic::max;
     Standard "Mean" functions::mean;
     Standard "Min" arithmetic::min;

@@ -59,7 +59,7 @@ impl Trees<'_> {
     }
 
     /// One number for all margins, or one for each.
-    fn of_margins(&self, tensor: &Tensor) -> Option<Vec<f64>> {
+    pub fn of_margins(&self, tensor: &Tensor) -> Option<Vec<f64>> {
         let numbers = self.numbers(tensor)?;
         let numbers: Vec<f64> = numbers.iter().map(|number| number.to_f64()).collect();
         let margins = self.forest.num_margins;
