@@ -128,8 +128,9 @@ pub fn with_linear_leaves(seed: u64, forest: Forest) -> Forest {
     if rng.one_in(3) {
         parts.linear_missing = LinearMissing::Nan;
     }
+    let is_linear_model = parts.trees.iter().all(|tree| tree.inner.is_empty()) && rng.one_in(2);
     for leaves in &mut parts.linear {
-        if rng.one_in(4) {
+        if !is_linear_model && rng.one_in(4) {
             leaves.clear();
         }
     }

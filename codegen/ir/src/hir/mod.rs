@@ -50,10 +50,15 @@ pub struct Hir {
 }
 
 impl Hir {
-    /// Whether linear leaves read columns that are no features. They read the rows of walks then, instead of
-    /// the call's.
-    pub fn adds_columns(&self) -> bool {
-        adds_columns(&self.forest, self.columns.as_deref())
+    /// Whether linear leaves read the rows of their walks, which may be copies, instead of the call's. They do
+    /// if they add computed columns, and in a model of sums alone.
+    pub fn adds_walked_rows(&self) -> bool {
+        self.has_sums_alone() || adds_columns(&self.forest, self.columns.as_deref())
+    }
+
+    /// Whether all trees are single leaves with sums: a linear model.
+    pub fn has_sums_alone(&self) -> bool {
+        has_sums_alone(&self.forest)
     }
 
     /// Features of a row. The forest's features are columns, if these are computed.
@@ -112,7 +117,7 @@ pub fn build(
     let deepest: Vec<u32> = depths.iter().map(|(deepest, _)| *deepest).collect();
     let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
     let mut leaf_loops = leaf_loop::collect(&nest, &deepest, layout)?;
-    if adds_columns(&forest, columns.as_deref()) {
+    if has_sums_alone(&forest) || adds_columns(&forest, columns.as_deref()) {
         leaf_loops.values_mut().for_each(walk_values);
     }
     let quantized = leaf_loops.values().any(|leaf_loop| leaf_loop.layout.compares_bins());
@@ -120,6 +125,12 @@ pub fn build(
     pad::pad_for(&mut forest, &mut depths, &leaf_loops, budget)?;
     let encodings = is_shared(&forest).then(|| Arc::clone(kernel_forest.encodings()));
     Ok(Hir { forest, depths, tiles: None, nest, leaf_loops, bins, columns, encodings })
+}
+
+/// Whether all trees of a forest are single leaves with sums.
+fn has_sums_alone(forest: &Forest) -> bool {
+    let is_sum = |(tree, leaves): (&Tree, &Vec<LinearLeaf>)| tree.inner.is_empty() && leaves.len() == 1;
+    !forest.linear.is_empty() && forest.trees.iter().zip(&forest.linear).all(is_sum)
 }
 
 /// Whether linear leaves of a forest read columns that are no features.

@@ -7,6 +7,7 @@
 //! their sums.
 
 use super::kernel_builder::KernelBuilder;
+use super::linear_tables::LinearTables;
 use super::row_source::distances;
 use super::walk::{WalkContext, WalkLane};
 use crate::fault::{Fault, seeded};
@@ -20,6 +21,9 @@ pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLa
     let width = lane.walk.width;
     let sums = k.ports.accumulator;
     let Some(tables) = k.ports.linear else { return k.b.float(ty_of(sums, width), 0.0) };
+    if context.walks.over == Axis::Row && k.ports.has_sums_alone {
+        return shared_sum(k, &tables, lane);
+    }
     let b = &mut k.b;
     let first = load(b, tables.terms, Scalar::I32, (8, 0), leaf);
     let count = load(b, tables.terms, Scalar::I32, (8, 4), leaf);
@@ -27,10 +31,11 @@ pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLa
     let constant = load(b, tables.values, sums, (2 * bytes, 0), leaf);
     let plain = load(b, tables.values, sums, (2 * bytes, bytes), leaf);
     let rounds = rounds(k, context, lane, count, tables.most);
-    let row = match k.ports.adds_columns {
+    let row = match k.ports.adds_walked_rows {
         true => Row { table: None, ..lane.walk.row },
         false => row_of_call(k, context, lane),
     };
+    let features = features_of(&tables, &row);
     let number = k.b.index_type(width);
     let none_missing = k.b.int_of(number.with(Scalar::I1), 0);
     let zero = k.b.int(0);
@@ -38,7 +43,7 @@ pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLa
         let (sum, missing) = (inside[0], inside[1]);
         let b = &mut k.b;
         let (at, exists) = term(b, round, first, count);
-        let feature = load(b, tables.features, Scalar::I32, (4, 0), at);
+        let feature = load(b, features, Scalar::I32, (4, 0), at);
         let coefficient = load(b, tables.coefficients, sums, (bytes, 0), at);
         let value = row.load(b, feature);
         let is_missing = b.cmp(Cmp::Uno, value, value);
@@ -56,6 +61,56 @@ pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLa
         return ended[0];
     }
     k.b.select(ended[1], plain, ended[0])
+}
+
+/// The sum of the only leaf of a tree for the rows of a lane: all lanes add the same terms.
+fn shared_sum(k: &mut KernelBuilder, tables: &LinearTables<BufferId>, lane: &WalkLane) -> Value {
+    let (width, sums, leaf) = (lane.walk.width, k.ports.accumulator, lane.tree);
+    let row = Row { table: None, ..lane.walk.row };
+    let (features, bytes) = (features_of(tables, &row), sums.bytes());
+    let b = &mut k.b;
+    let first = load(b, tables.terms, Scalar::I32, (8, 0), leaf);
+    let count = load(b, tables.terms, Scalar::I32, (8, 4), leaf);
+    let constant = load(b, tables.values, sums, (2 * bytes, 0), leaf);
+    let plain = load(b, tables.values, sums, (2 * bytes, bytes), leaf);
+    let constant = b.splat(constant, width);
+    let number = b.index_type(width);
+    let none_missing = b.int_of(number.with(Scalar::I1), 0);
+    let zero = b.int(0);
+    let ended = k.for_loop((zero, count, 1), &[constant, none_missing], |k, round, inside| {
+        let b = &mut k.b;
+        let at = b.add(first, round);
+        let feature = load(b, features, Scalar::I32, (4, 0), at);
+        let coefficient = load(b, tables.coefficients, sums, (bytes, 0), at);
+        let coefficient = b.splat(coefficient, width);
+        let value = value_of(b, &row, feature, width);
+        let is_missing = b.cmp(Cmp::Uno, value, value);
+        vec![plus(b, inside[0], coefficient, value), b.bin(Bin::Or, inside[1], is_missing)]
+    });
+    let has_nan = k.ports.lowering.hir.forest.linear_missing == LinearMissing::Nan;
+    if has_nan || seeded(Fault::LinearForgetsMissing) {
+        return ended[0];
+    }
+    let plain = k.b.splat(plain, width);
+    k.b.select(ended[1], plain, ended[0])
+}
+
+/// The values of one feature, an index, for all lanes.
+fn value_of(b: &mut Builder, row: &Row, feature: Value, width: u16) -> Value {
+    if width == 1 {
+        return row.load(b, feature);
+    }
+    if row.is_adjacent() {
+        return row.load_column(b, feature, width);
+    }
+    let feature = b.cast(Cast::Trunc, feature, Ty::of(Scalar::I32));
+    let feature = b.splat(feature, width);
+    row.load(b, feature)
+}
+
+/// The table with the features of terms in a row.
+fn features_of(tables: &LinearTables<BufferId>, row: &Row) -> BufferId {
+    if row.stride == 1 { tables.features } else { tables.columns }
 }
 
 /// Number of terms of the longest leaf of a lane.

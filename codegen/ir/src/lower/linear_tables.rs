@@ -3,6 +3,7 @@
 use crate::bytes::{floats, ints, scalar};
 use crate::hir::Hir;
 use crate::lir::{BufferId, Builder, Scalar, Space};
+use crate::rows::features::FeatureSubset;
 use sched_forest::{Leaf, LinearLeaf};
 
 /// Tables of linear leaves, as data, as table numbers or as buffers.
@@ -13,8 +14,10 @@ pub struct LinearTables<T> {
     /// For each leaf the constant, and the value if a feature is missing. Leaves that are not linear
     /// have their value in both.
     pub values: T,
-    /// Feature of each term in the rows of the call, an `i32`.
+    /// Feature of each term in the rows that leaves read, an `i32`.
     pub features: T,
+    /// Column of each term in transposed rows, an `i32`.
+    pub columns: T,
     /// Coefficient of each term.
     pub coefficients: T,
     /// Largest number of terms of each tree's leaves, an `i32`.
@@ -22,12 +25,13 @@ pub struct LinearTables<T> {
 }
 
 impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
-    /// Tables of a forest: names, elements and bytes.
-    pub fn of(hir: &Hir) -> Self {
+    /// Tables of a forest: names, elements and bytes. `transposed` has the features of transposed rows, if
+    /// some rows are.
+    pub fn of(hir: &Hir, transposed: Option<&FeatureSubset>) -> Self {
         let forest = &hir.forest;
         let (mut terms, mut values, mut most) = (Vec::new(), Vec::new(), Vec::new());
         let (mut features, mut coefficients) = (Vec::new(), Vec::new());
-        let (none, adds_columns) = (LinearLeaf::default(), hir.adds_columns());
+        let (none, adds_walked_rows) = (LinearLeaf::default(), hir.adds_walked_rows());
         for (number, tree) in forest.trees.iter().enumerate() {
             let linear = forest.linear.get(number);
             let of_leaf = |at: usize| linear.and_then(|leaves| leaves.get(at));
@@ -42,7 +46,7 @@ impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
                 features.extend(
                     leaf.terms
                         .iter()
-                        .map(|(feature, _)| u64::from(feature_of_row(hir, adds_columns, *feature))),
+                        .map(|(feature, _)| u64::from(feature_of_row(hir, adds_walked_rows, *feature))),
                 );
                 coefficients.extend(leaf.terms.iter().map(|(_, coefficient)| *coefficient));
             }
@@ -51,11 +55,16 @@ impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
         if features.is_empty() {
             (features, coefficients) = (vec![0], vec![0.0]);
         }
+        let column = |feature: &u64| match transposed.filter(|_| adds_walked_rows) {
+            Some(subset) => subset.column(*feature as u32).into(),
+            None => *feature,
+        };
         let sums = scalar(forest.types.accumulator);
         LinearTables {
             terms: ("linear_terms", Scalar::I32, ints(terms.into_iter(), Scalar::I32)),
             values: ("linear_values", sums, floats(&values, sums)),
-            features: ("linear_features", Scalar::I32, ints(features.into_iter(), Scalar::I32)),
+            columns: ("linear_columns", Scalar::I32, ints(features.iter().map(column), Scalar::I32)),
+            features: ("linear_features", Scalar::I32, ints(features.iter().copied(), Scalar::I32)),
             coefficients: ("linear_coefficients", sums, floats(&coefficients, sums)),
             most: ("linear_most", Scalar::I32, ints(most.into_iter(), Scalar::I32)),
         }
@@ -69,6 +78,7 @@ impl<T> LinearTables<T> {
             terms: f(self.terms),
             values: f(self.values),
             features: f(self.features),
+            columns: f(self.columns),
             coefficients: f(self.coefficients),
             most: f(self.most),
         }
@@ -83,6 +93,7 @@ impl LinearTables<u32> {
             terms: table("linear_terms", self.terms, Scalar::I32),
             values: table("linear_values", self.values, sums),
             features: table("linear_features", self.features, Scalar::I32),
+            columns: table("linear_columns", self.columns, Scalar::I32),
             coefficients: table("linear_coefficients", self.coefficients, sums),
             most: table("linear_most", self.most, Scalar::I32),
         }
@@ -91,8 +102,8 @@ impl LinearTables<u32> {
 
 /// The number of a feature of the forest in the row that leaves read: its own, or that of the feature whose
 /// value the column is.
-fn feature_of_row(hir: &Hir, adds_columns: bool, feature: u32) -> u32 {
-    let values = hir.columns.as_ref().filter(|_| !adds_columns).map(|columns| columns.values.as_slice());
+fn feature_of_row(hir: &Hir, adds_walked_rows: bool, feature: u32) -> u32 {
+    let values = hir.columns.as_ref().filter(|_| !adds_walked_rows).map(|columns| columns.values.as_slice());
     values.and_then(|values| values.get(feature as usize).copied().flatten()).unwrap_or(feature)
 }
 

@@ -128,8 +128,10 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
         (add("targets", ints(margins, width)), width)
     });
     let vectors = vector_leaves.then(|| add("leaf_vectors", floats(&leaf_vectors(forest), accumulator)));
-    let linear =
-        forest.has_linear_leaves().then(|| LinearTables::of(hir).map(|(name, _, bytes)| add(name, bytes)));
+    let linear = forest.has_linear_leaves().then(|| {
+        let subset = plan.subset.as_ref().filter(|_| hir.columns.is_none());
+        LinearTables::of(hir, subset).map(|(name, _, bytes)| add(name, bytes))
+    });
     let sources = by_tree
         .then(|| add("sources", ints(forest.trees.iter().map(|tree| tree.source.into()), Scalar::I32)));
     let quantizer = hir.bins.as_ref().map(|bins| {

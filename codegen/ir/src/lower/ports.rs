@@ -73,8 +73,10 @@ pub struct Ports<'a> {
     pub vectors: Option<BufferId>,
     /// Terms of linear leaves, if there are some.
     pub linear: Option<LinearTables<BufferId>>,
-    /// Whether linear leaves add computed columns.
-    pub adds_columns: bool,
+    /// Whether linear leaves read the rows of their walks.
+    pub adds_walked_rows: bool,
+    /// Whether all trees are single leaves with sums.
+    pub has_sums_alone: bool,
     /// The model's number of each tree.
     pub sources: Option<BufferId>,
     pieces: Option<BufferId>,
@@ -144,7 +146,8 @@ impl<'a> Ports<'a> {
             targets,
             vectors,
             linear,
-            adds_columns: lowering.hir.adds_columns(),
+            adds_walked_rows: lowering.hir.adds_walked_rows(),
+            has_sums_alone: lowering.hir.has_sums_alone(),
             sources,
             pieces,
             quantizer,

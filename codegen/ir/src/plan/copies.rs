@@ -59,7 +59,7 @@ pub fn all(
 }
 
 /// Whether only copies read the rows of a call, and all copies can be filled from columns. Copies of bins
-/// must be transposed, and leaves must not be functions of their row. Devices take rows.
+/// must be transposed, and leaves must not be functions of the call's rows. Devices take rows.
 pub fn take_columns(
     body: &[Stmt],
     hir: &Hir,
@@ -73,7 +73,8 @@ pub fn take_columns(
         fits &= in_blocks || copy.fill != Fill::Bins;
         Ok(())
     });
-    seen.is_ok() && fits && from_copies && !hir.forest.has_linear_leaves() && !any_mapped(body)
+    let reads_call = hir.forest.has_linear_leaves() && !hir.adds_walked_rows();
+    seen.is_ok() && fits && from_copies && !reads_call && !any_mapped(body)
 }
 
 /// The surroundings of a copy of rows.

@@ -112,8 +112,17 @@ impl<'a> StorageDemand<'a> {
         some.then(|| match self.hir.columns {
             // Trees test all columns that are computed.
             Some(_) => FeatureSubset::all(features),
+            None if self.hir.adds_walked_rows() => FeatureSubset::of(features, self.features_read()),
             None => FeatureSubset::new(&self.hir.forest, &all),
         })
+    }
+
+    /// The features that nodes test and that linear leaves add.
+    fn features_read(&self) -> Vec<u32> {
+        let forest = &self.hir.forest;
+        let tested = forest.trees.iter().flat_map(|tree| &tree.inner).map(|node| node.feature);
+        let terms = forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms);
+        tested.chain(terms.map(|(feature, _)| *feature)).collect()
     }
 
     fn request<'r>(

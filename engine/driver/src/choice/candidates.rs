@@ -76,6 +76,9 @@ impl<'a> Candidates<'a> {
     pub fn first(&self) -> Vec<Candidate> {
         let Circumstances { model, machine, .. } = self.circumstances;
         let depth = model.max_depth();
+        if depth == 0 {
+            return self.of_sums();
+        }
         let mut all = Vec::new();
         for layout in self.layouts.iter().copied() {
             for block in self.blocks(layout) {
@@ -93,6 +96,19 @@ impl<'a> Candidates<'a> {
         if depth > 0 && machine.register_bits >= WORD_LOOKUP_BITS {
             let form = Form::Rows { block: BLOCK, lanes: 1, together: 4, copied: false, tiled: true };
             all.push(Candidate { layout: Layout::Sparse, form, ..scalar });
+        }
+        all
+    }
+
+    /// Candidates for trees of one leaf each, such as those of linear models: vectors of rows that add the
+    /// same terms, and scalar sums for single rows.
+    fn of_sums(&self) -> Vec<Candidate> {
+        let mut all = vec![plain()];
+        for block in self.blocks(Layout::Array) {
+            for (part, together) in [(2, 1), (2, 4), (1, 1), (1, 2), (1, 4)] {
+                let shape = ((self.words / part).max(2), together);
+                all.extend([false, true].map(|copied| self.rows(Layout::Array, block, shape, copied)));
+            }
         }
         all
     }
