@@ -152,6 +152,14 @@ impl Columns {
                 let types = || terms.iter().map(|term| of(&term.column)).chain([result]).collect::<Vec<_>>();
                 fits.then_some(result).ok_or_else(|| mismatch("Dot", &types()))
             }
+            Expr::SquaredDistance { of: columns, point } => {
+                let columns: Vec<ColumnType> = columns.iter().map(of).collect();
+                let result = columns.first().copied().filter(|first| first.is_float());
+                let points = point.iter().map(|value| value.column_type());
+                let mut all = columns.iter().copied().chain(points);
+                let fits = columns.len() == point.len() && all.all(|one| Some(one) == result);
+                result.filter(|_| fits).ok_or_else(|| mismatch("SquaredDistance", &columns))
+            }
             Expr::Bit { of: x, bit } => {
                 let x = of(x);
                 let fits = x == ColumnType::I64 && *bit < 64;
@@ -180,18 +188,25 @@ impl Expr {
                 let term = |term: &Term| Term { column: map(term.column), weight: term.weight };
                 Expr::Dot { start, terms: terms.iter().map(term).collect() }
             }
+            Expr::SquaredDistance { of, point } => {
+                Expr::SquaredDistance { of: of.iter().map(|column| map(*column)).collect(), point }
+            }
         }
     }
 
     /// The columns that the expression reads.
     pub fn operands(&self) -> impl Iterator<Item = ColumnId> + use<> {
-        let terms = match self {
-            Expr::Dot { terms, .. } => Arc::clone(terms),
-            _ => Arc::default(),
+        let (terms, of) = match self {
+            Expr::Dot { terms, .. } => (Arc::clone(terms), Arc::default()),
+            Expr::SquaredDistance { of, .. } => (Arc::default(), Arc::clone(of)),
+            _ => Default::default(),
         };
         let of_terms = (0..terms.len()).map(move |at| terms[at].column);
+        let of_distance = (0..of.len()).map(move |at| of[at]);
         let columns = match *self {
-            Expr::Input { .. } | Expr::Const(_) | Expr::Dot { .. } => [None; 3],
+            Expr::Input { .. } | Expr::Const(_) | Expr::Dot { .. } | Expr::SquaredDistance { .. } => {
+                [None; 3]
+            }
             Expr::Unary(_, x) => [Some(x), None, None],
             Expr::Step { of, .. } | Expr::Table { of, .. } | Expr::Pick { of, .. } | Expr::Bit { of, .. } => {
                 [Some(of), None, None]
@@ -199,7 +214,7 @@ impl Expr {
             Expr::Binary(_, x, y) => [Some(x), Some(y), None],
             Expr::Select { condition, then, otherwise } => [Some(condition), Some(then), Some(otherwise)],
         };
-        columns.into_iter().flatten().chain(of_terms)
+        columns.into_iter().flatten().chain(of_terms).chain(of_distance)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::columns::Columns;
 use crate::expr::{Binary, ColumnId, Expr, Unary};
 use crate::float::Float;
 use crate::functions;
-use crate::value::ColumnValue;
+use crate::value::{ColumnType, ColumnValue};
 
 /// Applies an operation on floating-point numbers in their own type.
 macro_rules! on_float {
@@ -69,9 +69,24 @@ impl Columns {
                 let product = Binary::Multiply.apply(of(&term.column), term.weight);
                 Binary::Add.apply(sum, product)
             }),
+            Expr::SquaredDistance { of: columns, point } => squared_distance(columns, point, of),
             Expr::Bit { of: x, bit } => ColumnValue::Bool(of(x).to_i64() >> (bit & 63) & 1 == 1),
         }
     }
+}
+
+/// The sum of the squared differences between columns and a point.
+fn squared_distance(
+    columns: &[ColumnId],
+    point: &[ColumnValue],
+    of: impl Fn(&ColumnId) -> ColumnValue,
+) -> ColumnValue {
+    let column_type = point.first().map_or(ColumnType::F64, |first| first.column_type());
+    let zero = ColumnValue::F64(0.0).cast(column_type);
+    columns.iter().zip(point).fold(zero, |sum, (column, at)| {
+        let difference = Binary::Subtract.apply(of(column), *at);
+        Binary::Add.apply(sum, Binary::Multiply.apply(difference, difference))
+    })
 }
 
 impl Unary {
@@ -169,7 +184,6 @@ mod tests {
     use super::*;
     use crate::category_rule::CategoryRule;
     use crate::expr::{CategoryTable, Edges, Term, Ties};
-    use crate::value::ColumnType;
     use std::sync::Arc;
 
     /// The value of one expression of feature 0, in double precision.
@@ -237,6 +251,23 @@ mod tests {
         let mut columns = Columns::default();
         let single = columns.input(0, Float::F32);
         assert!(columns.add(dot(single)).is_err());
+    }
+
+    #[test]
+    fn distances_round_each_step() {
+        let mut columns = Columns::default();
+        let [x, y] = [0, 1].map(|feature| columns.input(feature, Float::F32));
+        let of: Arc<[ColumnId]> = [x, y].into();
+        let point = |at: f32| [ColumnValue::F32(at), ColumnValue::F32(-1.0)].into();
+        let distance = Expr::SquaredDistance { of: Arc::clone(&of), point: point(0.1) };
+        let distance = columns.add(distance).expect("columns of one type");
+        let (dx, dy) = (3.0 - 0.1_f32, 0.7_f32 + 1.0);
+        let expected = ColumnValue::F32(dx * dx + dy * dy);
+        assert_eq!(columns.evaluate(&[distance], &[3.0, 0.7]), [expected]);
+        let wide = columns.input(0, Float::F64);
+        for of in [vec![x], vec![x, wide], vec![wide, wide], Vec::new()] {
+            assert!(columns.add(Expr::SquaredDistance { of: of.into(), point: point(0.1) }).is_err());
+        }
     }
 
     #[test]

@@ -77,6 +77,14 @@ pub enum Expr {
         /// The terms, whose columns and constants are of the type of `start`.
         terms: Arc<[Term]>,
     },
+    /// The sum of the squared differences between columns and constants, from 0 on, in their order. Each
+    /// difference, square and sum is rounded.
+    SquaredDistance {
+        /// Columns of one floating-point type, at least one.
+        of: Arc<[ColumnId]>,
+        /// A constant for each column, of the type of the columns.
+        point: Arc<[ColumnValue]>,
+    },
     /// Whether a bit of an integer is set.
     Bit {
         /// A column of integers.

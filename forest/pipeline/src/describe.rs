@@ -28,6 +28,7 @@ pub(crate) fn describe(inputs: &[Input], columns: &Columns, column: ColumnId) ->
             Expr::Table { .. } | Expr::Pick { .. } => "table",
             Expr::Bit { .. } => "bit",
             Expr::Dot { .. } => "weighted sum",
+            Expr::SquaredDistance { .. } => "squared distance",
         };
         if !words.contains(&word) {
             words.push(word);

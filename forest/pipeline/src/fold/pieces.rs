@@ -104,7 +104,7 @@ impl PieceFinder<'_> {
             return Some(compressed(values.collect()));
         }
         // A sum of several pieces has no known order.
-        if let Expr::Dot { .. } = expr {
+        if let Expr::Dot { .. } | Expr::SquaredDistance { .. } = expr {
             return None;
         }
         let operands: Vec<usize> = expr.operands().map(|operand| operand.index()).collect();
@@ -160,7 +160,7 @@ impl PieceFinder<'_> {
                 _ => None,
             },
             Expr::Step { .. } => Some(interval.piece(course)),
-            Expr::Bit { .. } | Expr::Dot { .. } => None,
+            Expr::Bit { .. } | Expr::Dot { .. } | Expr::SquaredDistance { .. } => None,
             Expr::Pick { values, .. } => {
                 let last = values.len() as i64 - 1;
                 self.by(operands[0], interval, |value| match value {
