@@ -71,6 +71,8 @@ pub enum Fault {
     ZeroIsNotMissing,
     /// Columns: functions round products before they add to them.
     FunctionsRoundTwice,
+    /// Columns: all terms of a weighted sum have the first one's weight.
+    TermsShareWeight,
     /// Runtime: rows are packed in the type of sums if that type is wider.
     RowsPackedAsSums,
     /// LLVM: ordered comparisons become unordered ones.

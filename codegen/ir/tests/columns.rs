@@ -8,6 +8,7 @@ use sched_forest::{CategoryRule, Float, Forest, ForestParts, Leaf, NodeRef, Targ
 use sched_ir::columns::blocks::{BlockSource, CopyBlocks, RowBlocks};
 use sched_ir::columns::code::{ColumnCode, Elements};
 use sched_ir::columns::runs::ColumnRuns;
+use sched_ir::columns::stored::StoredColumns;
 use sched_ir::columns::value::Features;
 use sched_ir::fault::{Fault, with_fault};
 use sched_ir::interp::{self, Memory};
@@ -349,18 +350,18 @@ fn function(runs: &ColumnRuns, form: Form, tables: &mut Vec<Table>) -> Function 
     let pieces = add(Table { name: "pieces".to_string(), bytes: pieces.into() });
     let pieces = b.buffer("pieces", Space::Model(pieces), Scalar::I32);
     let pools = runs.tables(add).declare(&mut b);
-    let code = ColumnCode { runs, pools, has_vectors: true };
+    let code = ColumnCode { runs, pools, register: Some(64) };
     let given = InputColumns { values: rows, order, element };
     let transpose =
         Transpose { rows, input: element, features: runs.features as i64, subset: &runs.inputs, pieces };
     let blocks = RowBlocks { transpose, code: Some(code) };
     match form {
-        Form::Rows => each_row(&mut b, to, runs, |b, row, to| {
+        Form::Rows => each_row(&mut b, to, code, |b, row, stored, to| {
             let first = b.mul_int(row, runs.features as i64);
-            code.row(b, Features::OfRow(rows, first), to);
+            code.row(b, Features::OfRow(rows, first), stored, to);
         }),
-        Form::ColumnsToRows => each_row(&mut b, to, runs, |b, row, to| {
-            code.row(b, Features::OfColumns(given, row), to);
+        Form::ColumnsToRows => each_row(&mut b, to, code, |b, row, stored, to| {
+            code.row(b, Features::OfColumns(given, row), stored, to);
         }),
         Form::Blocks => all_blocks(&mut b, to, blocks, BlockSource::Rows),
         Form::ColumnsToBlocks => {
@@ -374,14 +375,16 @@ fn function(runs: &ColumnRuns, form: Form, tables: &mut Vec<Table>) -> Function 
 fn each_row(
     b: &mut Builder,
     buffer: BufferId,
-    runs: &ColumnRuns,
-    body: impl FnOnce(&mut Builder, sched_ir::lir::Value, Elements),
+    code: ColumnCode,
+    body: impl FnOnce(&mut Builder, sched_ir::lir::Value, StoredColumns, Elements),
 ) {
     let (zero, end) = (b.int(0), b.rows());
-    b.for_loop((zero, end, 1), &[], |b, row, _| {
-        let first = b.mul_int(row, runs.count as i64);
-        body(b, row, Elements { buffer, first });
-        Vec::new()
+    code.with_row_memory(b, |b, stored| {
+        b.for_loop((zero, end, 1), &[], |b, row, _| {
+            let first = b.mul_int(row, code.runs.count as i64);
+            body(b, row, stored, Elements { buffer, first });
+            Vec::new()
+        });
     });
 }
 

@@ -3,6 +3,7 @@
 //! Features of a block are transposed first. Computed columns then read and store whole vectors of rows.
 
 use super::code::{ColumnCode, Elements};
+use super::stored::StoredColumns;
 use crate::lir::{BufferId, Build, Builder};
 use crate::rows::CopiedRows;
 use crate::rows::input::{InputColumns, RowRange};
@@ -42,8 +43,8 @@ pub enum BlockSource {
     },
 }
 
-/// Memory for the features of a block, if columns are computed.
-pub type Scratch = Option<BufferId>;
+/// Memory for the features and the stored columns of a block, if columns are computed.
+pub type Scratch = Option<(BufferId, StoredColumns)>;
 
 impl RowBlocks<'_> {
     /// Number of columns.
@@ -73,12 +74,12 @@ impl RowBlocks<'_> {
 
     /// Runs `body` with memory for the features of blocks of `rows` rows.
     pub fn with_scratch(&self, b: &mut Builder, rows: u32, body: impl FnOnce(&mut Builder, Scratch)) {
-        if self.code.is_none() {
-            return body(b, None);
-        }
+        let Some(code) = self.code else { return body(b, None) };
         let element = self.transpose.input;
         let bytes = b.int(i64::from(rows) * self.transpose.columns() * i64::from(element.bytes()));
-        b.alloc("block_features", element, bytes, |b, scratch| body(b, Some(scratch)));
+        b.alloc("block_features", element, bytes, |b, features| {
+            code.with_block_memory(b, rows, |b, stored| body(b, Some((features, stored))));
+        });
     }
 
     /// Fills a block, whose rows begin with the first of `rows` and exist as far as these.
@@ -109,10 +110,12 @@ impl RowBlocks<'_> {
         block: &RowBlock,
         transposed: impl FnOnce(&mut Builder, &RowBlock),
     ) {
-        let (Some(code), Some(scratch)) = (self.code, scratch) else { return transposed(b, block) };
+        let (Some(code), Some((features, stored))) = (self.code, scratch) else {
+            return transposed(b, block);
+        };
         let zero = b.int(0);
-        transposed(b, &RowBlock { to: zero, copy: scratch, ..*block });
-        let from = Elements { buffer: scratch, first: zero };
-        code.block(b, from, Elements { buffer: block.copy, first: block.to }, block.rows);
+        transposed(b, &RowBlock { to: zero, copy: features, ..*block });
+        let from = Elements { buffer: features, first: zero };
+        code.block(b, (from, stored), Elements { buffer: block.copy, first: block.to }, block.rows);
     }
 }

@@ -1,9 +1,12 @@
 //! Loops over runs of columns.
 
+use super::numbers::index_of;
 use super::pools::PoolTables;
-use super::runs::{ColumnRun, ColumnRuns};
-use super::value::{Evaluator, Features, Lanes, index_of};
-use crate::lir::{Address, Bin, BufferId, Build, Builder, Scalar, Value};
+use super::runs::{ColumnRun, ColumnRuns, StoredRun};
+use super::stored::StoredColumns;
+use super::sums::SumCode;
+use super::value::{Evaluator, Features, Lanes};
+use crate::lir::{Address, Bin, BufferId, Build, Builder, Value};
 
 /// Bytes of columns of a row that are computed together.
 const VECTOR: u32 = 64;
@@ -24,8 +27,8 @@ pub struct ColumnCode<'a> {
     pub runs: &'a ColumnRuns,
     /// Their pools.
     pub pools: PoolTables<BufferId>,
-    /// Whether vectors may compute several columns of a row.
-    pub has_vectors: bool,
+    /// Bytes of a vector register, if vectors may compute several columns of a row.
+    pub register: Option<u32>,
 }
 
 /// Elements of a buffer, from an index on.
@@ -37,53 +40,104 @@ pub struct Elements {
     pub first: Value,
 }
 
+/// Rows, from the values that columns read to the memory of columns.
+#[derive(Clone, Copy)]
+struct Rows {
+    features: Features,
+    stored: StoredColumns,
+    lanes: Lanes,
+}
+
+/// Places of the columns of a run.
+#[derive(Clone, Copy)]
+enum Target {
+    /// Elements from a column to the next one, in memory for all columns.
+    Columns(Elements, i64),
+    /// Stored columns.
+    Stored,
+}
+
 impl<'a> ColumnCode<'a> {
+    /// Runs `body` with memory for the stored columns of a row.
+    pub fn with_row_memory<B: Build>(&self, b: &mut B, body: impl FnOnce(&mut B, StoredColumns)) {
+        self.runs.stored.with_memory(b, 1, body);
+    }
+
+    /// Runs `body` with memory for the stored columns of rows that are computed together, of a block of `rows`
+    /// rows.
+    pub fn with_block_memory<B: Build>(
+        &self,
+        b: &mut B,
+        rows: u32,
+        body: impl FnOnce(&mut B, StoredColumns),
+    ) {
+        self.runs.stored.with_memory(b, rows.min(ROWS), body);
+    }
+
     /// Stores the columns of a row one after the other.
-    pub fn row(&self, b: &mut Builder, features: Features, to: Elements) {
-        let element = self.runs.element;
-        for run in &self.runs.runs {
-            let width = match features {
-                Features::OfRow(..) if self.has_vectors => vector_width(run, element),
-                _ => 1,
-            };
-            self.groups(b, run, features, Lanes::One, |b, own, start, size| {
-                each_column(b, size, width, |b, nth, lanes| {
-                    let column = b.add(start, nth);
-                    let value = own.tail(b, column, lanes);
-                    let index = b.add_int(column, run.first);
-                    let index = b.add(to.first, index);
-                    b.store(Address::element(to.buffer, index, element), value);
-                });
-            });
-        }
+    pub fn row(&self, b: &mut Builder, features: Features, stored: StoredColumns, to: Elements) {
+        let rows = Rows { features, stored, lanes: Lanes::One };
+        self.rows(b, rows, Target::Columns(to, 1));
     }
 
     /// Stores the columns of a block of rows, which are columns of the same block: column by column.
-    pub fn block(&self, b: &mut Builder, from: Elements, to: Elements, rows: u32) {
-        let (lanes, zero, end) = (rows.min(ROWS), b.int(0), b.int(rows.into()));
+    pub fn block(
+        &self,
+        b: &mut Builder,
+        (from, stored): (Elements, StoredColumns),
+        to: Elements,
+        n_rows: u32,
+    ) {
+        let (lanes, zero, end) = (n_rows.min(ROWS), b.int(0), b.int(n_rows.into()));
         b.for_loop((zero, end, lanes.into()), &[], |b, ahead, _| {
             let first = b.add(from.first, ahead);
             let to = Elements { first: b.add(to.first, ahead), ..to };
-            let features = Features::OfBlock(from.buffer, first, rows);
-            self.rows_of_block(b, features, to, (rows, Lanes::Rows(lanes as u16)));
+            let features = Features::OfBlock(from.buffer, first, n_rows);
+            let rows = Rows { features, stored, lanes: Lanes::Rows(lanes as u16) };
+            self.rows(b, rows, Target::Columns(to, n_rows.into()));
             Vec::new()
         });
     }
 
-    fn rows_of_block(&self, b: &mut Builder, from: Features, to: Elements, (rows, lanes): (u32, Lanes)) {
-        let element = self.runs.element;
-        for run in &self.runs.runs {
-            self.groups(b, run, from, lanes, |b, own, start, size| {
-                each_column(b, size, 1, |b, nth, _| {
-                    let column = b.add(start, nth);
-                    let value = own.tail(b, column, lanes);
-                    let index = b.add_int(column, run.first);
-                    let index = b.mul_int(index, rows.into());
-                    let index = b.add(to.first, index);
-                    b.store(Address::element(to.buffer, index, element), value);
-                });
-            });
+    fn rows(&self, b: &mut Builder, rows: Rows, to: Target) {
+        for run in &self.runs.stored_runs {
+            match run {
+                StoredRun::Values(run) => self.run(b, run, rows, Target::Stored),
+                StoredRun::Layers(run) => {
+                    let (pools, stored, register) = (&self.pools, rows.stored, self.register);
+                    SumCode { run, pools, stored, register }.emit(b, rows.lanes);
+                }
+            }
         }
+        for run in &self.runs.runs {
+            self.run(b, run, rows, to);
+        }
+    }
+
+    /// Stores the columns of a run.
+    fn run(&self, b: &mut Builder, run: &'a ColumnRun, rows: Rows, to: Target) {
+        let has_lanes = match rows.features {
+            Features::OfRow(..) => true,
+            Features::OfColumns(..) => !run.reads_features(),
+            Features::OfBlock(..) => false,
+        };
+        let width = if has_lanes && self.register.is_some() { vector_width(run) } else { 1 };
+        self.groups(b, run, rows, |b, own, start, size| {
+            each_column(b, size, width, |b, nth, lanes| {
+                let lanes = if lanes == Lanes::One { rows.lanes } else { lanes };
+                let column = b.add(start, nth);
+                let value = own.tail(b, column, lanes);
+                let column = b.add_int(column, run.first);
+                let (buffer, index) = match to {
+                    Target::Stored => (rows.stored.buffer(run.element), rows.stored.index(b, column)),
+                    Target::Columns(to, stride) => {
+                        let index = b.mul_int(column, stride);
+                        (to.buffer, b.add(to.first, index))
+                    }
+                };
+                b.store(Address::element(buffer, index, run.element), value);
+            });
+        });
     }
 
     /// Calls `body` for each group of a run, with its head, its first column in the run and its size.
@@ -91,13 +145,12 @@ impl<'a> ColumnCode<'a> {
         &self,
         b: &mut Builder,
         run: &'a ColumnRun,
-        features: Features,
-        lanes: Lanes,
+        rows: Rows,
         body: impl FnOnce(&mut Builder, &Evaluator<'_>, Value, Value),
     ) {
-        let element = self.runs.element;
+        let (element, Rows { features, stored, lanes }) = (self.runs.element, rows);
         let values = vec![None; run.nodes.len()];
-        let mut own = Evaluator { pools: &self.pools, run, element, features, values };
+        let mut own = Evaluator { pools: &self.pools, run, element, features, stored, values };
         let group = |b: &mut Builder, group: Value| {
             own.head(b, group, lanes);
             let start = index_of(b, &self.pools, run.starts, group);
@@ -116,8 +169,8 @@ impl<'a> ColumnCode<'a> {
 }
 
 /// Columns of a run that a vector computes; 1 if none does.
-fn vector_width(run: &ColumnRun, element: Scalar) -> u16 {
-    let widest = i64::from(VECTOR / element.bytes());
+fn vector_width(run: &ColumnRun) -> u16 {
+    let widest = i64::from(VECTOR / run.element.bytes());
     let width = widest.min(1 << run.largest.max(1).ilog2());
     if width < LEAST || run.has_loops() { 1 } else { width as u16 }
 }

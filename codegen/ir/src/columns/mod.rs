@@ -3,17 +3,23 @@
 //! [`sched_pipeline`] defines columns as expressions. This room turns them into data and code:
 //!
 //! 1. [`trace`] takes an expression apart into its shape and its parameters: features, constants and tables.
-//! 2. [`runs`] finds runs of adjacent columns of one shape, whose parameters are numbers in tables of the
+//! 2. [`layers`] finds sums, which are computed once for each row, and [`sums`] computes them in tiles.
+//!    [`stored`] is the memory of sums and of their operands.
+//! 3. [`runs`] finds runs of adjacent columns of one shape, whose parameters are numbers in tables of the
 //!    module. A run is a loop, so code grows with the number of shapes and not with that of columns.
-//! 3. [`value`] lowers an operation of a shape to LIR, for one row or for several.
+//! 4. [`value`] lowers an operation of a shape to LIR, for one row or for several.
 //!    [`functions`] has exponentials, logarithms and the like.
-//! 4. [`code`] loops over runs: the columns of one row, or of a block of rows feature by feature.
-//! 5. [`blocks`] fills blocks of rows, with values of features or with computed columns.
+//! 5. [`code`] loops over runs: the columns of one row, or of a block of rows feature by feature.
+//! 6. [`blocks`] fills blocks of rows, with values of features or with computed columns.
 
 pub mod blocks;
 pub mod code;
 pub mod functions;
+mod layers;
+mod numbers;
 pub mod pools;
 pub mod runs;
+pub mod stored;
+mod sums;
 mod trace;
 pub mod value;

@@ -4,7 +4,10 @@
 //! the sets of one feature share its category, and equality tests share a value. Columns that share it form a
 //! group, which computes the shared part, its *head*, once. The remainder of an expression is its *tail*.
 
+use super::layers::{LayerRun, Level, Places, levels};
+use super::numbers::Stored;
 use super::pools::{PoolTables, Pools};
+use super::stored::StoredCounts;
 use super::trace::{Node, Parameter, ShapeOp, Trace, Tracer};
 use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
@@ -29,6 +32,10 @@ pub struct ColumnRuns {
     pub inputs: FeatureSubset,
     /// The feature of each column that is the value of one.
     pub values: Vec<Option<u32>>,
+    /// Numbers of stored columns.
+    pub stored: StoredCounts,
+    /// The runs of stored columns, each after those that it reads.
+    pub(super) stored_runs: Vec<StoredRun>,
     /// The runs, in the order of columns.
     pub(super) runs: Vec<ColumnRun>,
     pools: Pools,
@@ -43,19 +50,21 @@ pub(super) enum Part {
     Tail,
 }
 
-/// A number of a group or of a column.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Stored {
-    /// One number for the whole run.
-    Same(Parameter),
-    /// An entry of the pool of the type for each group or column, from this position on.
-    Pooled(Scalar, i64),
+/// Stored columns that are computed together.
+#[derive(Clone, Debug)]
+pub(super) enum StoredRun {
+    /// Operands of sums.
+    Values(ColumnRun),
+    /// Sums.
+    Layers(LayerRun),
 }
 
 /// Adjacent columns of one shape.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnRun {
-    /// The first column.
+    /// Element of the columns.
+    pub element: Scalar,
+    /// The first column, or its place if columns are stored.
     pub first: i64,
     /// Number of groups.
     pub groups: i64,
@@ -100,21 +109,28 @@ impl ColumnRuns {
             inputs: &inputs,
             pools: Pools::default(),
             positions: HashMap::new(),
+            places: Places::default(),
         };
-        let traces: Vec<Trace> = tested.iter().map(|column| tracer.trace(*column)).collect();
-        let mut pools = tracer.pools;
-        let mut runs = Vec::new();
-        let mut first = 0;
-        for traces in traces.chunk_by(|a, b| a.nodes == b.nodes) {
-            runs.push(ColumnRun::new(first, traces, &mut pools));
-            first += traces.len() as i64;
+        let mut stored_runs = Vec::new();
+        for level in levels(&prepared.columns, &tested) {
+            for (column_type, values) in &level.values {
+                let first = Level::place_values(&mut tracer.places, *column_type, values);
+                let runs = runs_of(&mut tracer, values, first);
+                stored_runs.extend(runs.into_iter().map(StoredRun::Values));
+            }
+            let layers = level.layers(&prepared.columns, &mut tracer.places, &mut tracer.pools);
+            stored_runs.extend(layers.into_iter().map(StoredRun::Layers));
         }
+        let runs = runs_of(&mut tracer, &tested, 0);
+        let Tracer { pools, places, .. } = tracer;
         ColumnRuns {
             element: scalar(prepared.forest.types.input),
             features,
             count: tested.len(),
             set_columns: prepared.set_columns,
             values: tested.iter().map(|column| input(&prepared.columns, *column)).collect(),
+            stored: StoredCounts::new(&places),
+            stored_runs,
             runs,
             pools,
             inputs,
@@ -130,8 +146,9 @@ impl ColumnRuns {
 impl ColumnRun {
     fn new(first: i64, traces: &[Trace], pools: &mut Pools) -> ColumnRun {
         let Some(shape) = traces.first() else {
-            let (sizes, starts) = (same(0), same(0));
+            let (sizes, starts) = (Stored::number(0), Stored::number(0));
             return ColumnRun {
+                element: Scalar::F64,
                 first,
                 groups: 0,
                 sizes,
@@ -175,26 +192,45 @@ impl ColumnRun {
                     Part::Head => groups.iter().filter_map(|group| group.first()).map(of).collect(),
                     Part::Tail => traces.iter().map(of).collect(),
                 };
-                stored(&all, node.ty, pools)
+                let places =
+                    (node.op == ShapeOp::Stored && part == Part::Tail).then(|| Stored::counted(&all));
+                places.flatten().unwrap_or_else(|| Stored::new(&all, node.ty, pools))
             });
             RunNode { part, parameters: parameters.collect(), node }
         });
         let nodes = nodes.collect();
         ColumnRun {
+            element: shape.nodes.last().map_or(Scalar::F64, |last| last.ty),
             first,
             groups: groups.len() as i64,
-            sizes: stored(&sizes, Scalar::I32, pools),
-            starts: stored(&starts, Scalar::I32, pools),
+            sizes: Stored::new(&sizes, Scalar::I32, pools),
+            starts: Stored::new(&starts, Scalar::I32, pools),
             largest: groups.iter().map(|group| group.len()).max().unwrap_or(0) as i64,
             is_consecutive,
             nodes,
         }
     }
 
+    /// Whether some operation reads features.
+    pub fn reads_features(&self) -> bool {
+        self.nodes.iter().any(|of| of.node.op == ShapeOp::Input)
+    }
+
     /// Whether an operation has a loop of its own, whose length differs by column.
     pub fn has_loops(&self) -> bool {
         self.nodes.iter().any(|of| matches!(of.node.op, ShapeOp::Step(_)) && of.part == Part::Tail)
     }
+}
+
+/// The runs of some columns, the first of which has a number or a place.
+fn runs_of(tracer: &mut Tracer, columns: &[ColumnId], mut first: i64) -> Vec<ColumnRun> {
+    let traces: Vec<Trace> = columns.iter().map(|column| tracer.trace(*column)).collect();
+    let runs = traces.chunk_by(|a, b| a.nodes == b.nodes).map(|traces| {
+        let run = ColumnRun::new(first, traces, &mut tracer.pools);
+        first += traces.len() as i64;
+        run
+    });
+    runs.collect()
 }
 
 /// The only feature that the tail of a shape reads.
@@ -223,30 +259,6 @@ fn input(columns: &Columns, column: ColumnId) -> Option<u32> {
 
 fn number(n: usize) -> Parameter {
     Parameter::Number(n as i64)
-}
-
-fn same(n: i64) -> Stored {
-    Stored::Same(Parameter::Number(n))
-}
-
-/// Parameters as one number, or as entries of a pool: that of the type for constants.
-fn stored(all: &[Parameter], ty: Scalar, pools: &mut Pools) -> Stored {
-    match all {
-        [] => same(0),
-        [first, rest @ ..] if rest.iter().all(|other| other == first) => Stored::Same(*first),
-        [first, ..] => {
-            let ty = if matches!(first, Parameter::Number(_)) { Scalar::I32 } else { ty };
-            let at = pools.len(ty) as i64;
-            for parameter in all {
-                match parameter {
-                    Parameter::Number(n) => pools.push_integer(ty, *n),
-                    Parameter::Constant(value) if ty.is_float() => pools.push_float(ty, value.to_f64()),
-                    Parameter::Constant(value) => pools.push_integer(ty, value.to_i64()),
-                }
-            }
-            Stored::Pooled(ty, at)
-        }
-    }
 }
 
 /// Columns in which zeros are not missing, if that fault is seeded.

@@ -1,11 +1,12 @@
 //! The shape of an expression, apart from its parameters.
 
+use super::layers::{Places, is_sum};
 use super::pools::Pools;
 use crate::bytes::scalar;
 use crate::lir::Scalar;
 use crate::rows::features::FeatureSubset;
 use sched_columns::{
-    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Term, Ties, Unary,
+    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Ties, Unary,
 };
 use sched_forest::CategoryRule;
 use std::collections::HashMap;
@@ -16,6 +17,8 @@ use std::sync::Arc;
 pub enum ShapeOp {
     /// The value of a feature. Parameters: the feature, and its place in transposed rows.
     Input,
+    /// A stored column. Parameter: its place.
+    Stored,
     /// A constant. Parameter: the constant.
     Const,
     /// An operation on one value.
@@ -81,6 +84,21 @@ pub struct Trace {
     pub columns: Vec<ColumnId>,
 }
 
+impl Trace {
+    /// Adds an operation, its type and its parameters, and returns its place.
+    fn push(
+        &mut self,
+        column: ColumnId,
+        (op, ty, parameters): (ShapeOp, Scalar, Vec<Parameter>),
+        operands: Vec<usize>,
+    ) -> usize {
+        self.nodes.push(Node { op, operands, ty });
+        self.parameters.push(parameters);
+        self.columns.push(column);
+        self.nodes.len() - 1
+    }
+}
+
 /// Takes expressions apart. Tables go to the pools, each once.
 pub struct Tracer<'a> {
     /// The expressions.
@@ -91,6 +109,8 @@ pub struct Tracer<'a> {
     pub pools: Pools,
     /// Position of each table, by the address of its contents, and its type.
     pub positions: HashMap<usize, i64>,
+    /// Places of the stored columns so far.
+    pub(super) places: Places,
 }
 
 /// Most categories of a table: singles count as far.
@@ -105,6 +125,13 @@ impl Tracer<'_> {
         let mut open = vec![(column, false)];
         while let Some((next, is_ready)) = open.pop() {
             if places.contains_key(&next) {
+                continue;
+            }
+            if let Some(place) = self.stored(next, column) {
+                let ty = element(self.columns.column_type(next));
+                let place =
+                    trace.push(next, (ShapeOp::Stored, ty, vec![Parameter::Number(place)]), Vec::new());
+                places.insert(next, place);
                 continue;
             }
             let operands: Vec<ColumnId> = self.columns.expr(next).operands().collect();
@@ -123,36 +150,20 @@ impl Tracer<'_> {
                     None => self.push(&mut trace, operand, Vec::new()),
                 })
                 .collect();
-            let place = match self.columns.expr(next) {
-                Expr::Dot { start, terms } => self.dot(&mut trace, (next, *start), &operands, terms),
-                _ => self.push(&mut trace, next, operands),
-            };
+            let place = self.push(&mut trace, next, operands);
             places.insert(next, place);
         }
         trace
     }
 
-    /// Adds the products and sums of a column, and returns the place of the last one.
-    fn dot(
-        &self,
-        trace: &mut Trace,
-        (column, start): (ColumnId, ColumnValue),
-        operands: &[usize],
-        terms: &[Term],
-    ) -> usize {
-        let ty = element(start.column_type());
-        let mut push = |op, operands, parameters| {
-            trace.nodes.push(Node { op, operands, ty });
-            trace.parameters.push(parameters);
-            trace.columns.push(column);
-            trace.nodes.len() - 1
+    /// The place of a stored column that the trace of `traced` loads. Other values of features are loaded from
+    /// the row.
+    fn stored(&self, column: ColumnId, traced: ColumnId) -> Option<i64> {
+        let is_loaded = match self.columns.expr(column) {
+            Expr::Input { .. } => false,
+            expr => is_sum(expr) || column != traced,
         };
-        let first = push(ShapeOp::Const, Vec::new(), vec![Parameter::Constant(start)]);
-        operands.iter().zip(terms).fold(first, |sum, (operand, term)| {
-            let weight = push(ShapeOp::Const, Vec::new(), vec![Parameter::Constant(term.weight)]);
-            let product = push(ShapeOp::Binary(Binary::Multiply), vec![*operand, weight], Vec::new());
-            push(ShapeOp::Binary(Binary::Add), vec![sum, product], Vec::new())
-        })
+        self.places.get(column).filter(|_| is_loaded)
     }
 
     fn is_constant(&self, column: ColumnId) -> bool {
@@ -162,11 +173,8 @@ impl Tracer<'_> {
     /// Adds the operation of a column to a trace, and returns its place.
     fn push(&mut self, trace: &mut Trace, column: ColumnId, operands: Vec<usize>) -> usize {
         let types: Vec<Scalar> = operands.iter().map(|at| trace.nodes[*at].ty).collect();
-        let (op, ty, parameters) = self.operation(column, &types);
-        trace.nodes.push(Node { op, operands, ty });
-        trace.parameters.push(parameters);
-        trace.columns.push(column);
-        trace.nodes.len() - 1
+        let operation = self.operation(column, &types);
+        trace.push(column, operation, operands)
     }
 
     /// An operation, the type of its result and its parameters.
@@ -214,8 +222,11 @@ impl Tracer<'_> {
                 let parameters = vec![Parameter::Number(first), number(values.len().saturating_sub(1))];
                 (ShapeOp::Pick { is_clamped }, ty, parameters)
             }
-            // Its products and sums are operations of their own.
-            Expr::Dot { start, .. } => (ShapeOp::Const, own, vec![Parameter::Constant(*start)]),
+            // Sums are stored.
+            Expr::Dot { .. } | Expr::SquaredDistance { .. } => {
+                let place = self.places.get(column).unwrap_or(0);
+                (ShapeOp::Stored, own, vec![Parameter::Number(place)])
+            }
             Expr::Bit { bit, .. } => {
                 // All bits from the sign on are equal.
                 let sign = if operands == [Scalar::I64] { 63 } else { 31 };

@@ -2,8 +2,10 @@
 //! several rows.
 
 use super::functions;
+use super::numbers::{Stored, index_of};
 use super::pools::PoolTables;
-use super::runs::{ColumnRun, Part, RunNode, Stored};
+use super::runs::{ColumnRun, Part, RunNode};
+use super::stored::StoredColumns;
 use super::trace::{Bounds, Parameter, ShapeOp};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Rounding, Scalar, Ty, Value};
 use crate::rows::input::InputColumns;
@@ -33,7 +35,8 @@ pub(super) enum Lanes {
 }
 
 impl Lanes {
-    fn of(self, scalar: Scalar) -> Ty {
+    /// The type of a value with these lanes.
+    pub fn of(self, scalar: Scalar) -> Ty {
         match self {
             Lanes::One | Lanes::Columns(1) | Lanes::Rows(1) => Ty::of(scalar),
             Lanes::Columns(lanes) | Lanes::Rows(lanes) => Ty::vector(scalar, lanes),
@@ -52,6 +55,8 @@ pub(super) struct Evaluator<'a> {
     pub element: Scalar,
     /// The values of features.
     pub features: Features,
+    /// The stored columns.
+    pub stored: StoredColumns,
     /// The results so far.
     pub values: Vec<Option<Value>>,
 }
@@ -104,6 +109,7 @@ impl<'a> Evaluator<'a> {
         let parameters = of.parameters.as_slice();
         match (&of.node.op, operands.as_slice(), parameters) {
             (ShapeOp::Input, [], [feature, place]) => self.input(b, *feature, *place, at),
+            (ShapeOp::Stored, [], [place]) => self.stored(b, *place, of.node.ty, at),
             (ShapeOp::Const, [], [constant]) => self.constant(b, *constant, ty, at),
             (ShapeOp::Unary(op), [x], []) => unary(b, *op, *x, ty),
             (ShapeOp::Binary(op), [x, y], []) => binary(b, *op, *x, *y),
@@ -175,6 +181,21 @@ impl<'a> Evaluator<'a> {
         }
     }
 
+    /// The value of a stored column.
+    fn stored(&self, b: &mut Builder, place: Stored, element: Scalar, at: At) -> Value {
+        let buffer = self.stored.buffer(element);
+        let is_counted = matches!(place, Stored::Counted(_));
+        if matches!(at.lanes, Lanes::Columns(_)) && !is_counted {
+            // The stored columns of a row follow each other.
+            let (base, index) = (b.int(0), self.number(b, place, at));
+            let gather = Gather { buffer, base, index, stride: element.bytes(), offset: 0, mask: None };
+            return b.gather(element, gather);
+        }
+        let place = self.index(b, place, at.place);
+        let index = self.stored.index(b, place);
+        b.load(at.lanes.of(element), Address::element(buffer, index, element))
+    }
+
     fn constant(&self, b: &mut Builder, constant: Stored, ty: Ty, at: At) -> Value {
         match constant {
             Stored::Same(Parameter::Constant(value)) => match value {
@@ -182,6 +203,7 @@ impl<'a> Evaluator<'a> {
                 ColumnValue::I64(_) | ColumnValue::Bool(_) => b.int_of(ty, value.to_i64()),
             },
             Stored::Same(Parameter::Number(n)) => b.int_of(ty, n),
+            Stored::Counted(_) => self.number(b, constant, at),
             Stored::Pooled(scalar, first) => {
                 let value = self.pooled(b, scalar, first, at);
                 if ty.scalar == Scalar::I1 { is_set(b, value) } else { value }
@@ -246,6 +268,17 @@ impl<'a> Evaluator<'a> {
         match number {
             Stored::Same(Parameter::Number(n)) => b.int_of(at.lanes.of(Scalar::I32), n),
             Stored::Same(Parameter::Constant(value)) => b.int_of(at.lanes.of(Scalar::I32), value.to_i64()),
+            Stored::Counted(_) => {
+                let first = self.index(b, number, at.place);
+                let first = narrowed(b, first);
+                match at.lanes {
+                    Lanes::One | Lanes::Rows(_) => b.splat(first, at.lanes.of(Scalar::I32).lanes),
+                    Lanes::Columns(width) => {
+                        let (first, nth) = (b.splat(first, width), b.iota(at.lanes.of(Scalar::I32)));
+                        b.add(first, nth)
+                    }
+                }
+            }
             Stored::Pooled(_, first) => self.pooled(b, Scalar::I32, first, at),
         }
     }
@@ -262,19 +295,6 @@ impl<'a> Evaluator<'a> {
                 let value = b.load(Ty::of(scalar), address);
                 b.splat(value, lanes)
             }
-        }
-    }
-}
-
-/// A number of a group or column as an index.
-pub(super) fn index_of(b: &mut Builder, pools: &PoolTables<BufferId>, number: Stored, place: Value) -> Value {
-    match number {
-        Stored::Same(Parameter::Number(n)) => b.int(n),
-        Stored::Same(Parameter::Constant(value)) => b.int(value.to_i64()),
-        Stored::Pooled(_, first) => {
-            let start = Address::element(pools.buffer(Scalar::I32), place, Scalar::I32);
-            let address = b.beyond(start, first);
-            b.load_index(Scalar::I32, address)
         }
     }
 }

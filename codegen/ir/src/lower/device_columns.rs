@@ -1,9 +1,10 @@
 //! Columns that a launch of its own computes on a device, one row in each thread.
 
 use super::kernel_builder::KernelBuilder;
-use crate::columns::code::Elements;
+use crate::columns::code::{ColumnCode, Elements};
+use crate::columns::stored::StoredColumns;
 use crate::columns::value::Features;
-use crate::lir::{Bin, Build, Cmp, GpuAxis, GpuDimension, GpuLevel};
+use crate::lir::{Bin, BufferId, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Value};
 use crate::mir::CacheRows;
 
 /// Threads of a block.
@@ -19,22 +20,35 @@ pub(super) fn emit(k: &mut KernelBuilder, cache: &CacheRows) {
     let elements = k.b.mul_int(n_rows, count);
     let bytes = k.b.mul_int(elements, element.bytes().into());
     k.alloc("columns", element, bytes, |k, buffer| {
-        let more = k.b.add_int(n_rows, i64::from(THREADS) - 1);
-        let threads = k.b.int(THREADS.into());
-        let (blocks, one) = (k.b.bin(Bin::IDiv, more, threads), k.b.int(1));
-        k.launch("columns", [blocks, one, one], [THREADS, 1, 1], |k| {
-            let id = |level| GpuDimension { level, axis: GpuAxis::X };
-            let (block, thread) = (k.b.id(id(GpuLevel::Grid)), k.b.id(id(GpuLevel::Block)));
-            let first = k.b.mul_int(block, THREADS.into());
-            let row = k.b.add(first, thread);
-            let exists = k.b.cmp(Cmp::Lt, row, n_rows);
-            let (rows, features) = (k.ports.rows, k.ports.features());
-            k.when(exists, |k| {
-                let from = k.b.mul_int(row, features);
-                let first = k.b.mul_int(row, count);
-                code.row(&mut k.b, Features::OfRow(rows, from), Elements { buffer, first });
-            });
+        code.runs.stored.with_memory_of_call(k, n_rows, |k, stored| {
+            launch(k, code, n_rows, (buffer, stored));
         });
         k.with_device_columns(buffer, |k| cache.body.emit(k));
+    });
+}
+
+/// Computes the columns of all rows.
+fn launch(
+    k: &mut KernelBuilder,
+    code: ColumnCode,
+    n_rows: Value,
+    (buffer, stored): (BufferId, StoredColumns),
+) {
+    let more = k.b.add_int(n_rows, i64::from(THREADS) - 1);
+    let threads = k.b.int(THREADS.into());
+    let (blocks, one) = (k.b.bin(Bin::IDiv, more, threads), k.b.int(1));
+    k.launch("columns", [blocks, one, one], [THREADS, 1, 1], |k| {
+        let id = |level| GpuDimension { level, axis: GpuAxis::X };
+        let (block, thread) = (k.b.id(id(GpuLevel::Grid)), k.b.id(id(GpuLevel::Block)));
+        let first = k.b.mul_int(block, THREADS.into());
+        let row = k.b.add(first, thread);
+        let exists = k.b.cmp(Cmp::Lt, row, n_rows);
+        let (rows, features) = (k.ports.rows, k.ports.features());
+        k.when(exists, |k| {
+            let from = k.b.mul_int(row, features);
+            let first = k.b.mul_int(row, code.runs.count as i64);
+            let to = Elements { buffer, first };
+            code.row(&mut k.b, Features::OfRow(rows, from), stored.of_row(row), to);
+        });
     });
 }

@@ -173,8 +173,9 @@ impl<'a> Ports<'a> {
     /// The columns, if they are computed from features.
     pub fn code(&self) -> Option<ColumnCode<'a>> {
         let runs = self.lowering.hir.columns.as_deref()?;
-        let has_vectors = self.lowering.place() == ProcessorKind::Host;
-        Some(ColumnCode { runs, pools: self.computed?, has_vectors })
+        let is_host = self.lowering.place() == ProcessorKind::Host;
+        let register = is_host.then_some(self.lowering.plan.register);
+        Some(ColumnCode { runs, pools: self.computed?, register })
     }
 
     /// Value to store for a complete sum: the sum, or the prediction that it becomes.

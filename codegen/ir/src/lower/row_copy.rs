@@ -185,15 +185,17 @@ impl CopyFill<'_> {
     fn compute_rows(&self, k: &mut KernelBuilder, code: ColumnCode, columns: Option<InputColumns>) {
         let (rows, features) = (k.ports.rows, k.ports.features());
         let zero = k.b.int(0);
-        k.for_loop((zero, self.rows.count, 1), &[], |k, number, _| {
-            let row = k.b.add(self.rows.first, number);
-            let features = match columns {
-                Some(columns) => Features::OfColumns(columns, row),
-                None => Features::OfRow(rows, k.b.mul_int(row, features)),
-            };
-            let first = k.b.mul_int(number, code.runs.count as i64);
-            code.row(&mut k.b, features, Elements { buffer: self.buffer, first });
-            Vec::new()
+        code.with_row_memory(k, |k, stored| {
+            k.for_loop((zero, self.rows.count, 1), &[], |k, number, _| {
+                let row = k.b.add(self.rows.first, number);
+                let features = match columns {
+                    Some(columns) => Features::OfColumns(columns, row),
+                    None => Features::OfRow(rows, k.b.mul_int(row, features)),
+                };
+                let first = k.b.mul_int(number, code.runs.count as i64);
+                code.row(&mut k.b, features, stored, Elements { buffer: self.buffer, first });
+                Vec::new()
+            });
         });
     }
 }

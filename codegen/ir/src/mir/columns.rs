@@ -20,7 +20,8 @@ pub fn for_launches(mut mir: Mir, hir: &Hir, budget: &Budget) -> Result<Mir, Com
         return Ok(mir);
     }
     let window = Window::whole();
-    let row_bytes = hir.forest.num_features * hir.forest.types.input.bytes();
+    let stored = hir.columns.as_ref().map_or(0, |columns| columns.stored.row_bytes());
+    let row_bytes = hir.forest.num_features * hir.forest.types.input.bytes() + stored;
     let mut scratch = ScratchBytes::new(budget);
     scratch.add(&window, row_bytes as u64)?;
     mir.rows_per_run = [mir.rows_per_run, scratch.rows_per_run()].into_iter().flatten().min();

@@ -59,6 +59,7 @@ pub fn build(hir: &Hir, mir: &Mir, setting: Setting, budget: &Budget) -> Result<
         takes_columns,
         rows_per_run: outline.rows_per_run,
         index,
+        register: budget.fetch.register.into(),
         set_columns: hir.columns.as_ref().map_or(0, |columns| columns.set_columns as u64),
     })
 }

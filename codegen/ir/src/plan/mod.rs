@@ -60,6 +60,8 @@ pub struct Plan {
     pub index: Scalar,
     /// Number of columns of a row that each stand for one set of categories.
     pub set_columns: u64,
+    /// Bytes of a vector register of the host.
+    pub register: u32,
 }
 
 /// Sums that a thread keeps in registers.

@@ -69,8 +69,10 @@ pub fn common_transfer(
 fn most_indexed_rows(hir: &Hir) -> i64 {
     let forest = &hir.forest;
     let columns = hir.bins.as_ref().map_or(0, |bins| bins.columns() as usize);
-    let per_row = [hir.row_features(), forest.num_features, columns, forest.num_margins, forest.trees.len()];
-    let per_row = per_row.into_iter().max().unwrap_or(1);
+    let stored = hir.columns.as_ref().map_or(0, |columns| columns.stored.largest());
+    let values = [hir.row_features(), forest.num_features, columns, stored];
+    let results = [forest.num_margins, forest.trees.len()];
+    let per_row = values.into_iter().chain(results).max().unwrap_or(1);
     MOST_INDEXED / per_row.max(1) as i64
 }
 

@@ -135,12 +135,13 @@ impl Quantizer<'_> {
             (None, Some(code)) => {
                 let bytes = b.int(code.runs.count as i64 * i64::from(self.input.bytes()));
                 b.alloc("row_columns", self.input, bytes, |b, columns| {
-                    let zero = b.int(0);
-                    self.each_row(b, rows, 1, |b, row| {
-                        let features = Features::OfRow(self.rows, row.from);
-                        code.row(b, features, Elements { buffer: columns, first: zero });
-                        let of_columns = Quantizer { rows: columns, ..*self };
-                        of_columns.row(b, RowTarget { from: zero, ..row }, copy);
+                    let (zero, of_columns) = (b.int(0), Quantizer { rows: columns, ..*self });
+                    code.with_row_memory(b, |b, stored| {
+                        self.each_row(b, rows, 1, |b, row| {
+                            let features = Features::OfRow(self.rows, row.from);
+                            code.row(b, features, stored, Elements { buffer: columns, first: zero });
+                            of_columns.row(b, RowTarget { from: zero, ..row }, copy);
+                        });
                     });
                 });
             }

@@ -1,0 +1,293 @@
+//! Layers: sums that read the same columns with other constants.
+//!
+//! Sums are products with constants ([`Expr::Dot`]) and squares of differences from constants
+//! ([`Expr::SquaredDistance`]). They and their operands are *stored*: computed once for each row, in memory
+//! beside the copy. Expressions load stored columns, so code for a second layer does not repeat the first.
+//!
+//! Stored columns have *levels*: a column of a level reads only stored columns of levels below. The operands
+//! of a sum have consecutive places where possible.
+
+use super::numbers::Stored;
+use super::pools::Pools;
+use super::trace::Parameter;
+use crate::bytes::scalar;
+use crate::fault::{Fault, seeded};
+use crate::lir::Scalar;
+use sched_columns::{ColumnId, ColumnType, ColumnValue, Columns, Expr};
+use sched_forest::Float;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Bytes of the sums of a panel, at most: the longest vector registers.
+const PANEL: i64 = 64;
+
+/// A term of a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Term {
+    /// The product of a column with a constant.
+    Product,
+    /// The square of the difference between a column and a constant.
+    SquaredDifference,
+}
+
+/// Adjacent layers of one shape.
+#[derive(Clone, Debug)]
+pub(super) struct LayerRun {
+    /// The terms of the sums.
+    pub term: Term,
+    /// Element of the sums and of their operands.
+    pub element: Scalar,
+    /// Number of layers.
+    pub layers: i64,
+    /// Number of sums of a layer.
+    pub units: i64,
+    /// Number of terms of a sum.
+    pub terms: i64,
+    /// Number of sums whose constants are adjacent, a power of two. The constants of a panel are those of the
+    /// first term of all its sums, then those of the second term, and so on.
+    pub panel: i64,
+    /// Position of the constants of the first layer in the pool of the element. Panels are padded.
+    pub constants: i64,
+    /// Position of the first summands of the first layer in the pool of the element, if they are not 0.
+    pub starts: Option<i64>,
+    /// The operands of each layer.
+    pub operands: Operands,
+    /// Place of the first sum of the first layer.
+    pub to: i64,
+}
+
+impl LayerRun {
+    /// Number of sums of a layer, with padding.
+    pub fn padded(&self) -> i64 {
+        padded(self.units, self.panel)
+    }
+
+    /// Number of constants of a layer, with padding.
+    pub fn layer_constants(&self) -> i64 {
+        self.padded() * self.terms
+    }
+}
+
+/// The operands of each layer, by the number of the layer.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Operands {
+    /// Consecutive stored columns: the place of the first.
+    Consecutive(Stored),
+    /// Stored columns: the position of their places in the pool of integers.
+    Listed(Stored),
+}
+
+/// Places of stored columns, for each type of column.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Places {
+    places: HashMap<ColumnId, i64>,
+    counts: HashMap<Float, i64>,
+}
+
+impl Places {
+    /// The place of a column, if it is stored.
+    pub fn get(&self, column: ColumnId) -> Option<i64> {
+        self.places.get(&column).copied()
+    }
+
+    /// Number of places of an element.
+    pub fn count(&self, element: Scalar) -> i64 {
+        let has_element = |(float, _): &(&Float, &i64)| scalar(**float) == element;
+        self.counts.iter().find(has_element).map_or(0, |(_, count)| *count)
+    }
+
+    /// Gives columns of one type the next places, and `padding` places behind them to none.
+    fn add(&mut self, columns: &[ColumnId], float: Float, padding: i64) -> i64 {
+        let next = self.counts.entry(float).or_default();
+        let first = *next;
+        self.places.extend(columns.iter().copied().zip(first..));
+        *next += columns.len() as i64 + padding;
+        first
+    }
+}
+
+/// The stored columns of one level.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Level {
+    /// Operands that are no sums, by type, in the order in which sums name them.
+    pub values: BTreeMap<ColumnType, Vec<ColumnId>>,
+    /// Sums, each after its operands.
+    sums: Vec<ColumnId>,
+}
+
+/// Sums of one layer.
+#[derive(Clone, Debug)]
+struct Layer {
+    term: Term,
+    float: Float,
+    operands: Vec<ColumnId>,
+    sums: Vec<ColumnId>,
+}
+
+impl Layer {
+    /// Properties that the layers of a run share.
+    fn shape(&self) -> (Term, Scalar, usize, usize) {
+        (self.term, scalar(self.float), self.operands.len(), self.sums.len())
+    }
+
+    /// The shape as numbers, by which layers are sorted.
+    fn key(&self) -> (Term, u32, usize, usize) {
+        let (term, element, terms, units) = self.shape();
+        (term, element.bytes(), terms, units)
+    }
+}
+
+/// The stored columns that some columns depend on, level by level.
+pub(super) fn levels(columns: &Columns, tested: &[ColumnId]) -> Vec<Level> {
+    let needed = columns.needed_for(tested);
+    let sums: Vec<ColumnId> = needed.iter().copied().filter(|column| is_sum(columns.expr(*column))).collect();
+    let is_stored: HashSet<ColumnId> =
+        sums.iter().flat_map(|sum| columns.expr(*sum).operands()).chain(sums.iter().copied()).collect();
+    let mut level_of: HashMap<ColumnId, usize> = HashMap::new();
+    for column in needed {
+        let read = columns.expr(column).operands().map(|operand| {
+            let level = level_of.get(&operand).copied().unwrap_or(0);
+            level + usize::from(is_stored.contains(&operand))
+        });
+        let level = read.max().unwrap_or(0);
+        level_of.insert(column, level);
+    }
+    let mut levels: Vec<Level> = Vec::new();
+    let mut seen = HashSet::new();
+    for sum in sums {
+        for column in columns.expr(sum).operands().chain([sum]).filter(|column| seen.insert(*column)) {
+            let at = level_of.get(&column).copied().unwrap_or(0);
+            levels.resize(levels.len().max(at + 1), Level::default());
+            match is_sum(columns.expr(column)) {
+                true => levels[at].sums.push(column),
+                false => levels[at].values.entry(columns.column_type(column)).or_default().push(column),
+            }
+        }
+    }
+    levels
+}
+
+impl Level {
+    /// Gives the operands of a type places, and returns the first one.
+    pub fn place_values(places: &mut Places, column_type: ColumnType, columns: &[ColumnId]) -> i64 {
+        // Operands of sums are floating-point numbers.
+        let float = Option::from(column_type).unwrap_or(Float::F64);
+        places.add(columns, float, 0)
+    }
+
+    /// The layers of the level, whose sums get places.
+    pub fn layers(&self, columns: &Columns, places: &mut Places, pools: &mut Pools) -> Vec<LayerRun> {
+        let mut layers: Vec<Layer> = Vec::new();
+        let mut numbers: HashMap<(Term, Vec<ColumnId>), usize> = HashMap::new();
+        for sum in &self.sums {
+            let (expr, float) = (columns.expr(*sum), Option::from(columns.column_type(*sum)));
+            let term = match expr {
+                Expr::SquaredDistance { .. } => Term::SquaredDifference,
+                _ => Term::Product,
+            };
+            let operands: Vec<ColumnId> = expr.operands().collect();
+            let next = layers.len();
+            let number = *numbers.entry((term, operands.clone())).or_insert(next);
+            if number == next {
+                let float = float.unwrap_or(Float::F64);
+                layers.push(Layer { term, float, operands, sums: Vec::new() });
+            }
+            layers[number].sums.push(*sum);
+        }
+        layers.sort_by_key(Layer::key);
+        let runs = layers.chunk_by(|a, b| a.shape() == b.shape());
+        runs.filter_map(|run| LayerRun::new(columns, run, places, pools)).collect()
+    }
+}
+
+impl LayerRun {
+    fn new(columns: &Columns, layers: &[Layer], places: &mut Places, pools: &mut Pools) -> Option<LayerRun> {
+        let first = layers.first()?;
+        let (term, element, terms, units) = first.shape();
+        let widest = PANEL / i64::from(element.bytes());
+        let panel = widest.min((units as u64).next_power_of_two() as i64);
+        let padding = padded(units as i64, panel) - units as i64;
+        let all = || layers.iter().flat_map(|layer| &layer.sums);
+        let starts = |sum: &ColumnId| match columns.expr(*sum) {
+            Expr::Dot { start, .. } => start.to_f64(),
+            _ => 0.0,
+        };
+        let has_starts = all().any(|sum| starts(sum).to_bits() != 0);
+        let run = LayerRun {
+            term,
+            element,
+            layers: layers.len() as i64,
+            units: units as i64,
+            terms: terms as i64,
+            panel,
+            constants: pools.len(element) as i64,
+            starts: None,
+            operands: operands(layers, places, pools),
+            to: places.count(element),
+        };
+        for layer in layers {
+            for panel in layer.sums.chunks(panel as usize) {
+                for at in 0..terms {
+                    let own = panel.iter().map(|sum| constant(columns.expr(*sum), at));
+                    push_padded(pools, element, own, run.panel);
+                }
+            }
+            places.add(&layer.sums, layer.float, padding);
+        }
+        let at = pools.len(element) as i64;
+        if has_starts {
+            for layer in layers {
+                push_padded(pools, element, layer.sums.iter().map(starts), run.padded());
+            }
+        }
+        Some(LayerRun { starts: has_starts.then_some(at), ..run })
+    }
+}
+
+/// The operands of the layers of a run.
+fn operands(layers: &[Layer], places: &Places, pools: &mut Pools) -> Operands {
+    let places_of = |layer: &Layer| -> Vec<i64> {
+        layer.operands.iter().map(|operand| places.get(*operand).unwrap_or(0)).collect()
+    };
+    let all: Vec<Vec<i64>> = layers.iter().map(places_of).collect();
+    let is_consecutive = |places: &Vec<i64>| places.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+    let numbers = |of: Vec<i64>| of.into_iter().map(Parameter::Number).collect::<Vec<_>>();
+    if all.iter().all(is_consecutive) {
+        let firsts = all.iter().map(|places| places.first().copied().unwrap_or(0)).collect();
+        return Operands::Consecutive(Stored::new(&numbers(firsts), Scalar::I32, pools));
+    }
+    let mut positions = Vec::with_capacity(all.len());
+    for places in &all {
+        positions.push(pools.len(Scalar::I32) as i64);
+        places.iter().for_each(|place| pools.push_integer(Scalar::I32, *place));
+    }
+    Operands::Listed(Stored::new(&numbers(positions), Scalar::I32, pools))
+}
+
+/// Adds numbers to a pool, and zeros up to a number of entries.
+fn push_padded(pools: &mut Pools, element: Scalar, numbers: impl Iterator<Item = f64>, entries: i64) {
+    let end = pools.len(element) + entries as usize;
+    numbers.for_each(|number| pools.push_float(element, number));
+    while pools.len(element) < end {
+        pools.push_float(element, 0.0);
+    }
+}
+
+/// The constant of a term of a sum.
+fn constant(sum: &Expr, term: usize) -> f64 {
+    let value = match sum {
+        Expr::Dot { terms, .. } if seeded(Fault::TermsShareWeight) => terms.first().map(|term| term.weight),
+        Expr::Dot { terms, .. } => terms.get(term).map(|term| term.weight),
+        Expr::SquaredDistance { point, .. } => point.get(term).copied(),
+        _ => None,
+    };
+    value.map_or(0.0, ColumnValue::to_f64)
+}
+
+fn padded(units: i64, panel: i64) -> i64 {
+    units.unsigned_abs().next_multiple_of(panel.unsigned_abs().max(1)) as i64
+}
+
+/// Whether code computes an expression as part of a layer.
+pub(super) fn is_sum(expr: &Expr) -> bool {
+    matches!(expr, Expr::Dot { .. } | Expr::SquaredDistance { .. })
+}

@@ -1,0 +1,64 @@
+//! Numbers of groups and columns: one for all, consecutive ones, or entries of a pool.
+
+use super::pools::{PoolTables, Pools};
+use super::trace::Parameter;
+use crate::lir::{Address, BufferId, Builder, Scalar, Value};
+
+/// A number of each group, column or layer of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Stored {
+    /// One number for the whole run.
+    Same(Parameter),
+    /// Consecutive numbers from this one on.
+    Counted(i64),
+    /// An entry of the pool of the type for each group or column, from this position on.
+    Pooled(Scalar, i64),
+}
+
+impl Stored {
+    /// Parameters as one number, or as entries of a pool: that of the type for constants.
+    pub fn new(all: &[Parameter], ty: Scalar, pools: &mut Pools) -> Stored {
+        match all {
+            [] => Stored::number(0),
+            [first, rest @ ..] if rest.iter().all(|other| other == first) => Stored::Same(*first),
+            [first, ..] => {
+                let ty = if matches!(first, Parameter::Number(_)) { Scalar::I32 } else { ty };
+                let at = pools.len(ty) as i64;
+                for parameter in all {
+                    match parameter {
+                        Parameter::Number(n) => pools.push_integer(ty, *n),
+                        Parameter::Constant(value) if ty.is_float() => pools.push_float(ty, value.to_f64()),
+                        Parameter::Constant(value) => pools.push_integer(ty, value.to_i64()),
+                    }
+                }
+                Stored::Pooled(ty, at)
+            }
+        }
+    }
+
+    /// One number for the whole run.
+    pub fn number(n: i64) -> Stored {
+        Stored::Same(Parameter::Number(n))
+    }
+
+    /// Consecutive numbers, if the parameters are.
+    pub fn counted(all: &[Parameter]) -> Option<Stored> {
+        let [Parameter::Number(first), _, ..] = all else { return None };
+        let numbers = (*first..).map(Parameter::Number);
+        numbers.zip(all).all(|(number, parameter)| number == *parameter).then_some(Stored::Counted(*first))
+    }
+}
+
+/// A number of a group or column as an index.
+pub(super) fn index_of(b: &mut Builder, pools: &PoolTables<BufferId>, number: Stored, place: Value) -> Value {
+    match number {
+        Stored::Same(Parameter::Number(n)) => b.int(n),
+        Stored::Same(Parameter::Constant(value)) => b.int(value.to_i64()),
+        Stored::Counted(first) => b.add_int(place, first),
+        Stored::Pooled(_, first) => {
+            let start = Address::element(pools.buffer(Scalar::I32), place, Scalar::I32);
+            let address = b.beyond(start, first);
+            b.load_index(Scalar::I32, address)
+        }
+    }
+}

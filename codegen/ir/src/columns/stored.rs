@@ -1,0 +1,118 @@
+//! Memory of stored columns: a buffer for each element.
+
+use super::layers::Places;
+use crate::lir::{BufferId, Build, Builder, Scalar, Value};
+
+/// Numbers of stored columns of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoredCounts {
+    singles: i64,
+    doubles: i64,
+}
+
+/// Stored columns of a row or of several rows, in buffers.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredColumns {
+    singles: Option<BufferId>,
+    doubles: Option<BufferId>,
+    /// Index of the first row's element of a column; 0 if `None`.
+    row: Option<Value>,
+    /// Elements from a column to the next one.
+    stride: Stride,
+}
+
+/// A number of elements.
+#[derive(Clone, Copy, Debug)]
+enum Stride {
+    Constant(i64),
+    Value(Value),
+}
+
+impl StoredCounts {
+    pub(super) fn new(places: &Places) -> StoredCounts {
+        StoredCounts { singles: places.count(Scalar::F32), doubles: places.count(Scalar::F64) }
+    }
+
+    /// Bytes of the stored columns of a row.
+    pub fn row_bytes(self) -> usize {
+        self.singles as usize * Scalar::F32.bytes() as usize
+            + self.doubles as usize * Scalar::F64.bytes() as usize
+    }
+
+    /// Number of stored columns of the element that has most.
+    pub fn largest(self) -> usize {
+        self.singles.max(self.doubles) as usize
+    }
+
+    /// Runs `body` with memory for the stored columns of `rows` rows.
+    pub fn with_memory<B: Build>(self, b: &mut B, rows: u32, body: impl FnOnce(&mut B, StoredColumns)) {
+        let rows = i64::from(rows);
+        let n_rows = b.builder().int(rows);
+        self.alloc(b, n_rows, |b, columns| {
+            body(b, StoredColumns { stride: Stride::Constant(rows), ..columns })
+        });
+    }
+
+    /// Runs `body` with memory for the stored columns of all rows of a call, column by column.
+    pub fn with_memory_of_call<B: Build>(
+        self,
+        b: &mut B,
+        n_rows: Value,
+        body: impl FnOnce(&mut B, StoredColumns),
+    ) {
+        self.alloc(b, n_rows, body);
+    }
+
+    fn alloc<B: Build>(self, b: &mut B, rows: Value, body: impl FnOnce(&mut B, StoredColumns)) {
+        let none = StoredColumns { singles: None, doubles: None, row: None, stride: Stride::Value(rows) };
+        let doubles = |b: &mut B, columns: StoredColumns| {
+            with_buffer(b, ("stored_doubles", Scalar::F64), (rows, self.doubles), |b, doubles| {
+                body(b, StoredColumns { doubles, ..columns });
+            });
+        };
+        with_buffer(b, ("stored_singles", Scalar::F32), (rows, self.singles), |b, singles| {
+            doubles(b, StoredColumns { singles, ..none });
+        });
+    }
+}
+
+impl StoredColumns {
+    /// The columns of a row among those of all rows of a call.
+    #[must_use]
+    pub fn of_row(self, row: Value) -> StoredColumns {
+        StoredColumns { row: Some(row), ..self }
+    }
+
+    /// The buffer of an element.
+    pub(super) fn buffer(&self, element: Scalar) -> BufferId {
+        let buffer = if element == Scalar::F32 { self.singles } else { self.doubles };
+        // Only elements of stored columns are read and stored.
+        buffer.unwrap_or(BufferId(0))
+    }
+
+    /// Index of the first row's element of the column at a place.
+    pub(super) fn index(&self, b: &mut Builder, place: Value) -> Value {
+        let index = match self.stride {
+            Stride::Constant(stride) => b.mul_int(place, stride),
+            Stride::Value(stride) => b.mul(place, stride),
+        };
+        match self.row {
+            Some(row) => b.add(index, row),
+            None => index,
+        }
+    }
+}
+
+/// Runs `body` with memory for some columns of `rows` rows, if there are some.
+fn with_buffer<B: Build>(
+    b: &mut B,
+    (name, element): (&str, Scalar),
+    (rows, columns): (Value, i64),
+    body: impl FnOnce(&mut B, Option<BufferId>),
+) {
+    if columns == 0 {
+        return body(b, None);
+    }
+    let bytes = b.builder().mul_int(rows, columns * i64::from(element.bytes()));
+    b.alloc(name, element, bytes, |b, buffer| body(b, Some(buffer)));
+}

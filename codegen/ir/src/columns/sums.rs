@@ -1,0 +1,211 @@
+//! Code of layers: tiles of sums, which loop over the terms.
+//!
+//! A tile keeps its sums in registers. For rows in lanes, each loaded vector of operands feeds all sums of the
+//! tile, and the constants are splats. For sums in lanes, an operand is a splat, and constants are vectors.
+//! Terms are added in order, and the square or product is rounded before the sum.
+
+use super::layers::{LayerRun, Operands, Term};
+use super::numbers::index_of;
+use super::pools::PoolTables;
+use super::stored::StoredColumns;
+use super::value::Lanes;
+use crate::lir::{Address, Bin, BufferId, Build, Builder, Scalar, Ty, Value};
+
+/// Registers for the sums of a tile. A sum waits 4 cycles for the last one, and processors begin 2 operations
+/// in a cycle: fewer sums leave them idle. More ones, with operands and constants, spill where there are 16
+/// registers.
+const REGISTERS: u32 = 8;
+
+/// Fewest sums of one row that are computed in lanes.
+const LEAST: i64 = 4;
+
+/// Code of a run of layers.
+#[derive(Clone, Copy)]
+pub(super) struct SumCode<'a> {
+    /// The layers.
+    pub run: &'a LayerRun,
+    /// The pools of constants.
+    pub pools: &'a PoolTables<BufferId>,
+    /// Memory of operands and sums.
+    pub stored: StoredColumns,
+    /// Bytes of a register. Sums of a row are in lanes if it has vectors.
+    pub register: Option<u32>,
+}
+
+/// A layer of a run.
+#[derive(Clone, Copy)]
+struct OneLayer {
+    /// Index of the first constant.
+    constants: Value,
+    /// Index of the first of its starts.
+    starts: Value,
+    /// Place of the first operand, or position of the places.
+    operands: Value,
+    /// Place of the first sum.
+    to: Value,
+}
+
+/// The sums of a tile.
+#[derive(Clone, Copy)]
+struct Tile {
+    /// Meaning of the lanes.
+    lanes: Lanes,
+    /// Vectors of sums.
+    vectors: i64,
+    /// Sums from a vector to the next one.
+    step: i64,
+    /// Constants from a vector to the next one.
+    constants: i64,
+}
+
+impl SumCode<'_> {
+    /// Stores the sums of a row, or of a vector of rows.
+    pub fn emit(&self, b: &mut Builder, lanes: Lanes) {
+        let run = self.run;
+        let (zero, end) = (b.int(0), b.int(run.layers));
+        if run.layers == 1 {
+            return self.layer(b, zero, lanes);
+        }
+        b.for_loop((zero, end, 1), &[], |b, number, _| {
+            self.layer(b, number, lanes);
+            Vec::new()
+        });
+    }
+
+    fn layer(&self, b: &mut Builder, number: Value, lanes: Lanes) {
+        let run = self.run;
+        let mut nth = |first: i64, each: i64| {
+            let before = b.mul_int(number, each);
+            b.add_int(before, first)
+        };
+        let constants = nth(run.constants, run.layer_constants());
+        let (starts, to) = (nth(run.starts.unwrap_or(0), run.padded()), nth(run.to, run.padded()));
+        let (Operands::Consecutive(operands) | Operands::Listed(operands)) = run.operands;
+        let operands = index_of(b, self.pools, operands, number);
+        let layer = OneLayer { constants, starts, operands, to };
+        let tile = self.tile(lanes);
+        // Vectors of sums have padding.
+        let units = if matches!(tile.lanes, Lanes::Columns(_)) { run.padded() } else { run.units };
+        let whole = units - units % (tile.vectors * tile.step);
+        let (zero, end) = (b.int(0), b.int(whole));
+        b.for_loop((zero, end, tile.vectors * tile.step), &[], |b, unit, _| {
+            self.sums(b, &layer, unit, tile);
+            Vec::new()
+        });
+        if whole < units {
+            self.sums(b, &layer, end, Tile { vectors: (units - whole) / tile.step, ..tile });
+        }
+    }
+
+    /// The tile that fills the registers for sums.
+    fn tile(&self, lanes: Lanes) -> Tile {
+        let run = self.run;
+        let vectors = |lanes: i64, most: i64| {
+            let bytes = lanes as u32 * run.element.bytes();
+            let registers = bytes.div_ceil(self.register.unwrap_or(bytes).max(1));
+            i64::from((REGISTERS / registers.max(1)).max(1)).min(most)
+        };
+        match lanes {
+            Lanes::One if self.register.is_some() && run.panel >= LEAST => {
+                let (panels, constants) = (run.padded() / run.panel, run.panel * run.terms);
+                let vectors = vectors(run.panel, panels);
+                Tile { lanes: Lanes::Columns(run.panel as u16), vectors, step: run.panel, constants }
+            }
+            Lanes::Rows(rows) => {
+                Tile { lanes, vectors: vectors(rows.into(), run.panel), step: 1, constants: 1 }
+            }
+            _ => Tile { lanes: Lanes::One, vectors: vectors(1, run.panel), step: 1, constants: 1 },
+        }
+    }
+
+    /// Stores the sums of a tile, the first of which has this number.
+    fn sums(&self, b: &mut Builder, layer: &OneLayer, unit: Value, tile: Tile) {
+        let run = self.run;
+        let ty = tile.lanes.of(run.element);
+        let first: Vec<Value> = (0..tile.vectors)
+            .map(|vector| match run.starts {
+                None => b.float(ty, 0.0),
+                Some(_) => {
+                    let index = b.add(layer.starts, unit);
+                    self.constant(b, index, vector * tile.step, tile.lanes)
+                }
+            })
+            .collect();
+        let constants = self.first_constant(b, layer, unit);
+        let (zero, terms) = (b.int(0), b.int(run.terms));
+        let sums = b.for_loop((zero, terms, 1), &first, |b, term, sums| {
+            let operand = self.operand(b, layer, term, tile.lanes);
+            let before = b.mul_int(term, run.panel);
+            let index = b.add(constants, before);
+            let added = (0..).zip(sums).map(|(vector, sum)| {
+                let constant = self.constant(b, index, vector * tile.constants, tile.lanes);
+                let term = self.term(b, operand, constant);
+                b.add(*sum, term)
+            });
+            added.collect()
+        });
+        for (vector, sum) in (0..).zip(sums) {
+            let place = b.add(layer.to, unit);
+            let place = b.add_int(place, vector * tile.step);
+            let index = self.stored.index(b, place);
+            b.store(Address::element(self.stored.buffer(run.element), index, run.element), sum);
+        }
+    }
+
+    /// Index of the constant of the first term of a sum.
+    fn first_constant(&self, b: &mut Builder, layer: &OneLayer, unit: Value) -> Value {
+        let run = self.run;
+        let (within, panels) = (b.int(run.panel - 1), b.int(-run.panel));
+        let (within, panel) = (b.bin(Bin::And, unit, within), b.bin(Bin::And, unit, panels));
+        let before = b.mul_int(panel, run.terms);
+        let index = b.add(layer.constants, before);
+        b.add(index, within)
+    }
+
+    /// The constants for the lanes of a vector, `beyond` entries behind an index.
+    fn constant(&self, b: &mut Builder, index: Value, beyond: i64, lanes: Lanes) -> Value {
+        let element = self.run.element;
+        let address = Address::element(self.pools.buffer(element), index, element);
+        let address = b.beyond(address, beyond);
+        match lanes {
+            Lanes::Columns(_) => b.load(lanes.of(element), address),
+            Lanes::One => b.load(Ty::of(element), address),
+            Lanes::Rows(rows) => {
+                let constant = b.load(Ty::of(element), address);
+                b.splat(constant, rows)
+            }
+        }
+    }
+
+    /// The operand of a term.
+    fn operand(&self, b: &mut Builder, layer: &OneLayer, term: Value, lanes: Lanes) -> Value {
+        let element = self.run.element;
+        let place = b.add(layer.operands, term);
+        let place = match self.run.operands {
+            Operands::Consecutive(_) => place,
+            Operands::Listed(_) => {
+                let integers = self.pools.buffer(Scalar::I32);
+                b.load_index(Scalar::I32, Address::element(integers, place, Scalar::I32))
+            }
+        };
+        let index = self.stored.index(b, place);
+        let address = Address::element(self.stored.buffer(element), index, element);
+        match lanes {
+            Lanes::Columns(width) => {
+                let operand = b.load(Ty::of(element), address);
+                b.splat(operand, width)
+            }
+            Lanes::One | Lanes::Rows(_) => b.load(lanes.of(element), address),
+        }
+    }
+
+    fn term(&self, b: &mut Builder, operand: Value, constant: Value) -> Value {
+        match self.run.term {
+            Term::Product => b.mul(operand, constant),
+            Term::SquaredDifference => {
+                let difference = b.sub(operand, constant);
+                b.mul(difference, difference)
+            }
+        }
+    }
+}
