@@ -163,7 +163,7 @@ fn random(rng: &mut Rng, float: Float) -> Prepared {
 }
 
 /// A forest that tests some columns.
-fn of_columns(columns: Columns, tested: Vec<ColumnId>, float: Float) -> Prepared {
+pub(crate) fn of_columns(columns: Columns, tested: Vec<ColumnId>, float: Float) -> Prepared {
     let leaf = Leaf { source: 0, values: [0.0].into() };
     let tree = Tree {
         root: NodeRef::Leaf(0),
@@ -289,7 +289,9 @@ pub(crate) fn check(prepared: &Prepared, rows: &[f64], expected: &[Vec<f64>], fo
     let runs = ColumnRuns::new(prepared, features);
     let element = runs.element;
     let mut tables: Vec<Table> = Vec::new();
-    let function = function(&runs, form, &mut tables);
+    // Wide and narrow registers, and none.
+    let register = [Some(64), Some(16), None][(seed % 3) as usize];
+    let function = function(&runs, form, register, &mut tables);
     let by_column = matches!(form, Form::ColumnsToRows | Form::ColumnsToBlocks);
     let values: Vec<f64> = match by_column {
         // The interpreter takes columns in descending order.
@@ -336,7 +338,12 @@ fn described(prepared: &Prepared, column: ColumnId) -> Vec<String> {
 }
 
 /// A function that stores the columns of all rows.
-fn function(runs: &ColumnRuns, form: Form, tables: &mut Vec<Table>) -> Function {
+pub(crate) fn function(
+    runs: &ColumnRuns,
+    form: Form,
+    register: Option<u32>,
+    tables: &mut Vec<Table>,
+) -> Function {
     let mut b = Builder::new("columns");
     let element = runs.element;
     let rows = b.buffer("rows", Space::Input, element);
@@ -350,7 +357,7 @@ fn function(runs: &ColumnRuns, form: Form, tables: &mut Vec<Table>) -> Function 
     let pieces = add(Table { name: "pieces".to_string(), bytes: pieces.into() });
     let pieces = b.buffer("pieces", Space::Model(pieces), Scalar::I32);
     let pools = runs.tables(add).declare(&mut b);
-    let code = ColumnCode { runs, pools, register: Some(64) };
+    let code = ColumnCode { runs, pools, register };
     let given = InputColumns { values: rows, order, element };
     let transpose =
         Transpose { rows, input: element, features: runs.features as i64, subset: &runs.inputs, pieces };

@@ -8,6 +8,7 @@ mod columns;
 mod index_width;
 mod interp;
 mod launch;
+mod layers;
 mod left_out;
 mod outputs;
 mod plan;
