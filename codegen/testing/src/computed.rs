@@ -2,7 +2,7 @@
 
 use crate::forests::grid;
 use crate::schedules::Rng;
-use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, TypeMismatch, Unary};
+use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Term, TypeMismatch, Unary};
 use sched_forest::{ComputedColumns, Float, Forest};
 
 /// The forest, in some cases with tests of computed columns in place of some tests of features. It has its
@@ -45,20 +45,52 @@ impl Drawn<'_> {
     fn read(&mut self, count: usize) -> Result<Vec<ColumnId>, TypeMismatch> {
         let mut read = Vec::with_capacity(count);
         while read.len() < count {
-            let (form, alike) = (self.rng.below(6), 1 + self.rng.below(5));
+            let (form, alike) = (self.rng.below(9), 1 + self.rng.below(5));
+            let below = self.below(form)?;
             for _ in 0..alike.min(count - read.len()) {
-                let column = self.column(form)?;
+                let column = self.column(form, &below)?;
                 read.push(self.columns.cast(column, self.float.into())?);
             }
         }
         Ok(read)
     }
 
-    fn column(&mut self, form: usize) -> Result<ColumnId, TypeMismatch> {
+    /// The columns that sums of a form read: values of features, or sums of these.
+    fn below(&mut self, form: usize) -> Result<Vec<ColumnId>, TypeMismatch> {
+        if form < 6 {
+            return Ok(Vec::new());
+        }
+        let count = 1 + self.rng.below(self.features);
+        let features = (0..count).map(|_| self.rng.below(self.features) as u32);
+        let inputs: Vec<u32> = features.collect();
+        let inputs: Vec<ColumnId> =
+            inputs.into_iter().map(|feature| self.columns.input(feature, self.float)).collect();
+        if form < 8 {
+            return Ok(inputs);
+        }
+        let zero = self.columns.constant(ColumnValue::F64(0.0).cast(self.float.into()));
+        let layer = (0..1 + self.rng.below(20)).map(|_| {
+            let sum = self.sum(&inputs)?;
+            self.columns.add(Expr::Binary(Binary::Max, sum, zero))
+        });
+        layer.collect()
+    }
+
+    fn number(&mut self) -> ColumnValue {
+        ColumnValue::F64(grid(self.rng, self.float)).cast(self.float.into())
+    }
+
+    fn sum(&mut self, of: &[ColumnId]) -> Result<ColumnId, TypeMismatch> {
+        let start = self.number();
+        let terms = of.iter().map(|column| Term { column: *column, weight: self.number() }).collect();
+        self.columns.add(Expr::Dot { start, terms })
+    }
+
+    fn column(&mut self, form: usize, below: &[ColumnId]) -> Result<ColumnId, TypeMismatch> {
         let [x, y] = [(); 2].map(|()| self.rng.below(self.features) as u32);
         let [x, y] = [x, y].map(|feature| self.columns.input(feature, self.float));
-        let number = grid(self.rng, self.float);
-        let constant = self.columns.constant(ColumnValue::F64(number).cast(self.float.into()));
+        let number = self.number();
+        let constant = self.columns.constant(number);
         let binary = |op, x, y| Expr::Binary(op, x, y);
         match form {
             0 => self.columns.add(binary(Binary::Multiply, x, y)),
@@ -76,7 +108,12 @@ impl Drawn<'_> {
                 let wide = self.columns.add(Expr::Unary(Unary::Abs, wide))?;
                 self.columns.add(Expr::Unary(Unary::Floor, wide))
             }
-            _ => self.columns.add(binary(Binary::Max, x, constant)),
+            5 => self.columns.add(binary(Binary::Max, x, constant)),
+            6 => {
+                let point = below.iter().map(|_| self.number()).collect();
+                self.columns.add(Expr::SquaredDistance { of: below.into(), point })
+            }
+            _ => self.sum(below),
         }
     }
 }
