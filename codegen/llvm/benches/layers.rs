@@ -140,7 +140,7 @@ fn measure<T: Copy + Default>(name: &str, prepared: &Prepared, features: usize, 
             transfer: None,
         };
         let entry = EntryInfo {
-            num_features: features as u32,
+            num_features: features as i32,
             num_margins: 1,
             num_values: 1,
             num_trees: 1,
