@@ -63,8 +63,8 @@ impl<'a> ColumnCode<'a> {
         self.runs.stored.with_memory(b, 1, body);
     }
 
-    /// Runs `body` with memory for the stored columns of rows that are computed together, of a block of `rows`
-    /// rows.
+    /// Runs `body` with memory for the stored columns of the rows of a block that are computed together. The
+    /// block has `rows` rows.
     pub fn with_block_memory<B: Build>(
         &self,
         b: &mut B,

@@ -7,9 +7,8 @@
 //! Stored columns have *levels*: a column of a level reads only stored columns of levels below. The operands
 //! of a sum have consecutive places where possible.
 
-use super::numbers::Stored;
+use super::numbers::{Parameter, Stored};
 use super::pools::Pools;
-use super::trace::Parameter;
 use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
 use crate::lir::Scalar;
@@ -22,7 +21,7 @@ const PANEL: i64 = 64;
 
 /// A term of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Term {
+pub(super) enum SumTerm {
     /// The product of a column with a constant.
     Product,
     /// The square of the difference between a column and a constant.
@@ -33,7 +32,7 @@ pub(super) enum Term {
 #[derive(Clone, Debug)]
 pub(super) struct LayerRun {
     /// The terms of the sums.
-    pub term: Term,
+    pub term: SumTerm,
     /// Element of the sums and of their operands.
     pub element: Scalar,
     /// Number of layers.
@@ -107,7 +106,7 @@ impl Places {
 
 /// The stored columns of one level.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Level {
+pub(super) struct StoredLevel {
     /// Operands that are no sums, by type, in the order in which sums name them.
     pub values: BTreeMap<ColumnType, Vec<ColumnId>>,
     /// Sums, each after its operands.
@@ -117,7 +116,7 @@ pub(super) struct Level {
 /// Sums of one layer.
 #[derive(Clone, Debug)]
 struct Layer {
-    term: Term,
+    term: SumTerm,
     float: Float,
     operands: Vec<ColumnId>,
     sums: Vec<ColumnId>,
@@ -125,19 +124,19 @@ struct Layer {
 
 impl Layer {
     /// Properties that the layers of a run share.
-    fn shape(&self) -> (Term, Scalar, usize, usize) {
+    fn shape(&self) -> (SumTerm, Scalar, usize, usize) {
         (self.term, scalar(self.float), self.operands.len(), self.sums.len())
     }
 
     /// The shape as numbers, by which layers are sorted.
-    fn key(&self) -> (Term, u32, usize, usize) {
+    fn key(&self) -> (SumTerm, u32, usize, usize) {
         let (term, element, terms, units) = self.shape();
         (term, element.bytes(), terms, units)
     }
 }
 
 /// The stored columns that some columns depend on, level by level.
-pub(super) fn levels(columns: &Columns, tested: &[ColumnId]) -> Vec<Level> {
+pub(super) fn levels(columns: &Columns, tested: &[ColumnId]) -> Vec<StoredLevel> {
     let needed = columns.needed_for(tested);
     let sums: Vec<ColumnId> = needed.iter().copied().filter(|column| is_sum(columns.expr(*column))).collect();
     let is_stored: HashSet<ColumnId> =
@@ -151,12 +150,12 @@ pub(super) fn levels(columns: &Columns, tested: &[ColumnId]) -> Vec<Level> {
         let level = read.max().unwrap_or(0);
         level_of.insert(column, level);
     }
-    let mut levels: Vec<Level> = Vec::new();
+    let mut levels: Vec<StoredLevel> = Vec::new();
     let mut seen = HashSet::new();
     for sum in sums {
         for column in columns.expr(sum).operands().chain([sum]).filter(|column| seen.insert(*column)) {
             let at = level_of.get(&column).copied().unwrap_or(0);
-            levels.resize(levels.len().max(at + 1), Level::default());
+            levels.resize(levels.len().max(at + 1), StoredLevel::default());
             match is_sum(columns.expr(column)) {
                 true => levels[at].sums.push(column),
                 false => levels[at].values.entry(columns.column_type(column)).or_default().push(column),
@@ -166,7 +165,7 @@ pub(super) fn levels(columns: &Columns, tested: &[ColumnId]) -> Vec<Level> {
     levels
 }
 
-impl Level {
+impl StoredLevel {
     /// Gives the operands of a type places, and returns the first one.
     pub fn place_values(places: &mut Places, column_type: ColumnType, columns: &[ColumnId]) -> i64 {
         // Operands of sums are floating-point numbers.
@@ -177,12 +176,12 @@ impl Level {
     /// The layers of the level, whose sums get places.
     pub fn layers(&self, columns: &Columns, places: &mut Places, pools: &mut Pools) -> Vec<LayerRun> {
         let mut layers: Vec<Layer> = Vec::new();
-        let mut numbers: HashMap<(Term, Vec<ColumnId>), usize> = HashMap::new();
+        let mut numbers: HashMap<(SumTerm, Vec<ColumnId>), usize> = HashMap::new();
         for sum in &self.sums {
             let (expr, float) = (columns.expr(*sum), Option::from(columns.column_type(*sum)));
             let term = match expr {
-                Expr::SquaredDistance { .. } => Term::SquaredDifference,
-                _ => Term::Product,
+                Expr::SquaredDistance { .. } => SumTerm::SquaredDifference,
+                _ => SumTerm::Product,
             };
             let operands: Vec<ColumnId> = expr.operands().collect();
             let next = layers.len();

@@ -1,8 +1,17 @@
 //! Numbers of groups and columns: one for all, consecutive ones, or entries of a pool.
 
 use super::pools::{PoolTables, Pools};
-use super::trace::Parameter;
 use crate::lir::{Address, BufferId, Builder, Scalar, Value};
+use sched_columns::ColumnValue;
+
+/// A parameter of a node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Parameter {
+    /// A number, of 32 bits.
+    Number(i64),
+    /// A constant of the node's type.
+    Constant(ColumnValue),
+}
 
 /// A number of each group, column or layer of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]

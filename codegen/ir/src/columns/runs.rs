@@ -4,11 +4,11 @@
 //! the sets of one feature share its category, and equality tests share a value. Columns that share it form a
 //! group, which computes the shared part, its *head*, once. The remainder of an expression is its *tail*.
 
-use super::layers::{LayerRun, Level, Places, levels};
-use super::numbers::Stored;
+use super::layers::{LayerRun, Places, StoredLevel, levels};
+use super::numbers::{Parameter, Stored};
 use super::pools::{PoolTables, Pools};
 use super::stored::StoredCounts;
-use super::trace::{Node, Parameter, ShapeOp, Trace, Tracer};
+use super::trace::{Node, ShapeOp, Trace, Tracer};
 use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Scalar, Table};
@@ -114,7 +114,7 @@ impl ColumnRuns {
         let mut stored_runs = Vec::new();
         for level in levels(&prepared.columns, &tested) {
             for (column_type, values) in &level.values {
-                let first = Level::place_values(&mut tracer.places, *column_type, values);
+                let first = StoredLevel::place_values(&mut tracer.places, *column_type, values);
                 let runs = runs_of(&mut tracer, values, first);
                 stored_runs.extend(runs.into_iter().map(StoredRun::Values));
             }

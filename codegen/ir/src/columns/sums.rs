@@ -1,10 +1,10 @@
 //! Code of layers: tiles of sums, which loop over the terms.
 //!
-//! A tile keeps its sums in registers. For rows in lanes, each loaded vector of operands feeds all sums of the
-//! tile, and the constants are splats. For sums in lanes, an operand is a splat, and constants are vectors.
+//! A tile keeps its sums in registers. For rows in lanes, each loaded vector of operands feeds all sums of
+//! the tile, and the constants are splats. For sums in lanes, an operand is a splat, and constants are vectors.
 //! Terms are added in order, and the square or product is rounded before the sum.
 
-use super::layers::{LayerRun, Operands, Term};
+use super::layers::{LayerRun, Operands, SumTerm};
 use super::numbers::index_of;
 use super::pools::PoolTables;
 use super::stored::StoredColumns;
@@ -47,7 +47,7 @@ struct OneLayer {
 
 /// The sums of a tile.
 #[derive(Clone, Copy)]
-struct Tile {
+struct SumTile {
     /// Meaning of the lanes.
     lanes: Lanes,
     /// Vectors of sums.
@@ -93,12 +93,12 @@ impl SumCode<'_> {
             Vec::new()
         });
         if whole < units {
-            self.sums(b, &layer, end, Tile { vectors: (units - whole) / tile.step, ..tile });
+            self.sums(b, &layer, end, SumTile { vectors: (units - whole) / tile.step, ..tile });
         }
     }
 
     /// The tile that fills the registers for sums.
-    fn tile(&self, lanes: Lanes) -> Tile {
+    fn tile(&self, lanes: Lanes) -> SumTile {
         let run = self.run;
         let vectors = |lanes: i64, most: i64| {
             let bytes = lanes as u32 * run.element.bytes();
@@ -109,17 +109,17 @@ impl SumCode<'_> {
             Lanes::One if self.register.is_some() && run.panel >= LEAST => {
                 let (panels, constants) = (run.padded() / run.panel, run.panel * run.terms);
                 let vectors = vectors(run.panel, panels);
-                Tile { lanes: Lanes::Columns(run.panel as u16), vectors, step: run.panel, constants }
+                SumTile { lanes: Lanes::Columns(run.panel as u16), vectors, step: run.panel, constants }
             }
             Lanes::Rows(rows) => {
-                Tile { lanes, vectors: vectors(rows.into(), run.panel), step: 1, constants: 1 }
+                SumTile { lanes, vectors: vectors(rows.into(), run.panel), step: 1, constants: 1 }
             }
-            _ => Tile { lanes: Lanes::One, vectors: vectors(1, run.panel), step: 1, constants: 1 },
+            _ => SumTile { lanes: Lanes::One, vectors: vectors(1, run.panel), step: 1, constants: 1 },
         }
     }
 
     /// Stores the sums of a tile, the first of which has this number.
-    fn sums(&self, b: &mut Builder, layer: &OneLayer, unit: Value, tile: Tile) {
+    fn sums(&self, b: &mut Builder, layer: &OneLayer, unit: Value, tile: SumTile) {
         let run = self.run;
         let ty = tile.lanes.of(run.element);
         let first: Vec<Value> = (0..tile.vectors)
@@ -201,8 +201,8 @@ impl SumCode<'_> {
 
     fn term(&self, b: &mut Builder, operand: Value, constant: Value) -> Value {
         match self.run.term {
-            Term::Product => b.mul(operand, constant),
-            Term::SquaredDifference => {
+            SumTerm::Product => b.mul(operand, constant),
+            SumTerm::SquaredDifference => {
                 let difference = b.sub(operand, constant);
                 b.mul(difference, difference)
             }

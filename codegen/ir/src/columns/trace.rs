@@ -1,6 +1,7 @@
 //! The shape of an expression, apart from its parameters.
 
 use super::layers::{Places, is_sum};
+use super::numbers::Parameter;
 use super::pools::Pools;
 use crate::bytes::scalar;
 use crate::lir::Scalar;
@@ -62,15 +63,6 @@ pub struct Node {
     pub operands: Vec<usize>,
     /// Type of the result. Integers have 32 bits where their values are known to fit.
     pub ty: Scalar,
-}
-
-/// A parameter of a node.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Parameter {
-    /// A number, of 32 bits.
-    Number(i64),
-    /// A constant of the node's type.
-    Constant(ColumnValue),
 }
 
 /// An expression as a shape and parameters.
@@ -156,8 +148,8 @@ impl Tracer<'_> {
         trace
     }
 
-    /// The place of a stored column that the trace of `traced` loads. Other values of features are loaded from
-    /// the row.
+    /// The place of a stored column that the trace of `traced` loads. Values of features are loaded from the
+    /// row.
     fn stored(&self, column: ColumnId, traced: ColumnId) -> Option<i64> {
         let is_loaded = match self.columns.expr(column) {
             Expr::Input { .. } => false,

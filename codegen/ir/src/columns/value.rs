@@ -2,11 +2,11 @@
 //! several rows.
 
 use super::functions;
-use super::numbers::{Stored, index_of};
+use super::numbers::{Parameter, Stored, index_of};
 use super::pools::PoolTables;
 use super::runs::{ColumnRun, Part, RunNode};
 use super::stored::StoredColumns;
-use super::trace::{Bounds, Parameter, ShapeOp};
+use super::trace::{Bounds, ShapeOp};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Rounding, Scalar, Ty, Value};
 use crate::rows::input::InputColumns;
 use sched_columns::{Binary, ColumnType, ColumnValue, Ties, Unary};
