@@ -1,8 +1,8 @@
 //! Code of layers: tiles of sums, which loop over the terms.
 //!
 //! A tile keeps its sums in registers. For rows in lanes, each loaded vector of operands feeds all sums of
-//! the tile, and the constants are splats. For sums in lanes, an operand is a splat, and constants are vectors.
-//! Terms are added in order, and the square or product is rounded before the sum.
+//! the tile, and the constants are splats. For sums in lanes, an operand is a splat, and constants are
+//! vectors. Terms are added in order, and the square or product is rounded before the sum.
 
 use super::layers::{LayerRun, Operands, SumTerm};
 use super::numbers::index_of;
