@@ -25,7 +25,7 @@ impl Forest {
             check_value(value, parts.types.accumulator, "base value")
                 .map_err(|error| error.at(format!("base[{index}]")))?;
         }
-        parts.output.check(parts.num_margins)?;
+        parts.output.check(parts.num_margins, parts.types.accumulator)?;
         parts.computed.check(parts.num_features, parts.types.input)?;
         check_linear(&parts)?;
         let mut walk = Vec::new();

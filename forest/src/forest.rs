@@ -313,8 +313,9 @@ impl Forest {
 
     /// Classes per row: one, or `num_margins` if each margin has a class of its own.
     pub fn num_classes_out(&self) -> usize {
-        match self.output.classes.as_ref().map(|classes| classes.rule) {
+        match self.output.classes.as_ref().map(|classes| &classes.rule) {
             Some(ClassRule::LargestMargin | ClassRule::LargestValue) => 1,
+            Some(ClassRule::Computed(columns)) => columns.results.len(),
             _ => self.num_margins,
         }
     }

@@ -42,6 +42,7 @@ mod loaded;
 mod narrow;
 pub mod onnx;
 mod output;
+mod output_columns;
 mod profile;
 mod read;
 mod real;
@@ -72,6 +73,7 @@ pub use formats::{
 };
 pub use loaded::{Iterations, Loaded, Note, ParseIterationsError, ReadOptions, Source};
 pub use output::{ClassRule, Classes, EXPECTILE_GAP, Output, Sigmoid, Softmax, Transform};
+pub use output_columns::OutputColumns;
 pub use profile::Profile;
 pub use read::{load, read, read_with};
 pub use real::Real;

@@ -6,8 +6,10 @@
 
 use crate::codes;
 use crate::error::ModelError;
+use crate::output_columns::OutputColumns;
 use crate::types::Float;
 use sched_categories::Label;
+use std::sync::Arc;
 
 /// The steps from a row's sums to its results.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,6 +63,8 @@ pub enum Transform {
     Complement,
     /// The index of the largest value, the lowest one if several are equal.
     ArgMax,
+    /// Expressions over all values.
+    Columns(Arc<OutputColumns>),
 }
 
 /// The least distance between two values that [ascend](Transform::Ascending): 1e-6 in single precision.
@@ -103,7 +107,7 @@ pub struct Classes {
 }
 
 /// The rule that finds the number of a class.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ClassRule {
     /// For each margin, class 1 if its prediction is above the bound, else class 0. Applies before a step
     /// that mixes margins.
@@ -114,6 +118,8 @@ pub enum ClassRule {
     LargestMargin,
     /// The class of the largest value of the prediction, the lowest one if several are equal.
     LargestValue,
+    /// The number that an expression over the margins has.
+    Computed(Arc<OutputColumns>),
 }
 
 impl Output {
@@ -176,18 +182,22 @@ impl Output {
                 by_value.for_each(|transform| transform.apply(float, values));
             }
             ClassRule::MarginAbove(_) | ClassRule::LargestMargin => {}
+            ClassRule::Computed(columns) => *values = columns.of(values),
         }
-        match *rule {
+        match rule {
             ClassRule::ValueAbove(bound) | ClassRule::MarginAbove(bound) => {
-                out.iter_mut().zip(values).for_each(|(out, value)| *out = u32::from(*value > bound));
+                out.iter_mut().zip(values).for_each(|(out, value)| *out = u32::from(*value > *bound));
+            }
+            ClassRule::Computed(_) => {
+                out.iter_mut().zip(values).for_each(|(out, value)| *out = *value as u32)
             }
             ClassRule::LargestMargin | ClassRule::LargestValue => out.fill(arg_max(values) as u32),
         }
         true
     }
 
-    /// Checks that each step accepts the number of values before it.
-    pub(crate) fn check(&self, num_margins: usize) -> Result<(), ModelError> {
+    /// Checks that each step accepts the number of values before it. `sums` is the type of sums.
+    pub(crate) fn check(&self, num_margins: usize, sums: Float) -> Result<(), ModelError> {
         let bad = |message: String| Err(ModelError::new(codes::BAD_PARAMETER, message).at("output"));
         if !self.raw.iter().all(Transform::is_by_value) {
             return bad("a step to margins mixes several of them".into());
@@ -195,6 +205,9 @@ impl Output {
         let mixed = self.value.iter().position(|transform| !transform.is_by_value());
         if mixed.is_some_and(|at| at + 1 < self.value.len()) {
             return bad("a step follows one that mixes the values of a row".into());
+        }
+        if let Some(Classes { rule: ClassRule::Computed(expressions), .. }) = &self.classes {
+            expressions.check(num_margins, sums).or_else(bad)?;
         }
         let mut columns = num_margins;
         for transform in self.raw.iter().chain(&self.value) {
@@ -206,6 +219,12 @@ impl Output {
                     return bad(format!("{columns} values have no complement"));
                 }
                 _ => {}
+            }
+            if let Transform::Columns(expressions) = transform {
+                if self.value.len() > 1 {
+                    return bad("a step stands beside expressions over all margins".into());
+                }
+                expressions.check(num_margins, sums).or_else(bad)?;
             }
             if !transform.numbers().iter().all(|number| number.is_finite()) {
                 return bad("a number of the output is not finite".into());
@@ -221,6 +240,7 @@ impl Transform {
     fn columns(&self, before: usize) -> usize {
         match self {
             Transform::ArgMax => 1,
+            Transform::Columns(columns) => columns.results.len(),
             Transform::Complement => 2,
             _ => before,
         }
@@ -230,7 +250,11 @@ impl Transform {
     pub fn is_by_value(&self) -> bool {
         !matches!(
             self,
-            Transform::Softmax(_) | Transform::Ascending | Transform::ArgMax | Transform::Complement
+            Transform::Softmax(_)
+                | Transform::Ascending
+                | Transform::ArgMax
+                | Transform::Complement
+                | Transform::Columns(_)
         )
     }
 
@@ -260,6 +284,7 @@ impl Transform {
             Transform::Ascending => "ascending",
             Transform::Complement => "complement",
             Transform::ArgMax => "argmax",
+            Transform::Columns(_) => "expression",
         }
     }
 
@@ -316,6 +341,7 @@ impl Transform {
                 *values = vec![round(1.0 - value), value];
             }
             Transform::ArgMax => *values = vec![arg_max(values) as f64],
+            Transform::Columns(columns) => *values = columns.of(values),
         }
     }
 }
@@ -454,13 +480,13 @@ mod tests {
     #[test]
     fn steps_fit_the_values_that_they_meet() {
         let complement = Output::of(Transform::Complement);
-        assert_eq!((complement.columns(1), complement.check(1)), (2, Ok(())));
+        assert_eq!((complement.columns(1), complement.check(1, Float::F64)), (2, Ok(())));
         let scale = Output::of(Transform::Scale { factor: 1.0, bias: vec![0.0] });
         let infinite = Output::of(Transform::Divide { by: f64::INFINITY });
         let mixed = Output { raw: vec![Transform::ArgMax], ..Output::default() };
         let late = Output { value: vec![Transform::ArgMax, Transform::Exp], ..Output::default() };
         for (output, margins) in [(complement, 2), (scale, 2), (infinite, 1), (mixed, 1), (late, 1)] {
-            assert_eq!(output.check(margins).unwrap_err().code, codes::BAD_PARAMETER);
+            assert_eq!(output.check(margins, Float::F64).unwrap_err().code, codes::BAD_PARAMETER);
         }
     }
 }

@@ -6,6 +6,7 @@
 //! most once.
 
 use crate::codes;
+use crate::columns::outputs::OutputRuns;
 use crate::columns::runs::ColumnRuns;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
@@ -84,6 +85,7 @@ pub struct KernelForest {
     encodings: Arc<Encodings>,
     columns: OnceLock<Option<Arc<ColumnRuns>>>,
     bins: OnceLock<Result<Arc<BinMap>, CompileError>>,
+    outputs: OnceLock<OutputRuns>,
 }
 
 impl KernelForest {
@@ -101,6 +103,7 @@ impl KernelForest {
             encodings: Arc::default(),
             columns: OnceLock::new(),
             bins: OnceLock::new(),
+            outputs: OnceLock::new(),
         }
     }
 
@@ -150,6 +153,11 @@ impl KernelForest {
     pub fn bins(&self) -> Result<&Arc<BinMap>, CompileError> {
         let bins = self.bins.get_or_init(|| BinMap::of(&self.forest).map(Arc::new));
         bins.as_ref().map_err(Clone::clone)
+    }
+
+    /// The expressions of the outputs.
+    pub fn outputs(&self) -> &OutputRuns {
+        self.outputs.get_or_init(|| OutputRuns::of(&self.forest))
     }
 
     /// The form of quantized rows. `None` if rows cannot be quantized.

@@ -216,8 +216,10 @@ fn output(rng: &mut Rng, margins: usize) -> Output {
     };
     value.extend(last);
     let rule = match margins {
-        1 => [ClassRule::ValueAbove(0.5), ClassRule::MarginAbove(0.0), ClassRule::LargestValue][rng.below(3)],
-        _ => [ClassRule::LargestMargin, ClassRule::LargestValue, ClassRule::ValueAbove(0.5)][rng.below(3)],
+        1 => [ClassRule::ValueAbove(0.5), ClassRule::MarginAbove(0.0), ClassRule::LargestValue][rng.below(3)]
+            .clone(),
+        _ => [ClassRule::LargestMargin, ClassRule::LargestValue, ClassRule::ValueAbove(0.5)][rng.below(3)]
+            .clone(),
     };
     Output { raw, value, classes: None }.with_classes(rule)
 }

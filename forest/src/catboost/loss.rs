@@ -78,7 +78,10 @@ pub(super) fn output(
         }
     };
     let classes = match rule {
-        Some(rule) => Some(Classes { rule, labels: labels(info, rule, count)? }),
+        Some(rule) => {
+            let labels = labels(info, &rule, count)?;
+            Some(Classes { rule, labels })
+        }
         None => None,
     };
     let name = if name.is_empty() { "unknown" } else { name };
@@ -102,7 +105,7 @@ fn bound(info: &ModelInfo) -> Result<f64, ModelError> {
     }
 }
 
-fn labels(info: &ModelInfo, rule: ClassRule, count: usize) -> Result<Vec<Label>, ModelError> {
+fn labels(info: &ModelInfo, rule: &ClassRule, count: usize) -> Result<Vec<Label>, ModelError> {
     let names = &info.class_params.class_names;
     let (expected, is_named) = match rule {
         ClassRule::MarginAbove(_) => (2, count == 1),

@@ -60,12 +60,13 @@ fn plan(forest: &Forest) -> Result<Plan, ModelError> {
         return Err(cannot("trees for one output beside trees for all", BUILD));
     }
     let (average, base_scores) = raw(forest)?;
-    let (task, is_multiclass) = match forest.output.classes.as_ref().map(|classes| classes.rule) {
+    let (task, is_multiclass) = match forest.output.classes.as_ref().map(|classes| &classes.rule) {
         None if forest.objective == "isolation_forest" => (4, false),
         None if forest.objective == "learning_to_rank" => (3, false),
         None => (1, matches!(forest.output.value[..], [Transform::Softmax(_)])),
         Some(ClassRule::LargestMargin | ClassRule::LargestValue) => (2, true),
         Some(ClassRule::ValueAbove(0.5) | ClassRule::MarginAbove(0.0)) => (0, false),
+        Some(ClassRule::Computed(_)) => return Err(cannot("a class by an expression", BUILD)),
         Some(ClassRule::ValueAbove(bound) | ClassRule::MarginAbove(bound)) => {
             return Err(cannot(format!("a class that begins at {bound}"), BUILD));
         }

@@ -11,12 +11,15 @@
 //!    [`functions`] has exponentials, logarithms and the like.
 //! 5. [`code`] loops over runs: the columns of one row, or of a block of rows feature by feature.
 //! 6. [`blocks`] fills blocks of rows, with values of features or with computed columns.
+//!
+//! [`outputs`] has the expressions behind the trees, over margins in place of features.
 
 pub mod blocks;
 pub mod code;
 pub mod functions;
 mod layers;
 mod numbers;
+pub mod outputs;
 pub mod pools;
 pub mod runs;
 pub mod stored;

@@ -14,6 +14,7 @@ use crate::fault::{Fault, seeded};
 use crate::lir::{Scalar, Table};
 use crate::rows::features::FeatureSubset;
 use sched_columns::{Binary, ColumnId, Columns, Expr};
+use sched_forest::Float;
 use sched_pipeline::Prepared;
 use std::collections::{BTreeSet, HashMap};
 
@@ -99,36 +100,41 @@ impl ColumnRuns {
     /// The runs of a prepared forest's columns, for rows with `features` features.
     pub fn new(prepared: &Prepared, features: usize) -> ColumnRuns {
         let tested = with_seeded_fault(&prepared.columns, &prepared.tested);
-        let needed = prepared.columns.needed_for(&tested);
-        let inputs: BTreeSet<u32> =
-            needed.iter().filter_map(|column| input(&prepared.columns, *column)).collect();
+        let runs = ColumnRuns::of(&prepared.columns, &tested, prepared.forest.types.input, features);
+        ColumnRuns { set_columns: prepared.set_columns, ..runs }
+    }
+
+    /// The runs of columns in the type of rows, which have `features` features.
+    pub fn of(columns: &Columns, tested: &[ColumnId], float: Float, features: usize) -> ColumnRuns {
+        let needed = columns.needed_for(tested);
+        let inputs: BTreeSet<u32> = needed.iter().filter_map(|column| input(columns, *column)).collect();
         let inputs =
             FeatureSubset::of(u32::try_from(features).unwrap_or(u32::MAX), inputs.into_iter().collect());
         let mut tracer = Tracer {
-            columns: &prepared.columns,
+            columns,
             inputs: &inputs,
             pools: Pools::default(),
             positions: HashMap::new(),
             places: Places::default(),
         };
         let mut stored_runs = Vec::new();
-        for level in levels(&prepared.columns, &tested) {
+        for level in levels(columns, tested) {
             for (column_type, values) in &level.values {
                 let first = StoredLevel::place_values(&mut tracer.places, *column_type, values);
                 let runs = runs_of(&mut tracer, values, first);
                 stored_runs.extend(runs.into_iter().map(StoredRun::Values));
             }
-            let layers = level.layers(&prepared.columns, &mut tracer.places, &mut tracer.pools);
+            let layers = level.layers(columns, &mut tracer.places, &mut tracer.pools);
             stored_runs.extend(layers.into_iter().map(StoredRun::Layers));
         }
-        let runs = runs_of(&mut tracer, &tested, 0);
+        let runs = runs_of(&mut tracer, tested, 0);
         let Tracer { pools, places, .. } = tracer;
         ColumnRuns {
-            element: scalar(prepared.forest.types.input),
+            element: scalar(float),
             features,
             count: tested.len(),
-            set_columns: prepared.set_columns,
-            values: tested.iter().map(|column| input(&prepared.columns, *column)).collect(),
+            set_columns: 0,
+            values: tested.iter().map(|column| input(columns, *column)).collect(),
             stored: StoredCounts::new(&places),
             stored_runs,
             runs,

@@ -11,6 +11,7 @@ mod print;
 pub use leaf_loop::{LeafLoop, known};
 
 use crate::budget::Budget;
+use crate::columns::outputs::OutputRuns;
 use crate::columns::runs::ColumnRuns;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
@@ -45,13 +46,15 @@ pub struct Hir {
     pub bins: Option<Arc<BinMap>>,
     /// The columns that trees test, if these are not the features of rows.
     pub columns: Option<Arc<ColumnRuns>>,
+    /// The expressions of the outputs.
+    pub outputs: OutputRuns,
     /// Encoded tables of the forest, if other compilations may share them.
     pub encodings: Option<Arc<Encodings>>,
 }
 
 impl Hir {
-    /// Whether linear leaves read the rows of their walks, which may be copies, instead of the call's. They
-    /// do if they add computed columns, and in a model of sums alone.
+    /// Whether linear leaves read the rows of their walks, which may be copies, instead of the call's. They do
+    /// if they add computed columns, and in a model of sums alone.
     pub fn adds_walked_rows(&self) -> bool {
         self.has_sums_alone() || adds_columns(&self.forest, self.columns.as_deref())
     }
@@ -107,7 +110,8 @@ pub fn build(
     }
     if let Some(asked) = nest.tiles() {
         let tiling = Tiling::new(&forest, asked, profile)?;
-        return Ok(Hir { columns, ..tiled(forest, nest, tiling, budget)? });
+        let outputs = kernel_forest.outputs().clone();
+        return Ok(Hir { columns, outputs, ..tiled(forest, nest, tiling, budget)? });
     }
     let is_shared = |forest: &Arc<Forest>| Arc::ptr_eq(forest, kernel_forest.forest());
     let mut depths: Vec<(u32, u32)> = match is_shared(&forest) {
@@ -124,7 +128,8 @@ pub fn build(
     let bins = if quantized { Some(Arc::clone(kernel_forest.bins()?)) } else { None };
     pad::pad_for(&mut forest, &mut depths, &leaf_loops, budget)?;
     let encodings = is_shared(&forest).then(|| Arc::clone(kernel_forest.encodings()));
-    Ok(Hir { forest, depths, tiles: None, nest, leaf_loops, bins, columns, encodings })
+    let outputs = kernel_forest.outputs().clone();
+    Ok(Hir { forest, depths, tiles: None, nest, leaf_loops, bins, columns, outputs, encodings })
 }
 
 /// Whether all trees of a forest are single leaves with sums.
@@ -153,7 +158,8 @@ fn tiled(forest: Arc<Forest>, nest: Nest, mut tiling: Tiling, budget: &Budget) -
     let leaf_loops = leaf_loop::collect(&nest, &deepest, nest.representation.unwrap_or(Layout::Sparse))?;
     tiling.pad(&padded_depths(&leaf_loops, deepest.len()), budget)?;
     let (depths, tiles) = (tiling.depths(), Some(Arc::new(tiling)));
-    Ok(Hir { forest, depths, tiles, nest, leaf_loops, bins: None, columns: None, encodings: None })
+    let (bins, columns, outputs, encodings) = (None, None, OutputRuns::default(), None);
+    Ok(Hir { forest, depths, tiles, nest, leaf_loops, bins, columns, outputs, encodings })
 }
 
 /// Sorts trees, each with its linear leaves.

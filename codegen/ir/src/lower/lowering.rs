@@ -4,6 +4,7 @@
 use super::linear_tables::LinearTables;
 use crate::bytes::{floats, ints, narrowest, scalar};
 use crate::columns::pools::PoolTables;
+use crate::columns::runs::ColumnRuns;
 use crate::hir::Hir;
 use crate::lir::{ProcessorKind, Scalar, Table};
 use crate::mir::Mir;
@@ -14,6 +15,7 @@ use crate::repr::Storage;
 use crate::rows::features::FeatureSubset;
 use sched_forest::{Forest, Target};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Tables that exist once, independent of layouts.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +36,10 @@ pub struct SharedNumbers {
     pub pieces: Option<u32>,
     /// Numbers and constants of columns, if these are computed.
     pub columns: Option<PoolTables<u32>>,
+    /// Numbers and constants of the expressions of predictions.
+    pub value_columns: Option<PoolTables<u32>>,
+    /// Numbers and constants of the expression of the class.
+    pub class_columns: Option<PoolTables<u32>>,
 }
 
 /// Numbers of the model's tables under one schedule.
@@ -113,7 +119,11 @@ fn add_table(tables: &mut Vec<Table>, mut table: Table) -> u32 {
 fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>) -> SharedNumbers {
     let forest = &hir.forest;
     let accumulator = scalar(forest.types.accumulator);
-    let columns = hir.columns.as_ref().map(|columns| columns.tables(|table| add_table(tables, table)));
+    let mut pools = |columns: &Option<Arc<ColumnRuns>>| {
+        columns.as_ref().map(|columns| columns.tables(|table| add_table(tables, table)))
+    };
+    let (columns, value_columns) = (pools(&hir.columns), pools(&hir.outputs.value));
+    let class_columns = pools(&hir.outputs.class);
     let mut add =
         |name: &str, bytes: Vec<u8>| add_table(tables, Table { name: name.to_string(), bytes: bytes.into() });
     let several = forest.num_margins > 1;
@@ -149,7 +159,18 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
     let pieces = transposed(hir, plan).map(|subset| {
         add("feature_pieces", ints(subset.pieces().iter().map(|first| u64::from(*first)), Scalar::I32))
     });
-    SharedNumbers { base, targets, vectors, linear, sources, quantizer, pieces, columns }
+    SharedNumbers {
+        base,
+        targets,
+        vectors,
+        linear,
+        sources,
+        quantizer,
+        pieces,
+        columns,
+        value_columns,
+        class_columns,
+    }
 }
 
 /// The features of rows that blocks are filled from, if some copy has blocks.

@@ -70,8 +70,8 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
             has_values.then(|| walks("tree", (&[], rest), (Results::TreeValues, None), &places))
         }
         KernelKind::Direct => direct("direct", variants, all, None),
-        KernelKind::Value => output::values(&rest.hir.forest, rest.plan.index, &places),
-        KernelKind::Class => output::classes(&rest.hir.forest, rest.plan.index, &places),
+        KernelKind::Value => output::values(rest, &places),
+        KernelKind::Class => output::classes(rest, &places),
         KernelKind::Quantize => transfer::quantize(rest),
         KernelKind::RawOfBins => {
             let bins = rest.plan.transfer?;

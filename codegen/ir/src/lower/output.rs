@@ -6,7 +6,12 @@
 mod formula;
 
 use super::elements::launch_over;
+use super::lowering::Lowering;
 use crate::bytes::scalar;
+use crate::columns::code::{ColumnCode, Elements};
+use crate::columns::pools::PoolTables;
+use crate::columns::runs::ColumnRuns;
+use crate::columns::value::Features;
 use crate::lir::{
     Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Interface, Math, ProcessorKind, Scalar,
     Space, Ty, Value,
@@ -33,7 +38,8 @@ pub fn class_columns(forest: &Forest) -> usize {
 }
 
 /// The kernel from margins to predictions; `None` if predictions are the margins.
-pub fn values(forest: &Forest, index: Scalar, places: &Variants<ProcessorKind>) -> Option<Function> {
+pub fn values(lowering: &Lowering, places: &Variants<ProcessorKind>) -> Option<Function> {
+    let (forest, index) = (&lowering.hir.forest, lowering.plan.index);
     let stage = Stage::new(forest, ("value", index), scalar(forest.types.output), places);
     let steps = OutputSteps::of(&forest.output.value);
     Some(match steps.last {
@@ -42,18 +48,27 @@ pub fn values(forest: &Forest, index: Scalar, places: &Variants<ProcessorKind>) 
         Some(Transform::Softmax(form)) => stage.softmax(steps.by_value, *form),
         Some(Transform::Complement) => stage.complement(steps.by_value),
         Some(Transform::Ascending) => stage.ascending(steps.by_value),
+        Some(Transform::Columns(_)) => {
+            let runs = lowering.hir.outputs.value.as_deref()?;
+            stage.columns(lowering, runs, lowering.numbers.shared.value_columns?)
+        }
         Some(_) => stage.arg_max(steps.by_value, None),
     })
 }
 
 /// The kernel from margins to class numbers; `None` if the model has no classes.
-pub fn classes(forest: &Forest, index: Scalar, places: &Variants<ProcessorKind>) -> Option<Function> {
+pub fn classes(lowering: &Lowering, places: &Variants<ProcessorKind>) -> Option<Function> {
+    let (forest, index) = (&lowering.hir.forest, lowering.plan.index);
     let classes = forest.output.classes.as_ref().filter(|_| class_columns(forest) > 0)?;
     let stage = Stage::new(forest, ("class", index), Scalar::F32, places);
     let steps = OutputSteps::of(&forest.output.value);
-    Some(match (classes.rule, steps.last) {
-        (ClassRule::MarginAbove(bound), _) => stage.above(&[], bound),
-        (ClassRule::ValueAbove(bound), _) => stage.above(steps.by_value, bound),
+    Some(match (&classes.rule, steps.last) {
+        (ClassRule::MarginAbove(bound), _) => stage.above(&[], *bound),
+        (ClassRule::ValueAbove(bound), _) => stage.above(steps.by_value, *bound),
+        (ClassRule::Computed(_), _) => {
+            let runs = lowering.hir.outputs.class.as_deref()?;
+            stage.columns(lowering, runs, lowering.numbers.shared.class_columns?)
+        }
         (ClassRule::LargestMargin, _) => stage.arg_max(&[], None),
         (ClassRule::LargestValue, Some(Transform::Complement)) => stage.larger_half(steps.by_value),
         (ClassRule::LargestValue, Some(Transform::Softmax(form))) => {
@@ -189,6 +204,34 @@ impl<'a> Stage<'a> {
         self.each_margin(steps, |s, index, y| {
             let one = s.formula().positive(y, bound);
             s.store(index, one);
+        });
+        self.b.finish()
+    }
+
+    /// Expressions over the margins of each row. All are computed before the first is stored, since results
+    /// may be in the buffer of the margins.
+    fn columns(mut self, lowering: &Lowering, runs: &ColumnRuns, pools: PoolTables<u32>) -> Function {
+        let register = (lowering.place() == ProcessorKind::Host).then_some(lowering.plan.register);
+        let code = ColumnCode { runs, pools: pools.declare(&mut self.b), register };
+        let (element, count) = (self.element, runs.count as i64);
+        let rows = self.b.rows();
+        self.for_all(rows, |s, row| {
+            let (from, to) = (s.b.mul_int(row, s.per_row), s.b.mul_int(row, count));
+            let (margins, zero) = (s.margins, s.b.int(0));
+            let bytes = s.b.int(count * i64::from(element.bytes()));
+            s.alloc("row_results", element, bytes, |s, buffer| {
+                code.with_row_memory(s, |s, stored| {
+                    let features = Features::OfRow(margins, from);
+                    code.row(&mut s.b, features, stored, Elements { buffer, first: zero });
+                });
+                let end = s.b.int(count);
+                s.for_loop((zero, end, 1), &[], |s, result, _| {
+                    let value = s.b.load(Ty::of(element), Address::element(buffer, result, element));
+                    let index = s.b.add(to, result);
+                    s.store(index, value);
+                    Vec::new()
+                });
+            });
         });
         self.b.finish()
     }

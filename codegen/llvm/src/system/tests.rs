@@ -3,13 +3,15 @@ use crate::aot::{self, Emit, Version};
 use crate::entry_info::EntryInfo;
 use crate::runtime::{Dtype, RUNTIME_OBJECT};
 use crate::target::Cpu;
-use sched_forest::{Float, Forest, ForestParts, Output, Sigmoid, Softmax, Transform, Types};
+use sched_columns::{ColumnType, Columns, Expr, Unary};
+use sched_forest::{Float, Forest, ForestParts, Output, OutputColumns, Sigmoid, Softmax, Transform, Types};
 use sched_ir::lir::*;
 use sched_ir::{Budget, compile};
 use sched_nest::Variants;
 use sched_testing::forests;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -190,8 +192,11 @@ fn operations_call_no_other_function() -> Result<()> {
 }
 
 /// Every step from margins to results, in every form, with the number of margins.
-fn steps() -> Vec<(Transform, usize)> {
+fn steps(float: Float) -> Vec<(Transform, usize)> {
     use Transform as T;
+    let mut columns = Columns::default();
+    let margin = columns.input(2, float);
+    let exponential = columns.insert(Expr::Unary(Unary::Exp, margin), ColumnType::from(float));
     let all = vec![
         (T::Scale { factor: 0.5, bias: vec![1.0, 2.0] }, 2),
         (T::Divide { by: 3.0 }, 2),
@@ -210,6 +215,7 @@ fn steps() -> Vec<(Transform, usize)> {
         (T::Ascending, 3),
         (T::Complement, 1),
         (T::ArgMax, 3),
+        (T::Columns(Arc::new(OutputColumns { columns: Arc::new(columns), results: vec![exponential] })), 3),
     ];
     // A new step does not compile before it has a number here and is in the list.
     let number = |step: &Transform| match step {
@@ -230,15 +236,16 @@ fn steps() -> Vec<(Transform, usize)> {
         T::Ascending => 14,
         T::Complement => 15,
         T::ArgMax => 16,
+        T::Columns(_) => 17,
     };
-    assert!(all.iter().map(|(step, _)| number(step)).eq(0..=16), "a step is missing in the list");
+    assert!(all.iter().map(|(step, _)| number(step)).eq(0..=17), "a step is missing in the list");
     all
 }
 
 #[test]
 fn the_table_has_what_steps_of_output_call() -> Result<()> {
     for float in [Float::F32, Float::F64] {
-        for (step, margins) in steps() {
+        for (step, margins) in steps(float) {
             let parts = ForestParts {
                 num_margins: margins,
                 base: vec![0.5; margins],

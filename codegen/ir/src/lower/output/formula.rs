@@ -48,7 +48,11 @@ impl Formula<'_> {
                 let power = self.b.bin(Bin::Div, negated, by);
                 self.b.math(Math::PowerOfTwo, power)
             }
-            Transform::Softmax(_) | Transform::Ascending | Transform::Complement | Transform::ArgMax => x,
+            Transform::Softmax(_)
+            | Transform::Ascending
+            | Transform::Complement
+            | Transform::ArgMax
+            | Transform::Columns(_) => x,
         }
     }
 
