@@ -7,9 +7,9 @@ use std::sync::Arc;
 /// The expressions of a model's outputs, as code needs them. Their values have the type of margins.
 #[derive(Clone, Debug, Default)]
 pub struct OutputRuns {
-    /// Those of the predictions, if they are expressions.
+    /// The expressions of predictions, if they are some.
     pub value: Option<Arc<ColumnRuns>>,
-    /// That of the class, if it is one.
+    /// The expression of the class, if it is one.
     pub class: Option<Arc<ColumnRuns>>,
 }
 

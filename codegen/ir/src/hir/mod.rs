@@ -53,8 +53,8 @@ pub struct Hir {
 }
 
 impl Hir {
-    /// Whether linear leaves read the rows of their walks, which may be copies, instead of the call's. They do
-    /// if they add computed columns, and in a model of sums alone.
+    /// Whether linear leaves read the rows of their walks, which may be copies, instead of the call's. They
+    /// do if they add computed columns, and in a model of sums alone.
     pub fn adds_walked_rows(&self) -> bool {
         self.has_sums_alone() || adds_columns(&self.forest, self.columns.as_deref())
     }

@@ -1,12 +1,14 @@
 //! A graph, node by node: from its inputs to the trees, and from the trees to its outputs.
 
 use super::builder::GraphColumns;
+use super::compound::compound;
 use super::field;
 use super::linear::linear_model;
 use super::node::{GraphNode, OUTSIDE};
 use super::operators::{OperatorSet, operator};
 use super::order::{is_ensemble, needed_nodes, scores_node};
 use super::outcome::{Behind, Operand, Trees};
+use super::parts::PartForest;
 use super::tensor::{Cells, Element, Tensor, Text, size};
 use crate::pipeline::{Input, InputKind, Pipeline, Stage};
 use sched_columns::{ColumnId, ColumnType, ColumnValue, Expr, Unary};
@@ -23,10 +25,10 @@ enum GraphValue {
 }
 
 /// A forest in a graph.
-struct ReadForest {
-    name: String,
-    forest: Forest,
-    tested: Vec<ColumnId>,
+pub(super) struct ReadForest {
+    pub name: String,
+    pub forest: Forest,
+    pub tested: Vec<ColumnId>,
 }
 
 /// The state while a graph is read.
@@ -40,6 +42,8 @@ pub(super) struct GraphReader<'a> {
     found: Option<ReadForest>,
     /// The node whose results are the scores, in a graph without trees.
     scores_node: Option<usize>,
+    /// The forests so far, if the graph is read as several parts.
+    parts: Option<Vec<PartForest>>,
     file: usize,
     notes: Vec<Note>,
     /// The name of the first step that scales in single precision.
@@ -56,7 +60,22 @@ pub(super) struct ReadGraph {
 }
 
 /// Reads a graph. `file` is the size of the file in bytes, and `version` that of the standard operators.
+///
+/// A graph is one model with known steps behind it, or else several parts whose results are combined.
 pub(super) fn read(graph: Message<'_>, (file, version): (usize, i64)) -> Result<ReadGraph, ModelError> {
+    let known = [codes::UNSUPPORTED_OPERATOR, codes::ONNX_TYPE];
+    match read_as(graph, (file, version), None) {
+        Err(error) if known.contains(&error.code) => read_as(graph, (file, version), Some(Vec::new())),
+        read => read,
+    }
+}
+
+/// Reads a graph as one model, or as `parts`.
+fn read_as(
+    graph: Message<'_>,
+    (file, version): (usize, i64),
+    parts: Option<Vec<PartForest>>,
+) -> Result<ReadGraph, ModelError> {
     let mut reader = GraphReader {
         builder: GraphColumns::new(version),
         inputs: Vec::new(),
@@ -65,6 +84,7 @@ pub(super) fn read(graph: Message<'_>, (file, version): (usize, i64)) -> Result<
         values: HashMap::new(),
         found: None,
         scores_node: None,
+        parts,
         file,
         notes: Vec::new(),
         single_scaler: None,
@@ -74,7 +94,10 @@ pub(super) fn read(graph: Message<'_>, (file, version): (usize, i64)) -> Result<
         reader.constants.insert(constant.text(field::CONSTANT_NAME)?, constant);
     }
     let needed = needed_nodes(graph)?;
-    reader.scores_node = scores_node(graph, &needed)?;
+    reader.scores_node = match reader.parts {
+        Some(_) => None,
+        None => scores_node(graph, &needed)?,
+    };
     for input in graph.all(field::GRAPH_INPUT) {
         reader.input(input?)?;
     }
@@ -84,7 +107,10 @@ pub(super) fn read(graph: Message<'_>, (file, version): (usize, i64)) -> Result<
             reader.node(index, node?).map_err(|error| error.below(&place))?;
         }
     }
-    reader.finish(graph)
+    match reader.parts.take() {
+        Some(parts) => reader.finish_parts(graph, &parts),
+        None => reader.finish(graph),
+    }
 }
 
 impl<'a> GraphReader<'a> {
@@ -325,6 +351,13 @@ impl<'a> GraphReader<'a> {
         let tested = self.builder.cast(cells, to)?;
         let forest = node_forest(node, (float, tested.len()), self.file, &mut self.notes)?;
         let Some(forest) = forest else { return Err(not_understood(label, "before")) };
+        if let Some(parts) = &mut self.parts {
+            let first = parts.iter().map(|part| part.forest.num_margins).sum();
+            let part = PartForest { name: name.to_owned(), forest, tested };
+            let results = part.results(&mut self.builder, (self.inputs.len(), first), label)?;
+            parts.push(part);
+            return Ok(results.into_iter().map(|tensor| GraphValue::Tensor(Rc::new(tensor))).collect());
+        }
         let is_classifier = forest.output.classes.is_some();
         self.found = Some(ReadForest { name: name.to_owned(), forest, tested });
         let scores = GraphValue::Behind(Behind::Scores(Vec::new()));
@@ -391,8 +424,27 @@ impl<'a> GraphReader<'a> {
         }
         let trees = Trees { forest: &found.forest, columns: &self.builder.columns };
         found.forest.output = trees.output(&results)?;
-        let parts = found.forest.into_parts();
-        let forest = Forest::new(parts)?;
+        let forest = Forest::new(found.forest.into_parts())?;
+        self.into_graph(graph, ReadForest { forest, ..found })
+    }
+
+    /// The pipeline of several parts, once all nodes are read.
+    fn finish_parts(mut self, graph: Message<'a>, parts: &[PartForest]) -> Result<ReadGraph, ModelError> {
+        let mut outputs = Vec::new();
+        for output in graph.all(field::GRAPH_OUTPUT) {
+            let name = output?.text(field::VALUE_NAME)?;
+            if let Some(GraphValue::Tensor(tensor)) = self.values.get(name) {
+                outputs.push((name, Rc::clone(tensor)));
+            }
+        }
+        let num_features = self.inputs.len();
+        let state = (&mut self.builder, &mut self.notes);
+        let model = compound(parts, state, num_features, &outputs)?;
+        self.into_graph(graph, model)
+    }
+
+    /// The pipeline with its only stage.
+    fn into_graph(mut self, graph: Message<'a>, model: ReadForest) -> Result<ReadGraph, ModelError> {
         for (feature, column) in &self.texts {
             let names = self.builder.names(*column);
             let labels = names.iter().map(|name| Label::Text(name.to_string()));
@@ -401,7 +453,7 @@ impl<'a> GraphReader<'a> {
                 false => Names::listed(labels.collect()),
             };
         }
-        let stage = Stage::Forest { name: found.name, forest: Box::new(forest), tested: found.tested };
+        let stage = Stage::Forest { name: model.name, forest: Box::new(model.forest), tested: model.tested };
         let pipeline = Pipeline { inputs: self.inputs, columns: self.builder.columns, stages: vec![stage] };
         let is_one_tensor = graph.all(field::GRAPH_INPUT).count() == 1;
         Ok(ReadGraph { pipeline, notes: self.notes, single_scaler: self.single_scaler, is_one_tensor })

@@ -13,10 +13,10 @@ use std::collections::HashMap;
 type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// A number and products that are added to it.
-struct WeightedSum {
-    start: f64,
+pub(super) struct WeightedSum {
+    pub start: f64,
     /// Columns with their weights.
-    terms: Vec<(ColumnId, f64)>,
+    pub terms: Vec<(ColumnId, f64)>,
 }
 
 /// A linear model with these scores: a forest of single leaves, each with a sum, and the columns that it
@@ -73,7 +73,7 @@ pub(super) fn linear_model(
 
 impl WeightedSum {
     /// The sum that a column is. A column that is none is a sum of one product, by 1.
-    fn of(columns: &Columns, column: ColumnId) -> WeightedSum {
+    pub fn of(columns: &Columns, column: ColumnId) -> WeightedSum {
         let (sum, added) = match columns.expr(column) {
             Expr::Binary(Binary::Add, x, y) => match (columns.expr(*x), columns.expr(*y)) {
                 (Expr::Const(added), _) => (*y, added.to_f64()),
@@ -91,8 +91,25 @@ impl WeightedSum {
                 start: Binary::Add.apply(*start, ColumnValue::F64(added).cast(start.column_type())).to_f64(),
                 terms: terms.iter().map(|term| (term.column, term.weight.to_f64())).collect(),
             },
-            _ => WeightedSum { start: NOTHING, terms: vec![(column, 1.0)] },
+            _ => WeightedSum::of_column(column),
         }
+    }
+
+    /// A column as a sum of one product, by 1.
+    pub fn of_column(column: ColumnId) -> WeightedSum {
+        WeightedSum { start: NOTHING, terms: vec![(column, 1.0)] }
+    }
+}
+
+/// Whether a column is a weighted sum, or one plus a constant.
+pub(super) fn is_weighted_sum(columns: &Columns, column: ColumnId) -> bool {
+    let is = |column: ColumnId| matches!(columns.expr(column), Expr::Dot { .. });
+    let is_constant = |column: ColumnId| matches!(columns.expr(column), Expr::Const(_));
+    match columns.expr(column) {
+        Expr::Dot { .. } => true,
+        Expr::Binary(Binary::Add, x, y) => (is(*x) && is_constant(*y)) || (is_constant(*x) && is(*y)),
+        Expr::Binary(Binary::Subtract, x, y) => is(*x) && is_constant(*y),
+        _ => false,
     }
 }
 

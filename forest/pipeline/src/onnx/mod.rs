@@ -6,17 +6,21 @@
 
 mod arithmetic;
 mod builder;
+mod combine;
+mod compound;
 mod encode;
 mod field;
 mod formula;
 mod functions;
 mod graph;
 mod linear;
+mod margins;
 mod node;
 mod normalize;
 mod operators;
 mod order;
 mod outcome;
+mod parts;
 mod reduce;
 mod scale;
 mod shape;

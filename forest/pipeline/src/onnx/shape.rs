@@ -2,7 +2,7 @@
 
 use super::builder::GraphColumns;
 use super::node::GraphNode;
-use super::tensor::{Cells, Element, Tensor, places, size};
+use super::tensor::{Cells, Element, Tensor, Text, places, size};
 use sched_columns::{Binary, ColumnValue, Expr};
 use sched_forest::ModelError;
 use std::rc::Rc;
@@ -163,6 +163,9 @@ pub(super) fn gather(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 
 /// The entries of a table of constants by indices of rows, which can count from the end.
 fn looked_up(node: &GraphNode, builder: &mut GraphColumns, of: &Tensor, indices: &Tensor) -> Outputs {
+    if let Cells::Texts(texts) = &of.cells {
+        return names_of(node, builder, texts, indices);
+    }
     let values = node.constants(builder, of)?;
     let Some(&count) = of.shape.first().filter(|count| **count > 0) else {
         return Err(node.refuse("looks up entries of an empty table"));
@@ -186,6 +189,20 @@ fn looked_up(node: &GraphNode, builder: &mut GraphColumns, of: &Tensor, indices:
     }
     let shape = indices.shape.iter().chain(&of.shape[1..]).copied().collect();
     Ok(vec![Tensor::numbers(true, shape, of.element, cells)])
+}
+
+/// The names at indices of rows, which are not negative.
+fn names_of(node: &GraphNode, builder: &mut GraphColumns, names: &[Text], indices: &Tensor) -> Outputs {
+    let known = |text: &'_ Text| match text {
+        Text::Known(text) => Ok(Rc::clone(text)),
+        Text::ByCode(_) => Err(node.refuse("looks up texts of rows")),
+    };
+    let names = names.iter().map(known).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+    let places = builder.cast(node.numbers(indices)?, Element::F64)?;
+    let texts = places.into_iter().map(|place| builder.texts_of(place, &names, ""));
+    let cells = Cells::Texts(texts.collect::<Result<_, _>>()?);
+    Ok(vec![Tensor { by_row: true, shape: indices.shape.clone(), element: Element::Text, cells }])
 }
 
 pub(super) fn array_feature_extractor(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {

@@ -1,0 +1,175 @@
+//! Models whose results are computed from several forests and sums by arithmetic.
+//!
+//! While a graph is read, the margins of its forests are inputs behind the features of a row. A result is
+//! then an expression over these inputs and over columns of the row. The columns that it needs become
+//! margins, too, so that the result is an expression over margins alone.
+
+use super::linear::is_weighted_sum;
+use super::parts::{MergedParts, PartForest, merge};
+use sched_columns::{ColumnId, Columns, Expr, TypeMismatch};
+use sched_forest::{Float, ModelError, codes};
+use std::collections::{HashMap, HashSet};
+
+/// A model and expressions over its margins.
+pub(super) struct Combined {
+    pub parts: MergedParts,
+    /// The columns of rows, which the parts read.
+    pub row_columns: Columns,
+    /// Expressions, in which input `k` is margin `k`.
+    pub columns: Columns,
+    /// The results among these, in the order that was asked for.
+    pub results: Vec<ColumnId>,
+}
+
+/// Combines forests by results over their margins and over columns. `first` are columns that come first among
+/// the sums, if they depend on no margins.
+///
+/// # Errors
+/// `M0040` if forests cannot be merged.
+pub(super) fn combine(
+    parts: &[PartForest],
+    mut columns: Columns,
+    num_features: usize,
+    results: &[ColumnId],
+    first: &[ColumnId],
+) -> Result<Combined, ModelError> {
+    let marks = Marks::of(&columns, num_features);
+    let mut sums: Vec<ColumnId> = first.iter().copied().filter(|column| marks.is_sum(*column)).collect();
+    let (mut seen, mut inside) = (HashSet::new(), Vec::new());
+    let mut open: Vec<ColumnId> = results.iter().rev().copied().collect();
+    while let Some(column) = open.pop() {
+        if !seen.insert(column) || marks.is_constant[column.index()] {
+            continue;
+        }
+        if marks.is_source(&columns, column) || sums.contains(&column) {
+            if !sums.contains(&column) {
+                sums.push(column);
+            }
+            continue;
+        }
+        inside.push(column);
+        let operands: Vec<ColumnId> = columns.expr(column).operands().collect();
+        open.extend(operands.into_iter().rev());
+    }
+    let merged = merge(parts, &sums, &mut columns)?;
+    let of_forests: usize = parts.iter().map(|part| part.forest.num_margins).sum();
+    let mut out = Rewriting {
+        from: &columns,
+        out: Columns::default(),
+        numbers: HashMap::new(),
+        num_features,
+        accumulator: merged.forest.types.accumulator,
+    };
+    for (margin, sum) in (of_forests..).zip(&sums) {
+        out.margin(*sum, margin)?;
+    }
+    inside.sort_unstable();
+    for column in inside {
+        out.rewrite(column)?;
+    }
+    let results = results.iter().map(|column| out.number(*column)).collect::<Result<Vec<_>, _>>()?;
+    let expressions = out.out;
+    Ok(Combined { parts: merged, row_columns: columns, columns: expressions, results })
+}
+
+/// Properties of columns.
+struct Marks {
+    /// Whether a column is the same for all rows.
+    is_constant: Vec<bool>,
+    /// Whether it depends on margins.
+    reads_margins: Vec<bool>,
+    /// Whether it is a weighted sum, or depends on one.
+    has_sums: Vec<bool>,
+}
+
+impl Marks {
+    fn of(columns: &Columns, num_features: usize) -> Marks {
+        let mut marks = Marks { is_constant: Vec::new(), reads_margins: Vec::new(), has_sums: Vec::new() };
+        for column in columns.all() {
+            let expr = columns.expr(column);
+            let operands: Vec<usize> = expr.operands().map(ColumnId::index).collect();
+            let any = |of: &[bool]| operands.iter().any(|operand| of[*operand]);
+            let reads_margins = match expr {
+                Expr::Input { feature, .. } => *feature as usize >= num_features,
+                _ => any(&marks.reads_margins),
+            };
+            let is_constant = match expr {
+                Expr::Input { .. } => false,
+                _ => operands.iter().all(|operand| marks.is_constant[*operand]),
+            };
+            let has_sums = matches!(expr, Expr::Dot { .. }) || any(&marks.has_sums);
+            marks.reads_margins.push(reads_margins);
+            marks.is_constant.push(is_constant);
+            marks.has_sums.push(has_sums);
+        }
+        marks
+    }
+
+    /// Whether a column can be a margin: it depends on the row alone.
+    fn is_sum(&self, column: ColumnId) -> bool {
+        !self.is_constant[column.index()] && !self.reads_margins[column.index()]
+    }
+
+    /// Whether expressions over margins begin with a column: a weighted sum, or the whole of an expression
+    /// without any.
+    fn is_source(&self, columns: &Columns, column: ColumnId) -> bool {
+        self.is_sum(column) && (is_weighted_sum(columns, column) || !self.has_sums[column.index()])
+    }
+}
+
+/// Columns while they are rewritten over margins.
+struct Rewriting<'a> {
+    from: &'a Columns,
+    out: Columns,
+    numbers: HashMap<ColumnId, ColumnId>,
+    num_features: usize,
+    accumulator: Float,
+}
+
+impl Rewriting<'_> {
+    /// Makes a column the value of a margin.
+    fn margin(&mut self, column: ColumnId, margin: usize) -> Result<(), ModelError> {
+        let input = self.out.input(margin as u32, self.accumulator);
+        let value = self.out.cast(input, self.from.column_type(column)).map_err(impossible)?;
+        self.numbers.insert(column, value);
+        Ok(())
+    }
+
+    /// Rewrites a column whose operands are rewritten, or constants.
+    fn rewrite(&mut self, column: ColumnId) -> Result<(), ModelError> {
+        let expr = match self.from.expr(column) {
+            Expr::Input { feature, float } => {
+                let margin = (*feature as usize).saturating_sub(self.num_features) as u32;
+                Expr::Input { feature: margin, float: *float }
+            }
+            expr => {
+                let operands: Vec<ColumnId> = expr.operands().collect();
+                let numbers = operands.iter().map(|operand| self.number(*operand));
+                let mut numbers = numbers.collect::<Result<Vec<_>, _>>()?.into_iter();
+                expr.clone().with_operands(|operand| numbers.next().unwrap_or(operand))
+            }
+        };
+        let number = self.out.add_folded(expr).map_err(impossible)?;
+        self.numbers.insert(column, number);
+        Ok(())
+    }
+
+    /// The rewritten column; constants are copied when they are read.
+    fn number(&mut self, column: ColumnId) -> Result<ColumnId, ModelError> {
+        if let Some(number) = self.numbers.get(&column) {
+            return Ok(*number);
+        }
+        for needed in self.from.needed_for(&[column]) {
+            if !self.numbers.contains_key(&needed) {
+                let expr = self.from.expr(needed).clone().with_operands(|operand| self.numbers[&operand]);
+                let number = self.out.add_folded(expr).map_err(impossible)?;
+                self.numbers.insert(needed, number);
+            }
+        }
+        Ok(self.numbers[&column])
+    }
+}
+
+fn impossible(error: TypeMismatch) -> ModelError {
+    ModelError::new(codes::ONNX_TYPE, error.to_string())
+}

@@ -1,0 +1,113 @@
+//! The outputs of a graph of several parts: predictions and classes as expressions over margins.
+
+use super::builder::GraphColumns;
+use super::combine::combine;
+use super::graph::ReadForest;
+use super::margins::reads_margins;
+use super::parts::PartForest;
+use super::tensor::{Cells, Element, Tensor, Text};
+use sched_columns::{ColumnId, ColumnType, ColumnValue, Expr};
+use sched_forest::{
+    ClassRule, Classes, Forest, ForestParts, Label, ModelError, Note, Output, OutputColumns, Transform, codes,
+};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The class of a row.
+struct RowClass {
+    /// Its number, an integer.
+    number: ColumnId,
+    /// The names of classes; none if a class is its number.
+    labels: Vec<Label>,
+}
+
+/// The model of a graph with these outputs.
+///
+/// # Errors
+/// `M0040` if the outputs are not results that one model has.
+///
+/// Numbers of the output `margins` are the margins if they are sums of the row. Outputs of numbers beyond the
+/// first one and these are left out, with a note.
+pub(super) fn compound(
+    parts: &[PartForest],
+    (builder, notes): (&mut GraphColumns, &mut Vec<Note>),
+    num_features: usize,
+    outputs: &[(&str, Rc<Tensor>)],
+) -> Result<ReadForest, ModelError> {
+    let numbers = |tensor: &Tensor| match &tensor.cells {
+        Cells::Numbers(cells) if tensor.by_row && tensor.element.is_float() => Some(cells.clone()),
+        _ => None,
+    };
+    let floats = || outputs.iter().filter_map(|(name, tensor)| Some((*name, numbers(tensor)?)));
+    let is_margins = |name: &str| matches!(name, "margins" | "decision_function");
+    let margins = floats().find(|(name, _)| is_margins(name)).map(|(_, cells)| cells).unwrap_or_default();
+    let value = floats().find(|(name, _)| !is_margins(name)).map(|(_, cells)| cells);
+    let value_name = floats().find(|(name, _)| !is_margins(name)).map(|(name, _)| name);
+    let are_sums = margins.iter().all(|column| !reads_margins(&builder.columns, *column, num_features));
+    for (name, _) in floats() {
+        let is_known = Some(name) == value_name || (is_margins(name) && (are_sums || value_name.is_none()));
+        if !is_known {
+            notes.push(Note(format!("the output `{name}` of the file is left out")));
+        }
+    }
+    let class = outputs.iter().find(|(_, tensor)| !tensor.element.is_float() && tensor.by_row);
+    let class = class.map(|(name, tensor)| class_of(name, tensor, builder)).transpose()?;
+    let mut values = match (value, &class) {
+        (Some(cells), _) => cells,
+        (None, Some(class)) if margins.is_empty() => builder.cast(&[class.number], Element::F64)?,
+        (None, Some(_)) => margins.clone(),
+        (None, None) => {
+            return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, "the graph has no result of numbers")
+                .at("graph.output")
+                .help("convert the model with an output of numbers"));
+        }
+    };
+    let count = values.len();
+    values.extend(class.as_ref().map(|class| class.number));
+    let columns = std::mem::take(&mut builder.columns);
+    let combined = combine(parts, columns, num_features, &values, &margins)?;
+    builder.columns = combined.row_columns;
+    let expressions = Arc::new(combined.columns);
+    let of = |results: &[ColumnId]| {
+        Arc::new(OutputColumns { columns: Arc::clone(&expressions), results: results.to_vec() })
+    };
+    let (predicted, number) = combined.results.split_at(count);
+    let classes = class.map(|class| Classes { rule: ClassRule::Computed(of(number)), labels: class.labels });
+    let output = Output { value: vec![Transform::Columns(of(predicted))], classes, ..Output::default() };
+    let merged = combined.parts.forest.into_parts();
+    let forest = Forest::new(ForestParts { output, ..merged })?;
+    let name = parts.first().map(|part| part.name.clone()).unwrap_or_default();
+    Ok(ReadForest { name, forest, tested: combined.parts.tested })
+}
+
+/// The class that an output has, by the number that picks its name.
+fn class_of(name: &str, tensor: &Tensor, builder: &mut GraphColumns) -> Result<RowClass, ModelError> {
+    let refuse = || {
+        let message = format!("the output `{name}` has several classes of a row");
+        ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
+            .at("graph.output")
+            .help("make a model of each class")
+    };
+    let cells = match &tensor.cells {
+        Cells::Numbers(cells) => cells,
+        Cells::Texts(cells) => {
+            let [Text::ByCode(code)] = cells.as_slice() else { return Err(refuse()) };
+            let labels = builder.names(*code).iter().map(|name| Label::Text(name.to_string())).collect();
+            let number = builder.cast(&[*code], Element::I64)?;
+            return Ok(RowClass { number: number[0], labels });
+        }
+    };
+    let [cell] = cells.as_slice() else { return Err(refuse()) };
+    if let Expr::Pick { of, values } = builder.columns.expr(*cell) {
+        let label = |value: &ColumnValue| match value {
+            ColumnValue::Bool(value) => Label::Truth(*value),
+            value => Label::Integer(value.to_i64()),
+        };
+        return Ok(RowClass { number: *of, labels: values.iter().map(label).collect() });
+    }
+    let number = match builder.columns.column_type(*cell) {
+        ColumnType::I64 => *cell,
+        _ => builder.cast(&[*cell], Element::I64)?[0],
+    };
+    Ok(RowClass { number, labels: Vec::new() })
+}

@@ -1,0 +1,286 @@
+//! The parts of a compound model, merged: forests and weighted sums over one row, side by side.
+//!
+//! The sums of all parts are the margins of one forest. Its trees are the trees of all parts, each adding to
+//! a margin of its own part, and a single leaf for each weighted sum.
+
+use super::builder::GraphColumns;
+use super::linear::WeightedSum;
+use super::margins::{margin_input, reads_margins};
+use super::tensor::{Element, Tensor};
+use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, TypeMismatch};
+use sched_forest::{
+    CategorySet, Comparison, Float, Forest, ForestParts, Inner, Leaf, LinearLeaf, LinearMissing, ModelError,
+    NodeRef, Predicate, Target, Transform, Tree, Types, codes,
+};
+use std::collections::HashMap;
+
+/// A forest of a graph, whose results are computed from its margins by later nodes.
+pub(super) struct PartForest {
+    /// The name of its node.
+    pub name: String,
+    pub forest: Forest,
+    /// The column that each feature of its trees is.
+    pub tested: Vec<ColumnId>,
+}
+
+/// A merged model: trees and sums over columns.
+pub(super) struct MergedParts {
+    pub forest: Forest,
+    /// The column that each feature of the forest is.
+    pub tested: Vec<ColumnId>,
+}
+
+/// Merges forests and sums. The margins of the forests come first, in their order, and then those of `sums`,
+/// which are columns.
+///
+/// # Errors
+/// `M0040` if forests add in different types, or find categories by different rules.
+pub(super) fn merge(
+    parts: &[PartForest],
+    sums: &[ColumnId],
+    columns: &mut Columns,
+) -> Result<MergedParts, ModelError> {
+    let types = common_types(parts, sums, columns)?;
+    let margins = parts.iter().map(|part| part.forest.num_margins).sum::<usize>() + sums.len();
+    let mut merging = Merging {
+        out: ForestParts {
+            num_margins: margins,
+            base: Vec::with_capacity(margins),
+            comparison: Comparison::LessOrEqual,
+            types,
+            linear_missing: LinearMissing::Nan,
+            objective: String::from("combined"),
+            ..ForestParts::default()
+        },
+        places: HashMap::new(),
+        tested: Vec::new(),
+        columns,
+    };
+    for part in parts {
+        merging.add_forest(part)?;
+    }
+    for sum in sums {
+        merging.add_sum(*sum)?;
+    }
+    let Merging { mut out, tested, .. } = merging;
+    out.num_features = tested.len().max(1);
+    out.iteration_starts = vec![0, out.trees.len()];
+    Ok(MergedParts { forest: Forest::new(out)?, tested })
+}
+
+/// Types that hold the numbers of all parts.
+fn common_types(parts: &[PartForest], sums: &[ColumnId], columns: &Columns) -> Result<Types, ModelError> {
+    let accumulators: Vec<Float> = parts.iter().map(|part| part.forest.types.accumulator).collect();
+    let is_wide = |column: &ColumnId| columns.column_type(*column) != ColumnType::F32;
+    let widest = |is_wide: bool| if is_wide { Float::F64 } else { Float::F32 };
+    let accumulator = match accumulators.first() {
+        Some(first) if accumulators.iter().any(|other| other != first) => {
+            return Err(refused("tree ensembles that add in single and in double precision"));
+        }
+        // A wide sum beside trees in single precision would be rounded.
+        Some(Float::F32) if sums.iter().any(is_wide) => {
+            return Err(refused("trees in single precision beside numbers in double precision"));
+        }
+        Some(first) => *first,
+        None => widest(sums.iter().any(is_wide)),
+    };
+    let inputs = parts.iter().any(|part| part.forest.types.input == Float::F64);
+    let thresholds = parts.iter().any(|part| part.forest.types.threshold == Float::F64);
+    Ok(Types {
+        input: widest(inputs || sums.iter().any(is_wide)),
+        threshold: widest(thresholds),
+        accumulator,
+        output: accumulator,
+    })
+}
+
+/// A forest while parts are added to it.
+struct Merging<'a> {
+    out: ForestParts,
+    places: HashMap<ColumnId, u32>,
+    tested: Vec<ColumnId>,
+    columns: &'a mut Columns,
+}
+
+impl Merging<'_> {
+    /// The number of a column among the features, in the type of rows.
+    fn feature(&mut self, column: ColumnId) -> Result<u32, ModelError> {
+        let column = self.columns.cast(column, self.out.types.input.into()).map_err(impossible)?;
+        let next = self.tested.len() as u32;
+        let place = *self.places.entry(column).or_insert(next);
+        if place == next {
+            self.tested.push(column);
+        }
+        Ok(place)
+    }
+
+    fn add_forest(&mut self, part: &PartForest) -> Result<(), ModelError> {
+        let forest = &part.forest;
+        let first_set = self.out.sets.len() as u32;
+        if !forest.sets.is_empty() {
+            if first_set > 0 && forest.category_rule != self.out.category_rule {
+                return Err(refused("tree ensembles that find categories in different ways"));
+            }
+            self.out.category_rule = forest.category_rule;
+            self.out.sets.extend(forest.sets.iter().cloned());
+        }
+        let features = part.tested.iter().map(|column| self.feature(*column));
+        let features = features.collect::<Result<Vec<u32>, _>>()?;
+        let first_margin = self.out.base.len() as u32;
+        self.out.base.extend(&forest.base);
+        for tree in &forest.trees {
+            let mut inner = tree.inner.clone();
+            for node in &mut inner {
+                node.feature = features[node.feature as usize];
+                self.rewrite(node, forest, first_set);
+            }
+            let units: Vec<(usize, u32)> = match tree.target {
+                Target::One(margin) => vec![(0, margin)],
+                Target::All => (0..forest.num_margins).map(|unit| (unit, unit as u32)).collect(),
+            };
+            for (value, margin) in units {
+                let leaf = |leaf: &Leaf| Leaf { source: leaf.source, values: [leaf.values[value]].into() };
+                self.add_tree(Tree {
+                    root: tree.root,
+                    inner: inner.clone(),
+                    leaves: tree.leaves.iter().map(leaf).collect(),
+                    target: Target::One(first_margin + margin),
+                    source: 0,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Rewrites a test by `<` as one by `<=`, and counts sets from the merged ones.
+    fn rewrite(&mut self, node: &mut Inner, forest: &Forest, first_set: u32) {
+        let below = |threshold: f64| match forest.types.threshold {
+            Float::F32 => f64::from((threshold as f32).next_down()),
+            Float::F64 => threshold.next_down(),
+        };
+        match &mut node.predicate {
+            Predicate::Member { set } => *set += first_set,
+            Predicate::Equal { .. } => {}
+            Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold } => {
+                match forest.comparison {
+                    Comparison::LessOrEqual => {}
+                    // No number is below minus infinity.
+                    Comparison::Less if *threshold == f64::NEG_INFINITY => {
+                        self.out.sets.push(CategorySet::default());
+                        let set = self.out.sets.len() as u32 - 1;
+                        node.predicate = Predicate::Member { set };
+                    }
+                    Comparison::Less => *threshold = below(*threshold),
+                }
+            }
+        }
+    }
+
+    /// Adds a sum as a tree of one leaf.
+    fn add_sum(&mut self, column: ColumnId) -> Result<(), ModelError> {
+        let accumulator = ColumnType::from(self.out.types.accumulator);
+        let sum = match self.columns.column_type(column) == accumulator {
+            true => WeightedSum::of(self.columns, column),
+            false => WeightedSum::of_column(column),
+        };
+        let margin = self.out.base.len() as u32;
+        self.out.base.push(0.0);
+        let mut terms = Vec::with_capacity(sum.terms.len());
+        for (column, weight) in sum.terms {
+            terms.push((self.feature(column)?, weight));
+        }
+        self.out.linear.resize(self.out.trees.len(), Vec::new());
+        self.out.linear.push(vec![LinearLeaf { constant: sum.start, terms }]);
+        self.add_tree(Tree {
+            root: NodeRef::Leaf(0),
+            inner: Vec::new(),
+            leaves: vec![Leaf { source: 0, values: [0.0].into() }],
+            target: Target::One(margin),
+            source: 0,
+        });
+        Ok(())
+    }
+
+    fn add_tree(&mut self, tree: Tree) {
+        let source = self.out.trees.len() as u32;
+        self.out.trees.push(Tree { source, ..tree });
+    }
+}
+
+fn impossible(error: TypeMismatch) -> ModelError {
+    ModelError::new(codes::ONNX_TYPE, error.to_string())
+}
+
+fn refused(what: &str) -> ModelError {
+    ModelError::new(codes::UNSUPPORTED_OPERATOR, format!("the graph has {what}"))
+        .at("graph")
+        .help("convert its parts one by one, and make a model of each")
+}
+
+impl PartForest {
+    /// The outputs of the forest's node: its margins as inputs behind `num_features` features and `first`
+    /// other margins, after the steps that the node itself has.
+    ///
+    /// # Errors
+    /// `M0040` for trees that read results of other trees, and for steps that mix margins.
+    pub fn results(
+        &self,
+        builder: &mut GraphColumns,
+        (num_features, first): (usize, usize),
+        label: &str,
+    ) -> Result<Vec<Tensor>, ModelError> {
+        if self.tested.iter().any(|column| reads_margins(&builder.columns, *column, num_features)) {
+            return Err(refused(&format!("the operator {label}, which reads results of other trees")));
+        }
+        let float = self.forest.types.accumulator;
+        let element = if float == Float::F32 { Element::F32 } else { Element::F64 };
+        let margins = first..first + self.forest.num_margins;
+        let mut cells = Vec::with_capacity(margins.len());
+        for margin in margins {
+            cells.push(builder.add(margin_input(num_features, margin, float))?);
+        }
+        for step in self.forest.output.raw.iter().chain(&self.forest.output.value) {
+            cells = applied(step, cells, builder, element)?
+                .ok_or_else(|| refused(&format!("steps of the operator {label} beside other trees")))?;
+        }
+        let shape = vec![cells.len()];
+        let scores = Tensor::numbers(true, shape, element, cells);
+        Ok(match self.forest.output.classes {
+            // The class of one of several parts is no result of the whole.
+            Some(_) => vec![Tensor::numbers(true, vec![0], Element::I64, Vec::new()), scores],
+            None => vec![scores],
+        })
+    }
+}
+
+/// The cells after a step that works on each of them; none for other steps.
+fn applied(
+    step: &Transform,
+    cells: Vec<ColumnId>,
+    builder: &mut GraphColumns,
+    element: Element,
+) -> Result<Option<Vec<ColumnId>>, ModelError> {
+    let number = |builder: &mut GraphColumns, x: f64| {
+        builder.columns.constant(match element {
+            Element::F32 => ColumnValue::F32(x as f32),
+            _ => ColumnValue::F64(x),
+        })
+    };
+    let mut out = Vec::with_capacity(cells.len());
+    match step {
+        Transform::Divide { by } => {
+            let by = number(builder, *by);
+            for cell in cells {
+                out.push(builder.add(Expr::Binary(Binary::Divide, cell, by))?);
+            }
+        }
+        Transform::Complement => {
+            let one = number(builder, 1.0);
+            for cell in cells {
+                out.extend([builder.add(Expr::Binary(Binary::Subtract, one, cell))?, cell]);
+            }
+        }
+        _ => return Ok(None),
+    }
+    Ok(Some(out))
+}
