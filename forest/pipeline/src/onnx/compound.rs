@@ -2,7 +2,6 @@
 
 use super::builder::GraphColumns;
 use super::combine::combine;
-use super::graph::ReadForest;
 use super::margins::reads_margins;
 use super::parts::PartForest;
 use super::tensor::{Cells, Element, Tensor, Text};
@@ -33,7 +32,7 @@ pub(super) fn compound(
     (builder, notes): (&mut GraphColumns, &mut Vec<Note>),
     num_features: usize,
     outputs: &[(&str, Rc<Tensor>)],
-) -> Result<ReadForest, ModelError> {
+) -> Result<PartForest, ModelError> {
     let numbers = |tensor: &Tensor| match &tensor.cells {
         Cells::Numbers(cells) if tensor.by_row && tensor.element.is_float() => Some(cells.clone()),
         _ => None,
@@ -77,7 +76,7 @@ pub(super) fn compound(
     let merged = combined.parts.forest.into_parts();
     let forest = Forest::new(ForestParts { output, ..merged })?;
     let name = parts.first().map(|part| part.name.clone()).unwrap_or_default();
-    Ok(ReadForest { name, forest, tested: combined.parts.tested })
+    Ok(PartForest { name, forest, tested: combined.parts.tested })
 }
 
 /// The class that an output has, by the number that picks its name.

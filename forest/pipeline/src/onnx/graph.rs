@@ -24,13 +24,6 @@ enum GraphValue {
     Behind(Behind),
 }
 
-/// A forest in a graph.
-pub(super) struct ReadForest {
-    pub name: String,
-    pub forest: Forest,
-    pub tested: Vec<ColumnId>,
-}
-
 /// The state while a graph is read.
 pub(super) struct GraphReader<'a> {
     builder: GraphColumns,
@@ -39,7 +32,7 @@ pub(super) struct GraphReader<'a> {
     texts: Vec<(usize, ColumnId)>,
     constants: HashMap<&'a str, Message<'a>>,
     values: HashMap<&'a str, GraphValue>,
-    found: Option<ReadForest>,
+    found: Option<PartForest>,
     /// The node whose results are the scores, in a graph without trees.
     scores_node: Option<usize>,
     /// The forests so far, if the graph is read as several parts.
@@ -359,7 +352,7 @@ impl<'a> GraphReader<'a> {
             return Ok(results.into_iter().map(|tensor| GraphValue::Tensor(Rc::new(tensor))).collect());
         }
         let is_classifier = forest.output.classes.is_some();
-        self.found = Some(ReadForest { name: name.to_owned(), forest, tested });
+        self.found = Some(PartForest { name: name.to_owned(), forest, tested });
         let scores = GraphValue::Behind(Behind::Scores(Vec::new()));
         Ok(match is_classifier {
             true => vec![GraphValue::Behind(Behind::OwnClass), scores],
@@ -376,7 +369,7 @@ impl<'a> GraphReader<'a> {
         let Some((forest, tested)) = linear_model(scores, &self.builder.columns)? else {
             return Ok(results);
         };
-        self.found = Some(ReadForest { name: name.to_owned(), forest, tested });
+        self.found = Some(PartForest { name: name.to_owned(), forest, tested });
         Ok(vec![GraphValue::Behind(Behind::Scores(Vec::new()))])
     }
 
@@ -425,7 +418,7 @@ impl<'a> GraphReader<'a> {
         let trees = Trees { forest: &found.forest, columns: &self.builder.columns };
         found.forest.output = trees.output(&results)?;
         let forest = Forest::new(found.forest.into_parts())?;
-        self.into_graph(graph, ReadForest { forest, ..found })
+        self.into_graph(graph, PartForest { forest, ..found })
     }
 
     /// The pipeline of several parts, once all nodes are read.
@@ -444,7 +437,7 @@ impl<'a> GraphReader<'a> {
     }
 
     /// The pipeline with its only stage.
-    fn into_graph(mut self, graph: Message<'a>, model: ReadForest) -> Result<ReadGraph, ModelError> {
+    fn into_graph(mut self, graph: Message<'a>, model: PartForest) -> Result<ReadGraph, ModelError> {
         for (feature, column) in &self.texts {
             let names = self.builder.names(*column);
             let labels = names.iter().map(|name| Label::Text(name.to_string()));

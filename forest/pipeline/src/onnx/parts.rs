@@ -14,7 +14,7 @@ use sched_forest::{
 };
 use std::collections::HashMap;
 
-/// A forest of a graph, whose results are computed from its margins by later nodes.
+/// A forest of a graph: the only one, or one of several parts.
 pub(super) struct PartForest {
     /// The name of its node.
     pub name: String,
