@@ -2,8 +2,10 @@
 
 use super::builder::GraphColumns;
 use super::node::GraphNode;
+use super::normalize;
+use super::reduce::index_of_largest;
 use super::tensor::{Cells, Element, Tensor};
-use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, Term};
+use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, Term, Unary};
 use sched_forest::{
     Comparison, Float, Forest, ForestParts, Leaf, LinearLeaf, LinearMissing, ModelError, NodeRef, Target,
     Tree, Types,
@@ -175,6 +177,87 @@ pub(super) fn gemm(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
         }
     }
     Ok(vec![sums.tensor(builder)?])
+}
+
+/// `LinearRegressor`: a weighted sum for each target, in single precision.
+pub(super) fn linear_regressor(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    let scores = model_scores(node, builder)?;
+    match node.attributes.text("post_transform")? {
+        "" | "NONE" => Ok(vec![scores]),
+        other => Err(node.refuse(&format!("has the step {other} behind its sums"))),
+    }
+}
+
+/// `LinearClassifier`: the class of the largest weighted sum, and the sums after a step.
+pub(super) fn linear_classifier(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    let scores = model_scores(node, builder)?;
+    let Cells::Numbers(cells) = &scores.cells else { return Err(node.refuse("computes with texts")) };
+    if cells.len() < 2 {
+        return Err(node.refuse("has one sum for two classes"));
+    }
+    let best = index_of_largest(builder, cells)?;
+    let label = class_label(node, builder, best, cells.len())?;
+    let values = match node.attributes.text("post_transform")? {
+        "" | "NONE" => cells.clone(),
+        "LOGISTIC" => {
+            let logistic = cells.iter().map(|cell| builder.add(Expr::Unary(Unary::Logistic, *cell)));
+            logistic.collect::<Result<_, _>>()?
+        }
+        "SOFTMAX" => normalize::shares(builder, scores.element, cells)?,
+        other => return Err(node.refuse(&format!("has the step {other} behind its sums"))),
+    };
+    Ok(vec![label, Tensor::numbers(true, scores.shape.clone(), scores.element, values)])
+}
+
+/// The name of a class as a tensor, by its number.
+fn class_label(
+    node: &GraphNode,
+    builder: &mut GraphColumns,
+    number: ColumnId,
+    classes: usize,
+) -> Result<Tensor, ModelError> {
+    let mut names: Vec<String> = Vec::new();
+    for name in node.attributes.texts("classlabels_strings")? {
+        names.push(name?.as_text()?.to_owned());
+    }
+    if names.len() == classes {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let place = builder.cast(&[number], Element::F64)?;
+        let cells = Cells::Texts(vec![builder.texts_of(place[0], &names, "")?]);
+        return Ok(Tensor { by_row: true, shape: Vec::new(), element: Element::Text, cells });
+    }
+    let labels = node.ints("classlabels_ints")?.unwrap_or_default();
+    if labels.len() != classes {
+        return Err(node.refuse("has another number of classes than of sums"));
+    }
+    let values = labels.into_iter().map(ColumnValue::I64).collect();
+    let label = builder.add(Expr::Pick { of: number, values })?;
+    Ok(Tensor::numbers(true, Vec::new(), Element::I64, vec![label]))
+}
+
+/// The weighted sums of the attributes `coefficients` and `intercepts`.
+fn model_scores(node: &GraphNode, builder: &mut GraphColumns) -> Result<Tensor, ModelError> {
+    let rows = node.input(0)?;
+    if !rows.by_row || rows.shape.len() > 1 {
+        return Err(node.refuse("reads no rows of numbers"));
+    }
+    let cells = builder.cast(node.numbers(rows)?, Element::F32)?;
+    let coefficients = node.attributes.floats("coefficients")?;
+    let targets = coefficients.len().checked_div(cells.len()).unwrap_or(0);
+    if targets == 0 || coefficients.len() != targets * cells.len() {
+        return Err(node.refuse("has another number of coefficients than of columns"));
+    }
+    let intercepts = node.attributes.floats("intercepts")?;
+    if !intercepts.is_empty() && intercepts.len() != targets {
+        return Err(node.refuse("has another number of intercepts than of sums"));
+    }
+    builder.spend(Some(coefficients.len()))?;
+    let sum = |(at, row): (usize, &[f64])| WeightedSum {
+        start: intercepts.get(at).copied().unwrap_or(NOTHING),
+        terms: cells.iter().copied().zip(row.iter().copied()).collect(),
+    };
+    let sums = coefficients.chunks(cells.len()).enumerate().map(sum).collect();
+    SumTensor { element: Element::F32, shape: vec![targets], sums }.tensor(builder)
 }
 
 /// Sums for the cells of a tensor.

@@ -8,6 +8,7 @@ mod arithmetic;
 mod builder;
 mod combine;
 mod compound;
+mod distance;
 mod encode;
 mod field;
 mod formula;

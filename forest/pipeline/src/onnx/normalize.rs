@@ -57,12 +57,23 @@ fn softmax_axes(node: &GraphNode, builder: &GraphColumns) -> Result<Vec<usize>, 
 /// `exp(x) / sum(exp(x))`
 pub(super) fn softmax(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let axes = softmax_axes(node, builder)?;
-    along(node, builder, &axes, node.input(0)?, |formula, cells| {
-        let largest = formula.largest(cells)?;
-        let powers = formula.powers_from(cells, largest)?;
-        let sum = formula.sum(&powers)?;
-        powers.into_iter().map(|power| formula.binary(Binary::Divide, power, sum)).collect()
-    })
+    along(node, builder, &axes, node.input(0)?, shares_of)
+}
+
+/// The softmax of some cells.
+pub(super) fn shares(
+    builder: &mut GraphColumns,
+    element: Element,
+    cells: &[ColumnId],
+) -> Result<Vec<ColumnId>, ModelError> {
+    shares_of(&mut Formula { builder, element }, cells)
+}
+
+fn shares_of(formula: &mut Formula, cells: &[ColumnId]) -> Result<Vec<ColumnId>, ModelError> {
+    let largest = formula.largest(cells)?;
+    let powers = formula.powers_from(cells, largest)?;
+    let sum = formula.sum(&powers)?;
+    powers.into_iter().map(|power| formula.binary(Binary::Divide, power, sum)).collect()
 }
 
 /// `x - log(sum(exp(x)))`

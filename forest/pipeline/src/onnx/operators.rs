@@ -148,6 +148,8 @@ operators! {
     Learning "FeatureVectorizer" shape::feature_vectorizer;
     Learning "Imputer" scale::imputer;
     Learning "LabelEncoder" encode::label_encoder;
+    Learning "LinearClassifier" linear::linear_classifier;
+    Learning "LinearRegressor" linear::linear_regressor;
     Learning "Normalizer" normalize::normalizer;
     Learning "OneHotEncoder" encode::one_hot_encoder;
     Learning "Scaler" scale::scaler;

@@ -124,7 +124,15 @@ impl Steps {
 fn is_sum(name: &str) -> bool {
     matches!(
         name,
-        "MatMul" | "Gemm" | "ReduceSum" | "ReduceProd" | "ReduceMean" | "ReduceSumSquare" | "ReduceL2"
+        "LinearClassifier"
+            | "LinearRegressor"
+            | "MatMul"
+            | "Gemm"
+            | "ReduceSum"
+            | "ReduceProd"
+            | "ReduceMean"
+            | "ReduceSumSquare"
+            | "ReduceL2"
     )
 }
 

@@ -1,6 +1,7 @@
 //! Operators over the cells along an axis of each row.
 
 use super::builder::GraphColumns;
+use super::distance;
 use super::formula::Formula;
 use super::node::GraphNode;
 use super::tensor::{Element, Tensor, places, size};
@@ -65,6 +66,9 @@ fn fold(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs {
         return Err(node.refuse("computes with int32"));
     }
     reduced(node, builder, &axes, element, |builder, cells| {
+        if let Some(distance) = distance::of_squares(builder, cells).filter(|_| op == Binary::Add) {
+            return builder.add(distance);
+        }
         let mut all = cells.iter().copied();
         let first = all.next().ok_or_else(|| node.refuse("has no cells"))?;
         all.try_fold(first, |sum, next| builder.add(Expr::Binary(op, sum, next)))
@@ -124,7 +128,10 @@ pub(super) fn reduce_l2(node: &GraphNode, builder: &mut GraphColumns) -> Outputs
 }
 
 pub(super) fn reduce_sum_square(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-    by_formula(node, builder, |formula, cells| formula.sum_of_squares(cells))
+    by_formula(node, builder, |formula, cells| match distance::of_differences(formula.builder, cells) {
+        Some(distance) => formula.builder.add(distance),
+        None => formula.sum_of_squares(cells),
+    })
 }
 
 pub(super) fn reduce_log_sum(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
@@ -159,15 +166,32 @@ fn best(
     let is_truth = of.element == Element::Bool;
     reduced(node, builder, &[axis], Element::I64, |builder, cells| {
         let cells = if is_truth { builder.cast(cells, Element::I64)? } else { cells.to_vec() };
-        let mut best = (builder.columns.constant(ColumnValue::I64(0)), cells[0]);
-        for (number, &cell) in cells.iter().enumerate().skip(1) {
-            let index = builder.columns.constant(ColumnValue::I64(number as i64));
-            let condition = builder.add(is_better(cell, best.1))?;
-            let mut choose = |then, otherwise| builder.add(Expr::Select { condition, then, otherwise });
-            best = (choose(index, best.0)?, choose(cell, best.1)?);
-        }
-        Ok(best.0)
+        index_of_best(builder, &cells, &is_better)
     })
+}
+
+/// The index of the first cell that is better than all others.
+fn index_of_best(
+    builder: &mut GraphColumns,
+    cells: &[ColumnId],
+    is_better: impl Fn(ColumnId, ColumnId) -> Expr,
+) -> Result<ColumnId, ModelError> {
+    let mut best = (builder.columns.constant(ColumnValue::I64(0)), cells[0]);
+    for (number, &cell) in cells.iter().enumerate().skip(1) {
+        let index = builder.columns.constant(ColumnValue::I64(number as i64));
+        let condition = builder.add(is_better(cell, best.1))?;
+        let mut choose = |then, otherwise| builder.add(Expr::Select { condition, then, otherwise });
+        best = (choose(index, best.0)?, choose(cell, best.1)?);
+    }
+    Ok(best.0)
+}
+
+/// The index of the largest cell, the first of equal ones. There is at least one cell.
+pub(super) fn index_of_largest(
+    builder: &mut GraphColumns,
+    cells: &[ColumnId],
+) -> Result<ColumnId, ModelError> {
+    index_of_best(builder, cells, |cell, best| Expr::Binary(Binary::Less, best, cell))
 }
 
 pub(super) fn arg_max(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {

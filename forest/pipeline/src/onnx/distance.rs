@@ -1,0 +1,30 @@
+//! Squared distances of rows from points, in the graphs of kernels and of neighbours of centres.
+
+use super::builder::GraphColumns;
+use sched_columns::{Binary, ColumnId, ColumnValue, Expr};
+
+/// Fewest differences of a distance. A single one is a square.
+const LEAST: usize = 2;
+
+/// The distance that is the sum of some cells, if each is the square of a value minus a constant.
+pub(super) fn of_squares(builder: &GraphColumns, cells: &[ColumnId]) -> Option<Expr> {
+    let difference = |cell: &ColumnId| match builder.columns.expr(*cell) {
+        Expr::Binary(Binary::Multiply, x, y) if x == y => Some(*x),
+        _ => None,
+    };
+    let differences: Vec<ColumnId> = cells.iter().map(difference).collect::<Option<_>>()?;
+    of_differences(builder, &differences)
+}
+
+/// The distance that is the sum of the squares of some cells, if each is a value minus a constant.
+pub(super) fn of_differences(builder: &GraphColumns, cells: &[ColumnId]) -> Option<Expr> {
+    let terms = |cell: &ColumnId| match builder.columns.expr(*cell) {
+        Expr::Binary(Binary::Subtract, x, y) => Some((*x, builder.constant(*y)?)),
+        _ => None,
+    };
+    let terms: Vec<(ColumnId, ColumnValue)> = cells.iter().map(terms).collect::<Option<_>>()?;
+    let is_float = |column: &ColumnId| builder.columns.column_type(*column).is_float();
+    let fits = terms.len() >= LEAST && terms.iter().all(|(column, _)| is_float(column));
+    let (of, point): (Vec<ColumnId>, Vec<ColumnValue>) = terms.into_iter().unzip();
+    fits.then(|| Expr::SquaredDistance { of: of.into(), point: point.into() })
+}
