@@ -164,6 +164,9 @@ pub(super) fn gemm(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
         matrix.entries.iter_mut().for_each(|entry| *entry = round(*entry * alpha));
     }
     let mut sums = sums(node, builder, &matrix)?;
+    if let Some(added) = node.optional(2).filter(|added| added.by_row) {
+        return plus_rows(node, builder, sums, added, beta);
+    }
     if let Some(added) = node.optional(2) {
         let added = std::rc::Rc::clone(added);
         let numbers = numbers(node, builder, &added)?;
@@ -258,6 +261,30 @@ fn model_scores(node: &GraphNode, builder: &mut GraphColumns) -> Result<Tensor, 
     };
     let sums = coefficients.chunks(cells.len()).enumerate().map(sum).collect();
     SumTensor { element: Element::F32, shape: vec![targets], sums }.tensor(builder)
+}
+
+/// Sums and a tensor of rows times a factor.
+fn plus_rows(
+    node: &GraphNode,
+    builder: &mut GraphColumns,
+    sums: SumTensor,
+    added: &Tensor,
+    beta: f64,
+) -> Outputs {
+    let sums = sums.tensor(builder)?;
+    let factor = match sums.element {
+        Element::F32 => ColumnValue::F32(beta as f32),
+        _ => ColumnValue::F64(beta),
+    };
+    let factor = builder.columns.constant(factor);
+    let plus = node.each(builder, &[&sums, added], sums.element, |builder, cells| {
+        let added = match beta == 1.0 {
+            true => cells[1],
+            false => builder.add(Expr::Binary(Binary::Multiply, cells[1], factor))?,
+        };
+        builder.add(Expr::Binary(Binary::Add, cells[0], added))
+    });
+    Ok(vec![plus?])
 }
 
 /// Sums for the cells of a tensor.

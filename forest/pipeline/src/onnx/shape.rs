@@ -207,6 +207,10 @@ fn names_of(node: &GraphNode, builder: &mut GraphColumns, names: &[Text], indice
 
 pub(super) fn array_feature_extractor(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (of, indices) = (node.input(0)?, node.input(1)?);
+    if indices.by_row && !of.by_row {
+        let entries = of.with_shape(vec![of.cells.len()]);
+        return looked_up(node, builder, &entries, indices);
+    }
     let flat = Tensor { shape: vec![indices.cells.len()], ..Tensor::clone(indices) };
     let axis = node.axis(of, -1)?;
     Ok(vec![gathered(node, builder, (of, axis), &flat)?])
