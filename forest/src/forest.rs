@@ -6,7 +6,7 @@
 
 use crate::category::CategorySet;
 use crate::computed::ComputedColumns;
-use crate::output::{ClassRule, Output};
+use crate::output::Output;
 use sched_categories::Names;
 use sched_columns::CategoryRule;
 use smallvec::SmallVec;
@@ -311,13 +311,9 @@ impl Forest {
         self.output.columns(self.num_margins)
     }
 
-    /// Classes per row: one, or `num_margins` if each margin has a class of its own.
+    /// Classes per row: one, or one for each margin or each result of an expression.
     pub fn num_classes_out(&self) -> usize {
-        match self.output.classes.as_ref().map(|classes| &classes.rule) {
-            Some(ClassRule::LargestMargin | ClassRule::LargestValue) => 1,
-            Some(ClassRule::Computed(columns)) => columns.results.len(),
-            _ => self.num_margins,
-        }
+        self.output.num_classes(self.num_margins)
     }
 
     /// Whether some leaf is linear.

@@ -42,7 +42,6 @@ mod loaded;
 mod narrow;
 pub mod onnx;
 mod output;
-mod output_columns;
 mod profile;
 mod read;
 mod real;
@@ -72,8 +71,9 @@ pub use formats::{
     CATBOOST_JSON, FORMATS, LIGHTGBM_TEXT, ONNX, TREELITE, XGBOOST_JSON, XGBOOST_UBJSON, endings,
 };
 pub use loaded::{Iterations, Loaded, Note, ParseIterationsError, ReadOptions, Source};
-pub use output::{ClassRule, Classes, EXPECTILE_GAP, Output, Sigmoid, Softmax, Transform};
-pub use output_columns::OutputColumns;
+pub use output::{
+    ClassRule, Classes, EXPECTILE_GAP, LARGEST_CLASS, Output, OutputColumns, Sigmoid, Softmax, Transform,
+};
 pub use profile::Profile;
 pub use read::{load, read, read_with};
 pub use real::Real;

@@ -73,6 +73,8 @@ pub enum Fault {
     FunctionsRoundTwice,
     /// Columns: all terms of a weighted sum have the first one's weight.
     TermsShareWeight,
+    /// LIR: the results of expressions behind the trees are in the opposite order.
+    OutputColumnsSwapped,
     /// Runtime: rows are packed in the type of sums if that type is wider.
     RowsPackedAsSums,
     /// LLVM: ordered comparisons become unordered ones.

@@ -1,9 +1,12 @@
-//! Random columns that forests compute.
+//! Random columns that forests compute, before the trees and behind them.
 
 use crate::forests::grid;
 use crate::schedules::Rng;
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Term, TypeMismatch, Unary};
-use sched_forest::{ComputedColumns, Float, Forest};
+use sched_forest::{
+    ClassRule, ComputedColumns, Float, Forest, Output, OutputColumns, Sigmoid, Softmax, Transform,
+};
+use std::sync::Arc;
 
 /// The forest, in some cases with tests of computed columns in place of some tests of features. It has its
 /// own seed, which keeps the other random cases unchanged.
@@ -16,7 +19,7 @@ pub fn with_computed_columns(seed: u64, forest: Forest) -> Forest {
     let features = parts.num_features;
     let mut drawn = Drawn { rng, columns: Columns::default(), features, float: parts.types.input };
     let count = 1 + drawn.rng.below(12);
-    let read = drawn.read(count).expect("operations on one type");
+    let read = drawn.read(count, &FORMS).expect("operations on one type");
     let Drawn { rng, columns, .. } = drawn;
     parts.computed = ComputedColumns { columns, read };
     for inner in parts.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
@@ -32,6 +35,72 @@ pub fn with_computed_columns(seed: u64, forest: Forest) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
+/// The forms of columns.
+const FORMS: [usize; 9] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+
+/// The forms whose results are finite for finite values.
+const FINITE_FORMS: [usize; 8] = [0, 1, 3, 4, 5, 6, 7, 8];
+
+/// The forest, in some cases with expressions over margins among the steps to predictions, and with classes
+/// that they compute. It has its own seed, which keeps the other random cases unchanged.
+pub fn with_output_expressions(seed: u64, forest: Forest) -> Forest {
+    let rng = &mut Rng(seed.wrapping_mul(0xc2b2_ae3d_27d4_eb4f) ^ 0x1656_67b1);
+    if !rng.one_in(4) {
+        return forest;
+    }
+    let mut parts = forest.into_parts();
+    let (margins, float) = (parts.num_margins, parts.types.accumulator);
+    let mut value = Vec::new();
+    let mut n_values = margins;
+    for _ in 0..1 + rng.below(2) {
+        if rng.one_in(3) {
+            value.push(Transform::Divide { by: 3.0 });
+        }
+        let of = results(rng, n_values, float).expect("operations on one type");
+        n_values = of.results.len();
+        value.push(Transform::Columns(of));
+    }
+    match rng.below(5) {
+        0 if n_values > 1 => value.push(Transform::Softmax(Softmax::Plain)),
+        0 => value.push(Transform::Complement),
+        1 => value.push(Transform::ArgMax),
+        2 => value.push(Transform::Sigmoid(Sigmoid::Plain { slope: 1.0 })),
+        _ => {}
+    }
+    parts.output = Output { value, ..parts.output };
+    let rule = match rng.below(3) {
+        0 => ClassRule::LargestValue,
+        _ => ClassRule::Computed(class_number(rng, margins, float).expect("operations on one type")),
+    };
+    if rng.one_in(2) {
+        parts.output = parts.output.with_classes(rule);
+    }
+    Forest::new(parts).expect("the generator keeps the promises of a forest")
+}
+
+/// Finite results over values of a row. Some are probabilities.
+fn results(rng: &mut Rng, n_values: usize, float: Float) -> Result<Arc<OutputColumns>, TypeMismatch> {
+    let count = 1 + rng.below(12);
+    let mut drawn = Drawn { rng, columns: Columns::default(), features: n_values, float };
+    let mut results = drawn.read(count, &FINITE_FORMS)?;
+    let Drawn { rng, mut columns, .. } = drawn;
+    if rng.one_in(3) {
+        for result in &mut results {
+            *result = columns.add(Expr::Unary(Unary::Logistic, *result))?;
+        }
+    }
+    Ok(Arc::new(OutputColumns { columns: Arc::new(columns), results }))
+}
+
+/// A number of a class, also below 0.
+fn class_number(rng: &mut Rng, margins: usize, float: Float) -> Result<Arc<OutputColumns>, TypeMismatch> {
+    let mut drawn = Drawn { rng, columns: Columns::default(), features: margins, float };
+    let number = drawn.read(1, &FINITE_FORMS)?[0];
+    let mut columns = drawn.columns;
+    let class = columns.cast(number, ColumnType::I64)?;
+    Ok(Arc::new(OutputColumns { columns: Arc::new(columns), results: vec![class] }))
+}
+
 /// Columns while they are drawn.
 struct Drawn<'a> {
     rng: &'a mut Rng,
@@ -41,11 +110,11 @@ struct Drawn<'a> {
 }
 
 impl Drawn<'_> {
-    /// Columns in the type of rows. Some have one form and differ in features and constants.
-    fn read(&mut self, count: usize) -> Result<Vec<ColumnId>, TypeMismatch> {
+    /// Columns of some forms, in the type of rows. Some have one form and differ in features and constants.
+    fn read(&mut self, count: usize, forms: &[usize]) -> Result<Vec<ColumnId>, TypeMismatch> {
         let mut read = Vec::with_capacity(count);
         while read.len() < count {
-            let (form, alike) = (self.rng.below(9), 1 + self.rng.below(5));
+            let (form, alike) = (forms[self.rng.below(forms.len())], 1 + self.rng.below(5));
             let below = self.below(form)?;
             for _ in 0..alike.min(count - read.len()) {
                 let column = self.column(form, &below)?;

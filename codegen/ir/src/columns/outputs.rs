@@ -1,37 +1,95 @@
 //! Columns behind the trees: predictions and classes that are expressions over margins.
 
 use super::runs::ColumnRuns;
-use sched_forest::{ClassRule, Forest, OutputColumns, Transform};
+use crate::bytes::scalar;
+use crate::fault::{Fault, seeded};
+use crate::lir::Scalar;
+use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr};
+use sched_forest::{ClassRule, Float, Forest, LARGEST_CLASS, OutputColumns, Transform};
 use std::sync::Arc;
 
-/// The expressions of a model's outputs, as code needs them. Their values have the type of margins.
+/// The expressions of a model's outputs, as code needs them.
 #[derive(Clone, Debug, Default)]
 pub struct OutputRuns {
-    /// The expressions of predictions, if they are some.
-    pub value: Option<Arc<ColumnRuns>>,
-    /// The expression of the class, if it is one.
-    pub class: Option<Arc<ColumnRuns>>,
+    /// The expressions of each step to predictions that has some.
+    pub steps: Vec<OutputRun>,
+    /// The numbers of classes, if they are expressions.
+    pub classes: Option<OutputRun>,
+}
+
+/// Expressions over the values of a row.
+#[derive(Clone, Debug)]
+pub struct OutputRun {
+    /// The expressions, whose features are the values.
+    pub runs: Arc<ColumnRuns>,
+    /// Element of the results.
+    pub element: Scalar,
 }
 
 impl OutputRuns {
     /// The expressions of a forest's outputs.
     pub fn of(forest: &Forest) -> OutputRuns {
-        let runs = |columns: &OutputColumns| {
-            let float = forest.types.accumulator;
-            let mut all = (*columns.columns).clone();
-            // Each number has a value in the type of margins.
-            let cast = |column: &_| all.cast(*column, float.into()).unwrap_or(*column);
-            let results: Vec<_> = columns.results.iter().map(cast).collect();
-            Arc::new(ColumnRuns::of(&all, &results, float, forest.num_margins))
-        };
-        let value = forest.output.value.iter().find_map(|step| match step {
-            Transform::Columns(columns) => Some(runs(columns)),
+        let float = forest.types.accumulator;
+        let mut n_values = forest.num_margins;
+        let steps = forest.output.value.iter().filter_map(|step| match step {
+            Transform::Columns(of) => {
+                let run = OutputRun::of_step(of, (n_values, float));
+                n_values = of.results.len();
+                Some(run)
+            }
+            // Expressions stand behind no other step that changes the number of values.
             _ => None,
         });
-        let class = match forest.output.classes.as_ref().map(|classes| &classes.rule) {
-            Some(ClassRule::Computed(columns)) => Some(runs(columns)),
+        let steps = steps.collect();
+        let classes = forest.output.classes.as_ref().and_then(|classes| match &classes.rule {
+            ClassRule::Computed(of) => Some(OutputRun::of_classes(of, (forest.num_margins, float))),
             _ => None,
-        };
-        OutputRuns { value, class }
+        });
+        OutputRuns { steps, classes }
+    }
+
+    /// Most elements of a type that a row has in memory for expressions.
+    pub fn largest(&self) -> usize {
+        let most = |run: &OutputRun| run.runs.features.max(run.runs.count).max(run.runs.stored.largest());
+        self.steps.iter().chain(&self.classes).map(most).max().unwrap_or(0)
+    }
+}
+
+impl OutputRun {
+    /// The results of a step. They have one type, which holds all of them.
+    fn of_step(of: &OutputColumns, values: (usize, Float)) -> OutputRun {
+        let is_single = of.results.iter().all(|result| of.columns.column_type(*result) == ColumnType::F32);
+        let float = if is_single { Float::F32 } else { Float::F64 };
+        let mut columns = Columns::clone(&of.columns);
+        // Every type has a cast to numbers.
+        let cast = |result: &ColumnId| columns.cast(*result, float.into()).unwrap_or(*result);
+        let mut results: Vec<ColumnId> = of.results.iter().map(cast).collect();
+        if seeded(Fault::OutputColumnsSwapped) {
+            results.reverse();
+        }
+        OutputRun::new(&columns, &results, (values, float))
+    }
+
+    /// Numbers of classes within their bounds, in single precision.
+    fn of_classes(of: &OutputColumns, values: (usize, Float)) -> OutputRun {
+        let mut columns = Columns::clone(&of.columns);
+        let least = columns.constant(ColumnValue::I64(0));
+        let largest = columns.constant(ColumnValue::I64(LARGEST_CLASS));
+        let results = of.results.iter().map(|class| {
+            let class = columns.insert(Expr::Binary(Binary::Max, *class, least), ColumnType::I64);
+            let class = columns.insert(Expr::Binary(Binary::Min, class, largest), ColumnType::I64);
+            columns.cast(class, ColumnType::F32).unwrap_or(class)
+        });
+        let results: Vec<ColumnId> = results.collect();
+        OutputRun::new(&columns, &results, (values, Float::F32))
+    }
+
+    fn new(
+        columns: &Columns,
+        results: &[ColumnId],
+        ((n_values, float), result): ((usize, Float), Float),
+    ) -> OutputRun {
+        let runs = Arc::new(ColumnRuns::of(columns, results, float, n_values));
+        OutputRun { runs, element: scalar(result) }
     }
 }

@@ -2,9 +2,9 @@
 //! the model's tables.
 
 use super::linear_tables::LinearTables;
+use super::output::OutputTables;
 use crate::bytes::{floats, ints, narrowest, scalar};
 use crate::columns::pools::PoolTables;
-use crate::columns::runs::ColumnRuns;
 use crate::hir::Hir;
 use crate::lir::{ProcessorKind, Scalar, Table};
 use crate::mir::Mir;
@@ -15,7 +15,6 @@ use crate::repr::Storage;
 use crate::rows::features::FeatureSubset;
 use sched_forest::{Forest, Target};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Tables that exist once, independent of layouts.
 #[derive(Clone, Copy, Debug)]
@@ -36,10 +35,6 @@ pub struct SharedNumbers {
     pub pieces: Option<u32>,
     /// Numbers and constants of columns, if these are computed.
     pub columns: Option<PoolTables<u32>>,
-    /// Numbers and constants of the expressions of predictions.
-    pub value_columns: Option<PoolTables<u32>>,
-    /// Numbers and constants of the expression of the class.
-    pub class_columns: Option<PoolTables<u32>>,
 }
 
 /// Numbers of the model's tables under one schedule.
@@ -49,6 +44,8 @@ pub struct Numbers {
     pub of_storages: BTreeMap<Storage, Vec<u32>>,
     /// Tables that exist once.
     pub shared: SharedNumbers,
+    /// Tables of the expressions behind the trees.
+    pub output: OutputTables,
 }
 
 impl Numbers {
@@ -64,7 +61,9 @@ impl Numbers {
             let numbers = encoded.iter().map(|table| add_table(tables, table.clone())).collect();
             of_storages.insert(*storage, numbers);
         }
-        Numbers { of_storages, shared: shared_tables(hir, plan, by_tree, tables) }
+        let shared = shared_tables(hir, plan, by_tree, tables);
+        let output = OutputTables::new(&hir.outputs, |table| add_table(tables, table));
+        Numbers { of_storages, shared, output }
     }
 }
 
@@ -119,11 +118,7 @@ fn add_table(tables: &mut Vec<Table>, mut table: Table) -> u32 {
 fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>) -> SharedNumbers {
     let forest = &hir.forest;
     let accumulator = scalar(forest.types.accumulator);
-    let mut pools = |columns: &Option<Arc<ColumnRuns>>| {
-        columns.as_ref().map(|columns| columns.tables(|table| add_table(tables, table)))
-    };
-    let (columns, value_columns) = (pools(&hir.columns), pools(&hir.outputs.value));
-    let class_columns = pools(&hir.outputs.class);
+    let columns = hir.columns.as_ref().map(|columns| columns.tables(|table| add_table(tables, table)));
     let mut add =
         |name: &str, bytes: Vec<u8>| add_table(tables, Table { name: name.to_string(), bytes: bytes.into() });
     let several = forest.num_margins > 1;
@@ -159,18 +154,7 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
     let pieces = transposed(hir, plan).map(|subset| {
         add("feature_pieces", ints(subset.pieces().iter().map(|first| u64::from(*first)), Scalar::I32))
     });
-    SharedNumbers {
-        base,
-        targets,
-        vectors,
-        linear,
-        sources,
-        quantizer,
-        pieces,
-        columns,
-        value_columns,
-        class_columns,
-    }
+    SharedNumbers { base, targets, vectors, linear, sources, quantizer, pieces, columns }
 }
 
 /// The features of rows that blocks are filled from, if some copy has blocks.

@@ -71,7 +71,7 @@ fn most_indexed_rows(hir: &Hir) -> i64 {
     let columns = hir.bins.as_ref().map_or(0, |bins| bins.columns() as usize);
     let stored = hir.columns.as_ref().map_or(0, |columns| columns.stored.largest());
     let values = [hir.row_features(), forest.num_features, columns, stored];
-    let results = [forest.num_margins, forest.trees.len()];
+    let results = [forest.num_margins, forest.trees.len(), hir.outputs.largest()];
     let per_row = values.into_iter().chain(results).max().unwrap_or(1);
     MOST_INDEXED / per_row.max(1) as i64
 }

@@ -48,6 +48,7 @@ impl Case {
         let forest = forests::with_expectiles(&mut Rng(!seed ^ 1), forest);
         let forest = forests::with_linear_leaves(seed, forest);
         let forest = computed::with_computed_columns(seed, forest);
+        let forest = computed::with_output_expressions(seed, forest);
         let profile = forests::profile(&mut rng, &forest);
         let model = forests::info(&forest);
         let schedule = with_params(schedules::schedule(rng.next_u64(), &model), &mut rng);

@@ -23,7 +23,7 @@ pub fn wanted() -> impl Iterator<Item = &'static str> {
 }
 
 /// Features that must occur in at least one of twenty cases, apart from layouts.
-const WANTED: [&str; 34] = [
+const WANTED: [&str; 35] = [
     "tile",
     "split",
     "splitByDepth",
@@ -58,6 +58,7 @@ const WANTED: [&str; 34] = [
     "sets tested by class",
     "code for narrower rows",
     "linear leaves",
+    "expressions behind trees",
 ];
 
 /// Features that need several draws, or few trees allow: they must occur in at least one of fifty cases.
@@ -95,6 +96,7 @@ impl Cover {
         self.count("sets tested by class", case.tests_classes());
         self.count("code for narrower rows", narrower(case.row_type(), input));
         self.count("linear leaves", case.forest.has_linear_leaves());
+        self.count("expressions behind trees", case.forest.output.expressions().next().is_some());
     }
 
     pub(crate) fn count(&mut self, name: &'static str, used: bool) {

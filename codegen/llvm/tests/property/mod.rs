@@ -230,6 +230,7 @@ fn seeded_faults_are_seen() {
         (Fault::SetChangesSides, 17),
         (Fault::ZeroIsNotMissing, 3),
         (Fault::TermsShareWeight, 3),
+        (Fault::OutputColumnsSwapped, 0),
         (Fault::RowsPackedAsSums, 23),
         (Fault::LinearForgetsMissing, 0),
         (Fault::ThresholdsToNearest, 28),

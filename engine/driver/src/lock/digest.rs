@@ -12,9 +12,10 @@ use std::collections::BTreeMap;
 /// - the numbers of features, margins and trees, and the types of its numbers;
 /// - the shape of each tree, the feature and kind of each test, and the margins that it adds to;
 /// - the number of distinct thresholds of each feature, the sizes of its sets of categories, and linear
-///   leaves.
+///   leaves;
+/// - the expressions before and behind the trees.
 ///
-/// The values of thresholds and leaves, names, and the output stage are not part of it. A model that was
+/// The values of thresholds and leaves, names, and other steps of the output are not part of it. A model that was
 /// trained again usually has other trees, and therefore another digest.
 pub fn structure_digest(forest: &Forest) -> String {
     let mut bytes = Vec::new();
@@ -41,6 +42,11 @@ pub fn structure_digest(forest: &Forest) -> String {
     }
     for column in forest.computed.columns.needed_for(&forest.computed.read) {
         bytes.extend(format!("{:?}", forest.computed.columns.expr(column)).bytes());
+    }
+    for of in forest.output.expressions() {
+        for column in of.columns.needed_for(&of.results) {
+            bytes.extend(format!("{:?}", of.columns.expr(column)).bytes());
+        }
     }
     fingerprint(&bytes)
 }

@@ -1,0 +1,126 @@
+//! Code of expressions over the margins of a row.
+
+use crate::columns::code::{ColumnCode, Elements};
+use crate::columns::outputs::{OutputRun, OutputRuns};
+use crate::columns::pools::PoolTables;
+use crate::columns::stored::StoredColumns;
+use crate::columns::value::Features;
+use crate::lir::{BufferId, Build, Builder, ProcessorKind, Scalar, Table};
+use sched_forest::Transform;
+
+/// Numbers of the tables of a model's expressions behind the trees.
+#[derive(Clone, Debug, Default)]
+pub struct OutputTables {
+    /// The tables of each step that has expressions.
+    steps: Vec<PoolTables<u32>>,
+    /// The tables of the numbers of classes.
+    classes: Option<PoolTables<u32>>,
+}
+
+/// An expression in a kernel, and the steps on single values before it.
+#[derive(Clone, Copy)]
+pub(super) struct ExpressionCode<'a> {
+    /// The steps.
+    pub steps: &'a [Transform],
+    /// Element of the results.
+    pub element: Scalar,
+    code: ColumnCode<'a>,
+}
+
+/// Memory of an expression in a kernel.
+#[derive(Clone, Copy)]
+pub(super) struct ExpressionMemory {
+    /// The values that the expression reads, if steps compute them.
+    pub values: Option<BufferId>,
+    /// Intermediate values.
+    pub stored: StoredColumns,
+    /// The results.
+    pub results: Option<BufferId>,
+}
+
+impl OutputTables {
+    /// Adds the tables of expressions by `add`, which returns their numbers.
+    pub fn new(runs: &OutputRuns, mut add: impl FnMut(Table) -> u32) -> OutputTables {
+        OutputTables {
+            steps: runs.steps.iter().map(|run| run.runs.tables(&mut add)).collect(),
+            classes: runs.classes.as_ref().map(|run| run.runs.tables(&mut add)),
+        }
+    }
+
+    /// The code of the steps to predictions up to the last expression, and the steps behind it.
+    pub(super) fn code_of_steps<'a>(
+        &self,
+        (b, register): (&mut Builder, u32),
+        runs: &'a OutputRuns,
+        mut steps: &'a [Transform],
+    ) -> (Vec<ExpressionCode<'a>>, &'a [Transform]) {
+        let mut code = Vec::new();
+        for (run, tables) in runs.steps.iter().zip(&self.steps) {
+            let is_expression = |step: &Transform| matches!(step, Transform::Columns(_));
+            let Some(at) = steps.iter().position(is_expression) else { break };
+            code.push(ExpressionCode::new((b, register), run, *tables, &steps[..at]));
+            steps = &steps[at + 1..];
+        }
+        (code, steps)
+    }
+
+    /// The code of the numbers of classes.
+    pub(super) fn code_of_classes<'a>(
+        &self,
+        (b, register): (&mut Builder, u32),
+        runs: &'a OutputRuns,
+    ) -> Vec<ExpressionCode<'a>> {
+        let classes = runs.classes.iter().zip(self.classes);
+        classes.map(|(run, tables)| ExpressionCode::new((b, register), run, tables, &[])).collect()
+    }
+}
+
+impl<'a> ExpressionCode<'a> {
+    fn new(
+        (b, register): (&mut Builder, u32),
+        run: &'a OutputRun,
+        tables: PoolTables<u32>,
+        steps: &'a [Transform],
+    ) -> ExpressionCode<'a> {
+        let (pools, register) = (tables.declare(b), Some(register));
+        ExpressionCode { steps, element: run.element, code: ColumnCode { runs: &run.runs, pools, register } }
+    }
+
+    /// Values that the expression may read.
+    pub fn n_values(&self) -> i64 {
+        self.code.runs.features as i64
+    }
+
+    /// Results of a row.
+    pub fn n_results(&self) -> i64 {
+        self.code.runs.count as i64
+    }
+
+    /// Runs `body` with memory for intermediate values: of a row on the host, and of all rows on a device.
+    pub fn with_stored<B: Build>(
+        &self,
+        b: &mut B,
+        place: ProcessorKind,
+        body: impl FnOnce(&mut B, StoredColumns),
+    ) {
+        match place {
+            ProcessorKind::Host => self.code.with_row_memory(b, body),
+            ProcessorKind::Device => {
+                let rows = b.builder().rows();
+                self.code.runs.stored.with_memory_of_call(b, rows, body);
+            }
+        }
+    }
+
+    /// Stores the results for the values of a row. Threads of a device compute them without vectors.
+    pub fn row(
+        &self,
+        b: &mut Builder,
+        place: ProcessorKind,
+        values: Features,
+        (stored, to): (StoredColumns, Elements),
+    ) {
+        let register = self.code.register.filter(|_| place == ProcessorKind::Host);
+        ColumnCode { register, ..self.code }.row(b, values, stored, to);
+    }
+}

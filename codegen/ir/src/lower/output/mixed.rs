@@ -1,0 +1,182 @@
+//! Last steps, which mix the values of a row.
+
+use super::{RowIndices, Stage};
+use crate::lir::{Address, Bin, Build, Cast, Cmp, Function, Math, Scalar, Ty, Value};
+use sched_forest::{Softmax, Transform};
+
+/// Common part of the exponentials of a row.
+#[derive(Clone, Copy)]
+struct Exponentials {
+    form: Softmax,
+    /// Largest value of the row.
+    largest: Value,
+    /// Exponential of the negated largest value, for softmax that treats values near zero separately.
+    aside: Option<Value>,
+}
+
+impl Stage<'_> {
+    /// Two results for the one margin: its complement and itself.
+    pub(super) fn complement(mut self, steps: &[Transform]) -> Function {
+        self.for_all_rows(2, |s, row| {
+            let y = s.value(steps, row.from, 0);
+            let one = s.float(1.0);
+            let rest = s.b.sub(one, y);
+            let second = s.b.add_int(row.to, 1);
+            s.store(row.to, rest);
+            s.store(second, y);
+        });
+        self.b.finish()
+    }
+
+    /// Running sums of the steps between values. The result may be in the buffer of the margins: each
+    /// margin is read before its result is written.
+    pub(super) fn ascending(mut self, steps: &[Transform]) -> Function {
+        self.for_all_rows(self.n_values(), |s, row| {
+            let lowest = s.value(steps, row.from, 0);
+            s.store(row.to, lowest);
+            let (one, end) = (s.b.int(1), s.b.int(s.per_row));
+            s.for_loop((one, end, 1), &[lowest], |s, margin, carried| {
+                let (from, to) = (s.b.add(row.from, margin), s.b.add(row.to, margin));
+                let x = s.value(steps, from, 0);
+                let step = s.formula().step_up(x);
+                let next = s.b.add(carried[0], step);
+                s.store(to, next);
+                vec![next]
+            });
+        });
+        self.b.finish()
+    }
+
+    /// 1 if the margin is larger than its complement, else 0.
+    pub(super) fn larger_half(mut self, steps: &[Transform]) -> Function {
+        self.for_all_rows(1, |s, row| {
+            let y = s.value(steps, row.from, 0);
+            let (zero, one) = (s.float(0.0), s.float(1.0));
+            let rest = s.b.sub(one, y);
+            let larger = s.b.cmp(Cmp::OLt, rest, y);
+            let class = s.b.select(larger, one, zero);
+            s.store(row.to, class);
+        });
+        self.b.finish()
+    }
+
+    /// Index of the largest value of a row, the first of equal ones, as a float. Values are the margins
+    /// after the steps, or their softmax.
+    pub(super) fn arg_max(mut self, steps: &[Transform], softmax: Option<Softmax>) -> Function {
+        self.for_all_rows(1, |s, row| {
+            let shares = softmax.map(|form| s.exponentials(steps, form, row, false));
+            let value = |s: &mut Self, margin| {
+                let index = s.b.add(row.from, margin);
+                let x = s.value(steps, index, 0);
+                match shares {
+                    Some((all, sum)) => {
+                        let power = s.exponential(all, x);
+                        s.b.bin(Bin::Div, power, sum)
+                    }
+                    None => x,
+                }
+            };
+            let (zero, one, end) = (s.b.int(0), s.b.int(1), s.b.int(s.per_row));
+            let best = value(s, zero);
+            let found = s.for_loop((one, end, 1), &[best, zero], |s, margin, carried| {
+                let x = value(s, margin);
+                let larger = s.b.cmp(Cmp::OLt, carried[0], x);
+                vec![s.b.select(larger, x, carried[0]), s.b.select(larger, margin, carried[1])]
+            });
+            let class = s.b.cast(Cast::IntToFloat, found[1], Ty::of(s.result));
+            s.store(row.to, class);
+        });
+        self.b.finish()
+    }
+
+    /// Exponentials of the distances to the largest value, divided by their sum.
+    ///
+    /// Results of the margins' type may be in the buffer of the margins, which then holds the
+    /// exponentials meanwhile. With another result type, the exponentials are computed twice.
+    pub(super) fn softmax(mut self, steps: &[Transform], form: Softmax) -> Function {
+        self.for_all_rows(self.n_values(), |s, row| {
+            let park = s.element == s.result;
+            let (all, sum) = s.exponentials(steps, form, row, park);
+            let (zero, end) = (s.b.int(0), s.b.int(s.per_row));
+            s.for_loop((zero, end, 1), &[], |s, margin, _| {
+                let to = s.b.add(row.to, margin);
+                let power = if park {
+                    s.b.load(Ty::of(s.result), Address::element(s.out, to, s.result))
+                } else {
+                    let from = s.b.add(row.from, margin);
+                    let x = s.value(steps, from, 0);
+                    s.exponential(all, x)
+                };
+                let share = s.b.bin(Bin::Div, power, sum);
+                s.store(to, share);
+                Vec::new()
+            });
+        });
+        self.b.finish()
+    }
+
+    /// Common part of a row's exponentials, and their sum in the element of margins. With `park`, the
+    /// exponentials are stored.
+    fn exponentials(
+        &mut self,
+        steps: &[Transform],
+        form: Softmax,
+        row: RowIndices,
+        park: bool,
+    ) -> (Exponentials, Value) {
+        let (zero, end) = (self.b.int(0), self.b.int(self.per_row));
+        let lowest = self.float(f64::NEG_INFINITY);
+        let largest = self.for_loop((zero, end, 1), &[lowest], |s, margin, carried| {
+            let index = s.b.add(row.from, margin);
+            let x = s.value(steps, index, 0);
+            vec![s.b.bin(Bin::Max, carried[0], x)]
+        });
+        let largest = largest[0];
+        let aside = (form == Softmax::ZeroAside).then(|| {
+            let minus = self.float(-0.0);
+            let negated = self.b.sub(minus, largest);
+            self.b.math(Math::Exp, negated)
+        });
+        let all = Exponentials { form, largest, aside };
+        let sums = if form == Softmax::Doubled { Scalar::F64 } else { self.element };
+        let nothing = self.b.float(Ty::of(sums), 0.0);
+        let sum = self.for_loop((zero, end, 1), &[nothing], |s, margin, carried| {
+            let from = s.b.add(row.from, margin);
+            let x = s.value(steps, from, 0);
+            let power = s.exponential(all, x);
+            if park {
+                let to = s.b.add(row.to, margin);
+                s.store(to, power);
+            }
+            let counted = match all.aside {
+                Some(_) => {
+                    let (near, nothing) = (s.is_near_zero(x), s.float(0.0));
+                    s.b.select(near, nothing, power)
+                }
+                None => power,
+            };
+            let counted = s.b.cast(Cast::Float, counted, Ty::of(sums));
+            vec![s.b.add(carried[0], counted)]
+        });
+        (all, self.b.cast(Cast::Float, sum[0], Ty::of(self.element)))
+    }
+
+    /// Exponential of a value's distance to the largest one, or the product that replaces it near zero.
+    fn exponential(&mut self, all: Exponentials, x: Value) -> Value {
+        let distance = self.b.sub(x, all.largest);
+        let power = self.b.math(Math::Exp, distance);
+        match all.aside {
+            Some(aside) if all.form == Softmax::ZeroAside => {
+                let (near, product) = (self.is_near_zero(x), self.b.bin(Bin::Mul, x, aside));
+                self.b.select(near, product, power)
+            }
+            _ => power,
+        }
+    }
+
+    fn is_near_zero(&mut self, x: Value) -> Value {
+        let size = self.formula().size(x);
+        let most = self.float(f64::from(1e-7_f32));
+        self.b.cmp(Cmp::OLe, size, most)
+    }
+}

@@ -1,0 +1,421 @@
+//! Output stages: kernels from margins to predictions and to class numbers.
+//!
+//! Formulas, order of operations and types are those of the reference in `sched-forest`, so that
+//! results are bit-equal.
+
+mod expression;
+mod formula;
+mod mixed;
+
+use super::elements::launch_over;
+use super::lowering::Lowering;
+use crate::bytes::scalar;
+use crate::columns::code::Elements;
+use crate::columns::value::Features;
+use crate::lir::{
+    Address, BufferId, Build, Builder, Cast, Cmp, Function, Interface, ProcessorKind, Scalar, Space, Ty,
+    Value,
+};
+use expression::{ExpressionCode, ExpressionMemory};
+use sched_forest::{ClassRule, Forest, Transform, Types};
+use sched_nest::{Bounded, Variants};
+
+pub use expression::OutputTables;
+pub use formula::Formula;
+
+/// Element types between callers and the kernels of a model with these types.
+pub fn interface(types: &Types) -> Interface {
+    let Types { input, threshold: _, accumulator, output } = *types;
+    Interface { rows: scalar(input), margins: scalar(accumulator), results: scalar(output) }
+}
+
+/// Columns of a prediction.
+pub fn value_columns(forest: &Forest) -> usize {
+    forest.num_outputs()
+}
+
+/// Columns of class output: one if the model has classes, else none.
+pub fn class_columns(forest: &Forest) -> usize {
+    usize::from(forest.is_classifier() && forest.num_classes_out() == 1)
+}
+
+/// The kernel from margins to predictions; `None` if predictions are the margins.
+pub fn values(lowering: &Lowering, places: &Variants<ProcessorKind>) -> Option<Function> {
+    let output = &lowering.hir.forest.output;
+    let result = scalar(lowering.hir.forest.types.output);
+    let (stage, rest) = Stage::with_steps(lowering, ("value", result), &output.value, places);
+    let steps = OutputSteps::of(rest);
+    Some(match steps.last {
+        None if output.value.is_empty() && stage.element == stage.result => return None,
+        None => stage.each(steps.by_value),
+        Some(Transform::Softmax(form)) => stage.softmax(steps.by_value, *form),
+        Some(Transform::Complement) => stage.complement(steps.by_value),
+        Some(Transform::Ascending) => stage.ascending(steps.by_value),
+        Some(_) => stage.arg_max(steps.by_value, None),
+    })
+}
+
+/// The kernel from margins to class numbers; `None` if the model has no classes.
+pub fn classes(lowering: &Lowering, places: &Variants<ProcessorKind>) -> Option<Function> {
+    let forest = &lowering.hir.forest;
+    let classes = forest.output.classes.as_ref().filter(|_| class_columns(forest) > 0)?;
+    let of_margins = || Stage::new(lowering, "class", Scalar::F32, places);
+    Some(match &classes.rule {
+        ClassRule::MarginAbove(bound) => of_margins().above(&[], *bound),
+        ClassRule::ValueAbove(bound) => {
+            of_margins().above(OutputSteps::of(&forest.output.value).by_value, *bound)
+        }
+        ClassRule::LargestMargin => of_margins().arg_max(&[], None),
+        ClassRule::LargestValue => {
+            let (stage, rest) =
+                Stage::with_steps(lowering, ("class", Scalar::F32), &forest.output.value, places);
+            let steps = OutputSteps::of(rest);
+            match steps.last {
+                Some(Transform::Complement) => stage.larger_half(steps.by_value),
+                Some(Transform::Softmax(form)) => stage.arg_max(steps.by_value, Some(*form)),
+                _ => stage.arg_max(steps.by_value, None),
+            }
+        }
+        ClassRule::Computed(_) => {
+            let mut stage = of_margins();
+            let register = lowering.plan.register;
+            let runs = &lowering.hir.outputs;
+            let tables = &lowering.numbers.output;
+            stage.expressions = tables.code_of_classes((&mut stage.b, register), runs);
+            stage.each(&[])
+        }
+    })
+}
+
+/// Transforms sums to margins, in place, at the end of the kernel of margins.
+pub fn finish_margins(b: &mut Builder, forest: &Forest, places: &Variants<ProcessorKind>) {
+    if forest.output.raw.is_empty() {
+        return;
+    }
+    let element = scalar(forest.types.accumulator);
+    let out = b.buffer("result", Space::Output, element);
+    let own = std::mem::replace(b, Builder::new(""));
+    let per_row = forest.num_margins as i64;
+    let expressions = Vec::new();
+    let mut stage =
+        Stage { b: own, places, margins: out, out, element, result: element, per_row, expressions };
+    stage.each_margin(&forest.output.raw, |s, to, y| s.store(to, y));
+    *b = stage.b;
+}
+
+/// Steps from margins to predictions: those on single values, and a last one on all values of a row.
+struct OutputSteps<'a> {
+    by_value: &'a [Transform],
+    last: Option<&'a Transform>,
+}
+
+impl<'a> OutputSteps<'a> {
+    fn of(steps: &'a [Transform]) -> OutputSteps<'a> {
+        let count = steps.iter().position(|step| !step.is_by_value()).unwrap_or(steps.len());
+        OutputSteps { by_value: &steps[..count], last: steps.get(count) }
+    }
+}
+
+/// An output stage under construction.
+struct Stage<'a> {
+    b: Builder,
+    /// Processor of each run.
+    places: &'a Variants<ProcessorKind>,
+    /// Buffer of the margins; in the code of a row, buffer of the values behind the expressions.
+    margins: BufferId,
+    out: BufferId,
+    /// Element of margins, or of the values behind the expressions.
+    element: Scalar,
+    /// Element of results.
+    result: Scalar,
+    /// Number of margins of a row, or of the values behind the expressions.
+    per_row: i64,
+    /// Expressions over all values of a row, each over the results of the one before.
+    expressions: Vec<ExpressionCode<'a>>,
+}
+
+/// Indices of a row's first values.
+#[derive(Clone, Copy)]
+struct RowIndices {
+    /// Index of the first margin, or of the first value behind the expressions.
+    from: Value,
+    /// Index of the first result.
+    to: Value,
+}
+
+impl Build for Stage<'_> {
+    fn builder(&mut self) -> &mut Builder {
+        &mut self.b
+    }
+}
+
+impl<'a> Stage<'a> {
+    fn new(lowering: &Lowering, name: &str, result: Scalar, places: &'a Variants<ProcessorKind>) -> Self {
+        let forest = &lowering.hir.forest;
+        let element = scalar(forest.types.accumulator);
+        let mut b = Builder::with_index(name, lowering.plan.index);
+        let margins = b.buffer("margins", Space::Input, element);
+        let out = b.buffer("result", Space::Output, result);
+        let (per_row, expressions) = (forest.num_margins as i64, Vec::new());
+        Stage { b, places, margins, out, element, result, per_row, expressions }
+    }
+
+    /// A stage that computes the expressions among some steps, and the steps behind the last expression.
+    fn with_steps(
+        lowering: &'a Lowering,
+        (name, result): (&str, Scalar),
+        steps: &'a [Transform],
+        places: &'a Variants<ProcessorKind>,
+    ) -> (Self, &'a [Transform]) {
+        let mut stage = Stage::new(lowering, name, result, places);
+        let register = lowering.plan.register;
+        let (runs, tables) = (&lowering.hir.outputs, &lowering.numbers.output);
+        let (expressions, rest) = tables.code_of_steps((&mut stage.b, register), runs, steps);
+        stage.expressions = expressions;
+        (stage, rest)
+    }
+
+    /// Number of values of a row before the last steps.
+    fn n_values(&self) -> i64 {
+        self.expressions.last().map_or(self.per_row, ExpressionCode::n_results)
+    }
+
+    fn load(&mut self, index: Value) -> Value {
+        self.b.load(Ty::of(self.element), Address::element(self.margins, index, self.element))
+    }
+
+    /// A margin after steps on single values. `margin` is its number in the row, for steps that depend
+    /// on it.
+    fn value(&mut self, steps: &[Transform], index: Value, margin: usize) -> Value {
+        let x = self.load(index);
+        self.formula().all(steps, x, margin)
+    }
+
+    fn store(&mut self, index: Value, value: Value) {
+        let value = self.b.cast(Cast::Float, value, Ty::of(self.result));
+        self.b.store(Address::element(self.out, index, self.result), value);
+    }
+
+    fn float(&mut self, x: f64) -> Value {
+        self.b.float(Ty::of(self.element), x)
+    }
+
+    fn formula(&mut self) -> Formula<'_> {
+        Formula { element: self.element, b: &mut self.b }
+    }
+
+    /// One result for each margin.
+    fn each(mut self, steps: &[Transform]) -> Function {
+        self.each_margin(steps, |s, to, y| s.store(to, y));
+        self.b.finish()
+    }
+
+    /// Calls `body` with the index of each margin's result, and the margin's value after the steps.
+    fn each_margin(&mut self, steps: &[Transform], mut body: impl FnMut(&mut Self, Value, Value)) {
+        let is_alike = steps.iter().all(is_uniform);
+        if is_alike && self.expressions.is_empty() {
+            let rows = self.b.rows();
+            let all = self.b.mul_int(rows, self.per_row);
+            return self.for_all(all, |s, index| {
+                let y = s.value(steps, index, 0);
+                body(s, index, y);
+            });
+        }
+        self.for_all_rows(self.n_values(), |s, row| {
+            s.each_of_row(steps, row, &mut body);
+        });
+    }
+
+    /// Calls `body` for each margin of a row, as [`Stage::each_margin`] does.
+    fn each_of_row(
+        &mut self,
+        steps: &[Transform],
+        row: RowIndices,
+        body: &mut impl FnMut(&mut Self, Value, Value),
+    ) {
+        if self.per_row > MOST_UNROLLED && steps.iter().all(is_uniform) {
+            let (zero, end) = (self.b.int(0), self.b.int(self.per_row));
+            self.for_loop((zero, end, 1), &[], |s, margin, _| {
+                let (from, to) = (s.b.add(row.from, margin), s.b.add(row.to, margin));
+                let y = s.value(steps, from, 0);
+                body(s, to, y);
+                Vec::new()
+            });
+            return;
+        }
+        for margin in 0..self.per_row {
+            let (from, to) = (self.b.add_int(row.from, margin), self.b.add_int(row.to, margin));
+            let y = self.value(steps, from, margin as usize);
+            body(self, to, y);
+        }
+    }
+
+    /// 1 for each margin that exceeds the bound after the steps, else 0.
+    fn above(mut self, steps: &[Transform], bound: f64) -> Function {
+        self.each_margin(steps, |s, to, y| {
+            let one = s.formula().positive(y, bound);
+            s.store(to, one);
+        });
+        self.b.finish()
+    }
+
+    /// Calls `body` for each row, which has `n_results` results, on the processor of the run. Values behind
+    /// the expressions take the place of the margins.
+    fn for_all_rows(&mut self, n_results: i64, mut body: impl FnMut(&mut Self, RowIndices)) {
+        let places = self.places;
+        self.choose(places.bounded(), *places.rest(), &mut |s, place| {
+            let expressions = s.expressions.clone();
+            s.with_memory(place, &expressions, &mut Vec::new(), &mut |s, memory| {
+                let rows = s.b.rows();
+                s.for_all_at(place, rows, &mut |s, row| {
+                    let before = (s.margins, s.element, s.per_row);
+                    let from = s.computed(place, memory, row);
+                    let is_in_place = memory.is_empty() && n_results == s.per_row;
+                    let to = if is_in_place { from } else { s.b.mul_int(row, n_results) };
+                    body(s, RowIndices { from, to });
+                    (s.margins, s.element, s.per_row) = before;
+                });
+            });
+        });
+    }
+
+    /// Runs `body` with memory for expressions: of a row on the host, which computes rows one after the
+    /// other, and of all rows on a device, whose threads have little memory of their own.
+    fn with_memory(
+        &mut self,
+        place: ProcessorKind,
+        expressions: &[ExpressionCode<'a>],
+        taken: &mut Vec<ExpressionMemory>,
+        body: &mut dyn FnMut(&mut Self, &[ExpressionMemory]),
+    ) {
+        let [expression, rest @ ..] = expressions else { return body(self, taken) };
+        let element = taken.len().checked_sub(1).map_or(self.element, |last| self.expressions[last].element);
+        let values = (!expression.steps.is_empty()).then_some((expression.n_values(), element));
+        self.with_buffer(place, "values_of_row", values, &mut |s, values| {
+            let results = Some((expression.n_results(), expression.element));
+            s.with_buffer(place, "results_of_row", results, &mut |s, results| {
+                expression.with_stored(s, place, |s, stored| {
+                    taken.push(ExpressionMemory { values, stored, results });
+                    s.with_memory(place, rest, taken, body);
+                });
+            });
+        });
+    }
+
+    /// Runs `body` with a buffer for some values of a row, or of all rows on a device.
+    fn with_buffer(
+        &mut self,
+        place: ProcessorKind,
+        name: &str,
+        values: Option<(i64, Scalar)>,
+        body: &mut dyn FnMut(&mut Self, Option<BufferId>),
+    ) {
+        let Some((count, element)) = values else { return body(self, None) };
+        let bytes = count * i64::from(element.bytes());
+        let bytes = match place {
+            ProcessorKind::Host => self.b.int(bytes),
+            ProcessorKind::Device => {
+                let rows = self.b.rows();
+                self.b.mul_int(rows, bytes)
+            }
+        };
+        self.alloc(name, element, bytes, |s, buffer| body(s, Some(buffer)));
+    }
+
+    /// Computes the expressions of a row, and returns the index of its first value behind them.
+    fn computed(&mut self, place: ProcessorKind, memory: &[ExpressionMemory], row: Value) -> Value {
+        let mut from = self.b.mul_int(row, self.per_row);
+        let number = match place {
+            ProcessorKind::Host => self.b.int(0),
+            ProcessorKind::Device => row,
+        };
+        for (expression, memory) in self.expressions.clone().iter().zip(memory) {
+            if let Some(values) = memory.values {
+                let (to, element) = (self.b.mul_int(number, self.per_row), self.element);
+                self.each_of_row(expression.steps, RowIndices { from, to }, &mut |s, to, y| {
+                    s.b.store(Address::element(values, to, element), y);
+                });
+                (self.margins, from) = (values, to);
+            }
+            let Some(results) = memory.results else { continue };
+            let stored = match place {
+                ProcessorKind::Host => memory.stored,
+                ProcessorKind::Device => memory.stored.of_row(row),
+            };
+            let to = self.b.mul_int(number, expression.n_results());
+            let target = Elements { buffer: results, first: to };
+            expression.row(&mut self.b, place, Features::OfRow(self.margins, from), (stored, target));
+            (self.margins, self.element) = (results, expression.element);
+            (self.per_row, from) = (expression.n_results(), to);
+        }
+        from
+    }
+
+    /// Calls `body` for each number below `count`, on the processor of the run.
+    fn for_all(&mut self, count: Value, mut body: impl FnMut(&mut Self, Value)) {
+        let places = self.places;
+        self.choose(places.bounded(), *places.rest(), &mut |s, place| s.for_all_at(place, count, &mut body));
+    }
+
+    /// Calls `body` with the processor of the run.
+    fn choose(
+        &mut self,
+        bounded: &[Bounded<ProcessorKind>],
+        rest: ProcessorKind,
+        body: &mut impl FnMut(&mut Self, ProcessorKind),
+    ) {
+        let [first, larger @ ..] = bounded else { return body(self, rest) };
+        if larger.iter().all(|other| other.value == first.value) && first.value == rest {
+            return body(self, rest);
+        }
+        let (rows, most) = (self.b.rows(), self.b.int(first.max_rows.into()));
+        let covered = self.b.cmp(Cmp::Le, rows, most);
+        let more = self.b.cmp(Cmp::Lt, most, rows);
+        self.when(covered, |s| body(s, first.value));
+        self.when(more, |s| s.choose(larger, rest, body));
+    }
+
+    fn for_all_at(&mut self, place: ProcessorKind, count: Value, body: &mut impl FnMut(&mut Self, Value)) {
+        match place {
+            ProcessorKind::Device => launch_over(self, "rows", count, body),
+            ProcessorKind::Host => {
+                let zero = self.b.int(0);
+                self.for_loop((zero, count, 1), &[], |s, number, _| {
+                    body(s, number);
+                    Vec::new()
+                });
+            }
+        }
+    }
+}
+
+/// Most values of a row whose steps are not in a loop, if they are alike.
+const MOST_UNROLLED: i64 = 8;
+
+/// Whether a step transforms each margin alike.
+fn is_uniform(step: &Transform) -> bool {
+    match step {
+        Transform::Scale { bias, .. } => bias.iter().all(|other| Some(other) == bias.first()),
+        _ => true,
+    }
+}
+
+/// Whether each margin becomes one result of its type, by a formula of its own.
+pub fn is_by_margin(forest: &Forest) -> bool {
+    let same = forest.types.accumulator == forest.types.output;
+    let steps = || forest.output.raw.iter().chain(&forest.output.value);
+    same && steps().next().is_some() && steps().all(|step| step.is_by_value() && is_uniform(step))
+}
+
+/// Whether results need functions of the C library other than the exponential.
+pub fn needs_library(forest: &Forest) -> bool {
+    forest.output.raw.iter().chain(&forest.output.value).any(|step| {
+        matches!(
+            step,
+            Transform::LogOnePlusExp
+                | Transform::Ascending
+                | Transform::Probit
+                | Transform::PowerOfTwo { .. }
+        )
+    })
+}
