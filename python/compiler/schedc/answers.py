@@ -137,6 +137,15 @@ class ByClass(Classifier):
 
 
 @dataclass(frozen=True)
+class Scores(ByClass):
+    """A linear classifier's of scikit-learn: margins of the model are its scores, one for two classes."""
+
+    def decision_function(self, call: Call) -> Array:
+        scores = call("raw")
+        return scores.reshape(len(scores)) if scores.ndim == 2 and scores.shape[1] == 1 else scores
+
+
+@dataclass(frozen=True)
 class Staged(ByMargin):
     """Gradient boosting of scikit-learn; leaves are a table of iterations by classes for each row."""
 

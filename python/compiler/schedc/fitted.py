@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from schedc_runtime.batch import is_frame
 
-from .answers import Answers, ByClass, ByMargin, Classifier, Isolation, OneClass, Votes
+from .answers import Answers, ByClass, ByMargin, Classifier, Isolation, OneClass, Scores, Votes
 from .findings import Refused, reworded
 from .origin import Origin, is_read, origin_of
 from .parts import advice, searched
@@ -147,6 +147,17 @@ def _model_of(made: Any, answers: Answers) -> bytes:
     return bytes(model.SerializeToString())
 
 
+#: Classifiers whose scores are weighted sums: the margins of the compiled model.
+LINEAR = frozenset(
+    f"sklearn.{name}"
+    for name in (
+        "LinearDiscriminantAnalysis", "LinearSVC", "LogisticRegression", "LogisticRegressionCV",
+        "PassiveAggressiveClassifier", "Perceptron", "RidgeClassifier", "RidgeClassifierCV",
+        "SGDClassifier",
+    )
+)
+
+
 def _answers(model: Any, made: Any) -> Answers:
     """The results of a pipeline's methods, by its last step."""
     from .exporter.ensembles import divisor_of
@@ -171,6 +182,8 @@ def _answers(model: Any, made: Any) -> Answers:
         return ByMargin(classes=classes, zero_counts=True)
     if kind == "sklearn.HistGradientBoostingClassifier":
         return ByMargin(classes=classes)
+    if kind in LINEAR:
+        return Scores(classes=classes)
     if "margins" in made.outputs and not kind.startswith(("lightgbm.", "xgboost.")):
         return ByClass(classes=classes)
     return Classifier(classes=classes)

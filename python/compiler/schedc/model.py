@@ -21,7 +21,9 @@ from schedc_runtime.batch import column_names, is_frame, renamed
 
 from ._native import Artefact
 from ._native import Compilation as NativeCompilation
-from .answers import Answers, Array, ByMargin, Classifier, Isolation, OneClass, Votes, two_columns
+from .answers import (
+    Answers, Array, ByMargin, Classifier, Isolation, OneClass, Scores, Votes, two_columns,
+)
 from .background import Compilation
 from .code import Code, Recipe
 from .elsewhere import no_attribute, output_of
@@ -318,7 +320,7 @@ class Model(Estimator):
         probabilities.
         """
         if self._meaning.family == FAMILY:
-            is_alike = isinstance(self._answers, (ByMargin, Isolation, Votes))
+            is_alike = isinstance(self._answers, (ByMargin, Isolation, Scores, Votes))
         else:
             is_alike = self._meaning.family in (None, "scikit-learn", "Treelite")
         if not is_alike or type(self._answers) in (Classifier, OneClass):

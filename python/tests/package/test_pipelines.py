@@ -25,13 +25,19 @@ from pipelines import (  # noqa: E402
     one_hot,
 )
 from sklearn import (  # noqa: E402
+    calibration,
     compose,
+    discriminant_analysis,
     ensemble,
     frozen,
     impute,
     linear_model,
     model_selection,
+    multiclass,
+    naive_bayes,
+    neural_network,
     preprocessing,
+    svm,
     tree,
 )
 from sklearn.feature_extraction.text import CountVectorizer  # noqa: E402
@@ -112,6 +118,52 @@ def test_encoders():
                     preprocessing.TargetEncoder(random_state=0)):
         theirs = prepared(forest(), encoder).fit(TABLE, GOALS["two"])
         check(schedc.compile(theirs), theirs, rows())
+
+
+def sums():
+    """Linear models, nets and compound models, with their goals."""
+    tree_and_sum = [("a", linear_model.LogisticRegression()), ("b", forest())]
+    for goal in ("words", "three"):
+        yield linear_model.LogisticRegression(), goal
+        yield linear_model.RidgeClassifier(), goal
+        yield linear_model.SGDClassifier(loss="log_loss", random_state=0), goal
+        yield svm.LinearSVC(random_state=0), goal
+        yield discriminant_analysis.LinearDiscriminantAnalysis(), goal
+        yield naive_bayes.GaussianNB(), goal
+        yield naive_bayes.BernoulliNB(), goal
+        yield neural_network.MLPClassifier((6, 4), max_iter=20, random_state=0), goal
+        yield multiclass.OneVsRestClassifier(linear_model.LogisticRegression()), goal
+        yield calibration.CalibratedClassifierCV(linear_model.LogisticRegression(), cv=2), goal
+        yield ensemble.VotingClassifier(tree_and_sum, voting="soft"), goal
+        yield ensemble.StackingClassifier(tree_and_sum, cv=2), goal
+    yield linear_model.Ridge(), "number"
+    yield linear_model.PoissonRegressor(), "number"
+    yield neural_network.MLPRegressor((6,), max_iter=20, random_state=0), "number"
+    yield ensemble.VotingRegressor([("a", linear_model.Ridge()), ("b", boosted_regressor())]), "number"
+
+
+def boosted_regressor():
+    return ensemble.GradientBoostingRegressor(n_estimators=4, random_state=0)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("model", "goal"), list(sums()), ids=lambda value: str(value).partition("(")[0])
+def test_sums(model, goal):
+    """Labels are equal, and numbers within the rounding of sums."""
+    theirs = prepared(model).fit(TABLE, numpy.abs(GOALS[goal]) if goal == "number" else GOALS[goal])
+    ours = schedc.compile(theirs)
+    for given in (rows(), rows()[:1], rows()[3:10]):
+        for method in METHODS:
+            if not hasattr(theirs, method) or not hasattr(ours, method):
+                continue
+            expected, found = (numpy.asarray(getattr(one, method)(given)) for one in (theirs, ours))
+            assert found.shape == expected.shape and found.dtype == expected.dtype, method
+            if expected.dtype.kind == "f":
+                numpy.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+            else:
+                numpy.testing.assert_array_equal(found, expected, method)
+    is_linear = isinstance(model, (linear_model.LogisticRegression, linear_model.RidgeClassifier))
+    assert hasattr(ours, "decision_function") or not is_linear
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -244,9 +296,6 @@ def test_refusals():
     step = r"(?s)CountVectorizer \(step columntransformer\.w\).*outside.*"
     with pytest.raises(TypeError, match=step + part):
         schedc.compile(theirs)
-    linear = imputed(linear_model.LogisticRegression()).fit(TABLE[NUMBERS], GOALS["two"])
-    with pytest.raises(schedc.Refused, match="(?s)neither the Pipeline nor its parts.*LogisticRegression"):
-        schedc.compile(linear)
     with pytest.raises(ValueError, match="the Pipeline is not fitted yet: call its fit first"):
         schedc.compile(prepared(forest()))
 
