@@ -138,7 +138,7 @@ def sums():
         yield ensemble.StackingClassifier(tree_and_sum, cv=2), goal
     yield linear_model.Ridge(), "number"
     yield linear_model.PoissonRegressor(), "number"
-    yield neural_network.MLPRegressor((6,), max_iter=20, random_state=0), "number"
+    yield neural_network.MLPRegressor(hidden_layer_sizes=(6,), max_iter=20, random_state=0), "number"
     yield ensemble.VotingRegressor([("a", linear_model.Ridge()), ("b", boosted_regressor())]), "number"
 
 
