@@ -36,7 +36,7 @@ pub fn with_computed_columns(seed: u64, forest: Forest) -> Forest {
 }
 
 /// The forms of columns.
-const FORMS: [usize; 9] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+const FORMS: [usize; 10] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 /// The forms whose results are finite for finite values.
 const FINITE_FORMS: [usize; 8] = [0, 1, 3, 4, 5, 6, 7, 8];
@@ -181,6 +181,14 @@ impl Drawn<'_> {
             6 => {
                 let point = below.iter().map(|_| self.number()).collect();
                 self.columns.add(Expr::SquaredDistance { of: below.into(), point })
+            }
+            9 => {
+                // Rows in double precision may have features in single precision.
+                let feature = self.rng.below(self.features) as u32;
+                let single = self.columns.input(feature, Float::F32);
+                let wide = self.columns.cast(single, ColumnType::F64)?;
+                let other = self.columns.cast(y, ColumnType::F64)?;
+                self.columns.add(binary(Binary::Multiply, wide, other))
             }
             _ => self.sum(below),
         }

@@ -108,7 +108,11 @@ impl<'a> Evaluator<'a> {
             of.node.operands.iter().map(|place| self.value(b, *place, at.lanes)).collect();
         let parameters = of.parameters.as_slice();
         match (&of.node.op, operands.as_slice(), parameters) {
-            (ShapeOp::Input, [], [feature, place]) => self.input(b, *feature, *place, at),
+            (ShapeOp::Input, [], [feature, place]) => {
+                let value = self.input(b, *feature, *place, at);
+                // Rows in double precision may have features in single precision.
+                b.cast(Cast::Float, value, ty)
+            }
             (ShapeOp::Stored, [], [place]) => self.stored(b, *place, of.node.ty, at),
             (ShapeOp::Const, [], [constant]) => self.constant(b, *constant, ty, at),
             (ShapeOp::Unary(op), [x], []) => unary(b, *op, *x, ty),
