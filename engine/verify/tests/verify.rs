@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr};
 use sched_forest::{
-    Forest, Inner, Iterations, Output, Predicate, ReadOptions, Target, Transform, Tree, endings,
+    ClassRule, Forest, ForestParts, Inner, Iterations, Output, OutputColumns, Predicate, ReadOptions, Target,
+    Transform, Tree, endings,
 };
 use sched_ir::fault::{Fault, with_fault};
 use sched_lang::Checked;
@@ -14,6 +16,7 @@ use schedc_driver::{CodeDestination, Failure, Job, Model, Reporter, ScheduleValu
 use schedc_verify::{ModelCode, Report, Task, verify};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -172,6 +175,48 @@ fn every_seeded_fault_of_launches_is_found() {
         }
     }
     assert!(missed.is_empty(), "not found: {}", missed.join("\n"));
+}
+
+/// The example, whose predictions are the sum of leaves and its half, and whose class is 1 if it is positive.
+fn with_expressions(schedule: &str) -> Program {
+    let options = ReadOptions { iterations: EXAMPLE_TREES, ..ReadOptions::default() };
+    let model = Model::read(&repository().join(EXAMPLE), &options).unwrap();
+    let float = model.forest().types.accumulator;
+    let mut columns = Columns::default();
+    let number = |x: f64| ColumnValue::F64(x).cast(float.into());
+    let (half, zero) = (columns.constant(number(0.5)), columns.constant(number(0.0)));
+    let margin = columns.input(0, float);
+    let halved = columns.add(Expr::Binary(Binary::Multiply, margin, half)).unwrap();
+    let is_positive = columns.add(Expr::Binary(Binary::Less, zero, margin)).unwrap();
+    let class = columns.cast(is_positive, ColumnType::I64).unwrap();
+    let columns = Arc::new(columns);
+    let of = |results: &[ColumnId]| {
+        Arc::new(OutputColumns { columns: Arc::clone(&columns), results: results.to_vec() })
+    };
+    let output = Output::of(Transform::Columns(of(&[margin, halved])));
+    let output = output.with_classes(ClassRule::Computed(of(&[class])));
+    let forest = Forest::new(ForestParts { output, ..model.forest().as_ref().clone().into_parts() }).unwrap();
+    let source = Source { name: "schedule".into(), text: schedule.into(), is_chosen: false, path: None };
+    Program::new(Job { model: model.with_forest(forest), source }).unwrap()
+}
+
+#[test]
+fn swapped_results_of_expressions_are_found() {
+    let schedules = [
+        "parallel(batch)",
+        "target gpu\ntile(batch, b0, b1, 4)\nreorder(b0, b1, tree)\n\
+                              gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n",
+    ];
+    for (schedule, is_simulated) in schedules.into_iter().zip([false, true]) {
+        let program = with_expressions(schedule);
+        let right = program.report(is_simulated, UNLIMITED).unwrap();
+        assert!(right.is_equal(), "{schedule}\n{}", right.to_json());
+        // A model keeps its expressions, so a fault needs a model of its own.
+        let program = with_expressions(schedule);
+        let wrong = with_fault(Fault::OutputColumnsSwapped, || program.report(is_simulated, UNLIMITED));
+        let wrong = wrong.unwrap();
+        assert!(!wrong.is_equal(), "{schedule}");
+    }
 }
 
 #[test]
