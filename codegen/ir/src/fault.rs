@@ -37,6 +37,8 @@ pub enum Fault {
     DecisionsSwapped,
     /// LIR: linear leaves add their terms where a feature is missing.
     LinearForgetsMissing,
+    /// LIR: trees of one leaf leave out their last term.
+    DenseStopsShort,
     /// LIR: the last lane of an interleaved group reads the first lane's row.
     LaneReadsWrongRow,
     /// LIR: the remainder of an interleaved loop is dropped.

@@ -1,7 +1,9 @@
 //! The printed plan names the traversal, and the leaf loops whose trees do not fit the preferred
 //! storage.
 
-use sched_forest::{Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree, Types};
+use sched_forest::{
+    Float, Forest, ForestParts, Inner, Leaf, LinearLeaf, NodeRef, Predicate, Target, Tree, Types,
+};
 use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, compile};
 use sched_lang::{ModelInfo, Options, Supported, check};
@@ -109,6 +111,51 @@ fn each_schedule_has_its_traversal() {
         assert!(plan.contains(storage), "{schedule}\n{plan}");
         assert!(!plan.contains("instead of"), "{schedule}\n{plan}");
     }
+}
+
+/// A linear model with one sum for each margin. Margin 1 adds no last term if `differ`.
+fn sums(features: u32, margins: u32, differ: bool) -> Forest {
+    let leaf = Leaf { source: 0, values: [0.5].into() };
+    let tree = |margin| Tree {
+        root: NodeRef::Leaf(0),
+        inner: Vec::new(),
+        leaves: vec![leaf.clone()],
+        target: Target::One(margin),
+        source: margin,
+    };
+    let terms = |margin: u32| {
+        let count = features - u32::from(differ && margin == 1);
+        (0..count).map(|feature| (feature, f64::from(feature) - 3.0)).collect()
+    };
+    let linear = |margin| vec![LinearLeaf { constant: 1.5, terms: terms(margin) }];
+    Forest::new(ForestParts {
+        trees: (0..margins).map(tree).collect(),
+        linear: (0..margins).map(linear).collect(),
+        num_features: features as usize,
+        num_margins: margins as usize,
+        base: vec![0.0; margins as usize],
+        ..ForestParts::default()
+    })
+    .expect("a forest")
+}
+
+#[test]
+fn linear_models_add_terms_of_ranges_of_columns() {
+    let blocks = "tile(batch, b0, b1, 32)\nreorder(b0, tree, b1)\ncache(b0)\nvectorize(b1, 16)";
+    let cases = [
+        (sums(12, 1, false), blocks, "terms: columns 0 to 11\n"),
+        // The last four features of 11 are copied together, and one of them twice.
+        (sums(11, 1, false), blocks, "terms: columns 0 to 6, 8 to 11\n"),
+        (sums(11, 2, false), "vectorize(tree, 2)", "terms: columns 0 to 10\n"),
+        (sums(11, 2, true), blocks, "terms: each tree has columns of its own\n"),
+    ];
+    for (forest, schedule, terms) in cases {
+        let plan = plan(&forest, schedule);
+        assert!(plan.contains(": sums of terms over storage 0"), "{schedule}\n{plan}");
+        assert!(plan.contains(terms), "{schedule}\n{plan}");
+    }
+    let lanes = plan(&sums(11, 2, true), "vectorize(tree, 2)");
+    assert!(lanes.contains(": trees in lanes over storage 0"), "{lanes}");
 }
 
 #[test]

@@ -239,7 +239,7 @@ fn by_value(rng: &mut Rng, margins: usize) -> Transform {
 }
 
 /// A value that the float type represents exactly, chosen so that sums round.
-fn value(rng: &mut Rng, float: Float) -> f64 {
+pub(crate) fn value(rng: &mut Rng, float: Float) -> f64 {
     let x = (rng.below(2_000_001) as f64 - 1e6) / 3e5;
     match float {
         Float::F32 => f64::from(x as f32),

@@ -5,6 +5,7 @@
 pub mod computed;
 mod damage;
 pub mod forests;
+pub mod linear;
 mod options;
 mod parallel;
 pub mod schedules;

@@ -5,7 +5,7 @@ use sched_forest::{Float, Forest, predict, predict_classes, predict_leaves, pred
 use sched_llvm::column::{Column, ColumnValues};
 use sched_llvm::runtime::{Dtype, Kind};
 use sched_llvm::{Extras, Output, Predict, Rows};
-use sched_testing::{Rng, computed, forests};
+use sched_testing::{Rng, computed, forests, linear};
 use schedc_driver::compile::RowRules;
 use schedc_driver::walker::{is_worth_walking, steps_of_a_row};
 use schedc_driver::{Model, Walker};
@@ -22,6 +22,7 @@ fn forest(seed: u64) -> (Forest, Rng) {
     let forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
     let forest = forests::with_expectiles(&mut Rng(!seed ^ 1), forest);
     let forest = forests::with_linear_leaves(seed, forest);
+    let forest = linear::with_linear_models(seed, forest);
     let forest = computed::with_computed_columns(seed, forest);
     (computed::with_output_expressions(seed, forest), rng)
 }

@@ -5,6 +5,7 @@
 //! of leaf loops for their walks.
 
 mod leaf_loop;
+mod linear;
 mod pad;
 mod print;
 
@@ -53,17 +54,6 @@ pub struct Hir {
 }
 
 impl Hir {
-    /// Whether linear leaves read the rows of their walks, which may be copies, instead of the call's. They
-    /// do if they add computed columns, and in a model of sums alone.
-    pub fn adds_walked_rows(&self) -> bool {
-        self.has_sums_alone() || adds_columns(&self.forest, self.columns.as_deref())
-    }
-
-    /// Whether all trees are single leaves with sums: a linear model.
-    pub fn has_sums_alone(&self) -> bool {
-        has_sums_alone(&self.forest)
-    }
-
     /// Features of a row. The forest's features are columns, if these are computed.
     pub fn row_features(&self) -> usize {
         self.columns.as_ref().map_or(self.forest.num_features, |columns| columns.features)
@@ -121,8 +111,8 @@ pub fn build(
     let deepest: Vec<u32> = depths.iter().map(|(deepest, _)| *deepest).collect();
     let layout = nest.representation.unwrap_or_else(|| fitting_layout(&forest.trees, &deepest));
     let mut leaf_loops = leaf_loop::collect(&nest, &deepest, layout)?;
-    if has_sums_alone(&forest) || adds_columns(&forest, columns.as_deref()) {
-        leaf_loops.values_mut().for_each(walk_values);
+    if linear::adds_walked_rows(&forest, columns.as_deref()) {
+        leaf_loops.values_mut().for_each(linear::walk_values);
     }
     let quantized = leaf_loops.values().any(|leaf_loop| leaf_loop.layout.compares_bins());
     let bins = if quantized { Some(Arc::clone(kernel_forest.bins()?)) } else { None };
@@ -130,26 +120,6 @@ pub fn build(
     let encodings = is_shared(&forest).then(|| Arc::clone(kernel_forest.encodings()));
     let outputs = kernel_forest.outputs().clone();
     Ok(Hir { forest, depths, tiles: None, nest, leaf_loops, bins, columns, outputs, encodings })
-}
-
-/// Whether all trees of a forest are single leaves with sums.
-fn has_sums_alone(forest: &Forest) -> bool {
-    let is_sum = |(tree, leaves): (&Tree, &Vec<LinearLeaf>)| tree.inner.is_empty() && leaves.len() == 1;
-    !forest.linear.is_empty() && forest.trees.iter().zip(&forest.linear).all(is_sum)
-}
-
-/// Whether linear leaves of a forest read columns that are no features.
-fn adds_columns(forest: &Forest, columns: Option<&ColumnRuns>) -> bool {
-    let Some(columns) = columns else { return false };
-    let mut terms = forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms);
-    terms.any(|(feature, _)| columns.values.get(*feature as usize).is_none_or(Option::is_none))
-}
-
-/// Replaces a layout that reads bins, which have no values to add.
-fn walk_values(leaf_loop: &mut LeafLoop) {
-    if leaf_loop.layout.compares_bins() {
-        leaf_loop.layout = Layout::Sparse;
-    }
 }
 
 /// Builds the HIR of walks that step from tile to tile.

@@ -175,6 +175,9 @@ impl WalkContext<'_> {
 
     /// Loads the summands of a lane's leaves, and evaluates linear leaves.
     fn addend(&self, k: &mut KernelBuilder, lane: &WalkLane, end: WalkEnd) -> Addend {
+        if self.has_values(k) {
+            return Addend::Number(end.node);
+        }
         match self.layout.leaf(&mut k.b, self.buffers, &lane.walk.state, end) {
             LeafValue::Scalar(value) => Addend::Number(value),
             LeafValue::Linear(leaf) => Addend::Number(linear::values(k, self, lane, leaf)),

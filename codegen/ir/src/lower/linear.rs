@@ -21,9 +21,6 @@ pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLa
     let width = lane.walk.width;
     let sums = k.ports.accumulator;
     let Some(tables) = k.ports.linear else { return k.b.float(ty_of(sums, width), 0.0) };
-    if context.walks.over == Axis::Row && k.ports.has_sums_alone {
-        return shared_sum(k, &tables, lane);
-    }
     let b = &mut k.b;
     let first = load(b, tables.terms, Scalar::I32, (8, 0), leaf);
     let count = load(b, tables.terms, Scalar::I32, (8, 4), leaf);
@@ -56,60 +53,17 @@ pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLa
             }
         }
     });
-    let takes_leaf = k.ports.lowering.hir.forest.linear_missing == LinearMissing::LeafValue;
-    if !takes_leaf || seeded(Fault::LinearForgetsMissing) {
-        return ended[0];
-    }
-    k.b.select(ended[1], plain, ended[0])
+    if takes_leaf_value(k) { k.b.select(ended[1], plain, ended[0]) } else { ended[0] }
 }
 
-/// The sum of the only leaf of a tree for the rows of a lane: all lanes add the same terms.
-fn shared_sum(k: &mut KernelBuilder, tables: &LinearTables<BufferId>, lane: &WalkLane) -> Value {
-    let (width, sums, leaf) = (lane.walk.width, k.ports.accumulator, lane.tree);
-    let row = Row { table: None, ..lane.walk.row };
-    let (features, bytes) = (features_of(tables, &row), sums.bytes());
-    let b = &mut k.b;
-    let first = load(b, tables.terms, Scalar::I32, (8, 0), leaf);
-    let count = load(b, tables.terms, Scalar::I32, (8, 4), leaf);
-    let constant = load(b, tables.values, sums, (2 * bytes, 0), leaf);
-    let plain = load(b, tables.values, sums, (2 * bytes, bytes), leaf);
-    let constant = b.splat(constant, width);
-    let number = b.index_type(width);
-    let none_missing = b.int_of(number.with(Scalar::I1), 0);
-    let zero = b.int(0);
-    let ended = k.for_loop((zero, count, 1), &[constant, none_missing], |k, round, inside| {
-        let b = &mut k.b;
-        let at = b.add(first, round);
-        let feature = load(b, features, Scalar::I32, (4, 0), at);
-        let coefficient = load(b, tables.coefficients, sums, (bytes, 0), at);
-        let coefficient = b.splat(coefficient, width);
-        let value = value_of(b, &row, feature, width);
-        let is_missing = b.cmp(Cmp::Uno, value, value);
-        vec![plus(b, inside[0], coefficient, value), b.bin(Bin::Or, inside[1], is_missing)]
-    });
-    let has_nan = k.ports.lowering.hir.forest.linear_missing == LinearMissing::Nan;
-    if has_nan || seeded(Fault::LinearForgetsMissing) {
-        return ended[0];
-    }
-    let plain = k.b.splat(plain, width);
-    k.b.select(ended[1], plain, ended[0])
-}
-
-/// The values of one feature, an index, for all lanes.
-fn value_of(b: &mut Builder, row: &Row, feature: Value, width: u16) -> Value {
-    if width == 1 {
-        return row.load(b, feature);
-    }
-    if row.is_adjacent() {
-        return row.load_column(b, feature, width);
-    }
-    let feature = b.cast(Cast::Trunc, feature, Ty::of(Scalar::I32));
-    let feature = b.splat(feature, width);
-    row.load(b, feature)
+/// Whether leaves add their value in place of their sum if a feature is missing.
+pub(super) fn takes_leaf_value(k: &KernelBuilder) -> bool {
+    let takes = k.ports.lowering.hir.forest.linear_missing == LinearMissing::LeafValue;
+    takes && !seeded(Fault::LinearForgetsMissing)
 }
 
 /// The table with the features of terms in a row.
-fn features_of(tables: &LinearTables<BufferId>, row: &Row) -> BufferId {
+pub(super) fn features_of(tables: &LinearTables<BufferId>, row: &Row) -> BufferId {
     if row.stride == 1 { tables.features } else { tables.columns }
 }
 
@@ -143,13 +97,13 @@ fn row_of_call(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLane) ->
     Row { buffer, index, offset: 0, element, stride: 1, lanes, table: None }
 }
 
-fn ty_of(scalar: Scalar, width: u16) -> Ty {
+pub(super) fn ty_of(scalar: Scalar, width: u16) -> Ty {
     if width == 1 { Ty::of(scalar) } else { Ty::vector(scalar, width) }
 }
 
 /// Loads numbers from records of a table, which have `stride` bytes and the number at `offset`.
 /// Integers are converted to element numbers.
-fn load(
+pub(super) fn load(
     b: &mut Builder,
     buffer: BufferId,
     scalar: Scalar,
@@ -180,7 +134,7 @@ fn term(b: &mut Builder, round: Value, first: Value, count: Value) -> (Value, Op
 
 /// `sum + coefficient * value`, each operation rounded to the type of sums. Products are computed in
 /// the wider type of both factors.
-fn plus(b: &mut Builder, sum: Value, coefficient: Value, value: Value) -> Value {
+pub(super) fn plus(b: &mut Builder, sum: Value, coefficient: Value, value: Value) -> Value {
     let sums = b.ty(sum);
     let wide = if b.ty(value).scalar == Scalar::F64 { b.ty(value) } else { sums };
     let (coefficient, value) = (b.cast(Cast::Float, coefficient, wide), b.cast(Cast::Float, value, wide));

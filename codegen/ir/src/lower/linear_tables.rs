@@ -22,7 +22,13 @@ pub struct LinearTables<T> {
     pub coefficients: T,
     /// Largest number of terms of each tree's leaves, an `i32`.
     pub most: T,
+    /// Coefficients of trees of one leaf with the same columns: those of the first term of all trees, then of
+    /// the second, and so on. Vectors of trees may read beyond the end.
+    pub by_term: T,
 }
+
+/// Most lanes of a vector of trees.
+const LANES: usize = 64;
 
 impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
     /// Tables of a forest: names, elements and bytes. `transposed` has the features of transposed rows, if
@@ -67,6 +73,7 @@ impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
             features: ("linear_features", Scalar::I32, ints(features.iter().copied(), Scalar::I32)),
             coefficients: ("linear_coefficients", sums, floats(&coefficients, sums)),
             most: ("linear_most", Scalar::I32, ints(most.into_iter(), Scalar::I32)),
+            by_term: ("linear_by_term", sums, floats(&by_term(hir), sums)),
         }
     }
 }
@@ -81,6 +88,7 @@ impl<T> LinearTables<T> {
             columns: f(self.columns),
             coefficients: f(self.coefficients),
             most: f(self.most),
+            by_term: f(self.by_term),
         }
     }
 }
@@ -96,6 +104,7 @@ impl LinearTables<u32> {
             columns: table("linear_columns", self.columns, Scalar::I32),
             coefficients: table("linear_coefficients", self.coefficients, sums),
             most: table("linear_most", self.most, Scalar::I32),
+            by_term: table("linear_by_term", self.by_term, sums),
         }
     }
 }
@@ -105,6 +114,14 @@ impl LinearTables<u32> {
 fn feature_of_row(hir: &Hir, adds_walked_rows: bool, feature: u32) -> u32 {
     let values = hir.columns.as_ref().filter(|_| !adds_walked_rows).map(|columns| columns.values.as_slice());
     values.and_then(|values| values.get(feature as usize).copied().flatten()).unwrap_or(feature)
+}
+
+/// The coefficients of trees of one leaf, term by term, if the trees add the same features.
+fn by_term(hir: &Hir) -> Vec<f64> {
+    let Some(features) = hir.shared_terms().filter(|_| hir.has_sums_alone()) else { return Vec::new() };
+    let trees = 0..hir.forest.trees.len();
+    let of_term = |term: usize| trees.clone().map(move |tree| hir.terms(tree)[term].1);
+    (0..features.len()).flat_map(of_term).chain([0.0; LANES]).collect()
 }
 
 fn plain_value(leaf: &Leaf) -> f64 {

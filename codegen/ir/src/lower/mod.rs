@@ -15,6 +15,7 @@
 //! their leaves by a `LeafAction` (`leaf`).
 
 mod carried_sum;
+mod dense;
 mod device_columns;
 mod device_sums;
 mod elements;

@@ -75,8 +75,6 @@ pub struct Ports<'a> {
     pub linear: Option<LinearTables<BufferId>>,
     /// Whether linear leaves read the rows of their walks.
     pub adds_walked_rows: bool,
-    /// Whether all trees are single leaves with sums.
-    pub has_sums_alone: bool,
     /// The model's number of each tree.
     pub sources: Option<BufferId>,
     pieces: Option<BufferId>,
@@ -147,7 +145,6 @@ impl<'a> Ports<'a> {
             vectors,
             linear,
             adds_walked_rows: lowering.hir.adds_walked_rows(),
-            has_sums_alone: lowering.hir.has_sums_alone(),
             sources,
             pieces,
             quantizer,

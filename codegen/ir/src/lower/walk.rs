@@ -1,5 +1,6 @@
 //! Walks of a leaf loop: groups that advance together from the root to their leaves.
 
+use super::dense;
 use super::group::{Group, VectorShape};
 use super::kernel_builder::KernelBuilder;
 use super::row_source::{RowCopy, RowSource, RowTableSource, RowsWanted};
@@ -80,7 +81,10 @@ impl<'w> WalkContext<'w> {
         let tree = (walks.over == Axis::Row).then(|| {
             let number = k.affine(&walks.tree);
             let shape = WalkShape { lanes: walks.lanes as u16, steps: plan.steps.straight };
-            let state = layout.load_tree(&mut k.b, buffers, number, shape);
+            let state = match dense::are_sums(k, plan) {
+                true => TreeState::at(number),
+                false => layout.load_tree(&mut k.b, buffers, number, shape),
+            };
             let top = walker.top(&mut k.b, &state);
             SharedTree { number, state, top }
         });
@@ -109,12 +113,21 @@ impl<'w> WalkContext<'w> {
         self.sums.is_some() && self.plan.sums == SumAccess::Vector
     }
 
-    /// Emits the walks of all lanes from the root to the leaf.
+    /// Whether walks end with the values of leaves instead of their node numbers.
+    pub(super) fn has_values(&self, k: &KernelBuilder) -> bool {
+        dense::are_sums(k, self.plan)
+    }
+
+    /// Emits the walks of all lanes from the root to the leaf, and returns the leaves' node numbers. Walks of
+    /// trees of one leaf return the values of the leaves instead, unless the kernel stores indices.
     pub(super) fn advance<'l>(
         &self,
         k: &mut KernelBuilder,
         lanes: impl IntoIterator<Item = &'l WalkLane>,
     ) -> Vec<Value> {
+        if self.has_values(k) {
+            return dense::values(k, self, &lanes.into_iter().collect::<Vec<_>>());
+        }
         let lanes: Vec<&traverse::Lane> = lanes.into_iter().map(|lane| &lane.walk).collect();
         self.walker.walk(&mut k.b, &lanes, self.rows.loaded_table())
     }
@@ -192,6 +205,9 @@ impl<'w> WalkContext<'w> {
 
     fn load_trees(&self, k: &mut KernelBuilder, tree: Value, shape: VectorShape) -> TreeState {
         let VectorShape { width, count } = shape;
+        if self.has_values(k) {
+            return TreeState::at(tree);
+        }
         if width == 1 {
             let shape = WalkShape { lanes: 1, steps: self.plan.steps.straight };
             return self.layout.load_tree(&mut k.b, self.buffers, tree, shape);

@@ -4,7 +4,7 @@ use super::outline::{MOST_INDEXED, Outline};
 use super::storage::{NestStorages, StorageDemand};
 use super::sums;
 use super::traversal::{RowsRead, WalkInfo};
-use super::{CopyPlan, Plan, Stored, WalkPlan, copies, shared_trees, transfer};
+use super::{CopyPlan, Plan, Stored, WalkPlan, copies, dense, shared_trees, transfer};
 use crate::budget::Budget;
 use crate::bytes::scalar;
 use crate::error::CompileError;
@@ -77,11 +77,14 @@ fn walk_plans(
     for (walks, context) in &outline.leaf_loops {
         let Some(storage) = chosen.of_walks.get(&walks.id).copied() else { continue };
         let Some(stored) = chosen.storages.get(&storage) else { continue };
+        let rows = rows_read(walks, hir, &outline.copies, columns);
+        let terms = dense::columns(hir, rows.copy, chosen.subset.as_ref());
         let info = WalkInfo {
             walks,
-            rows: rows_read(walks, hir, &outline.copies, columns),
+            rows,
             format: storage.format,
             in_launch: context.in_launch,
+            dense: hir.has_sums_alone().then_some(&terms),
             fetch: &budget.fetch,
             deepest: deepest(hir, stored),
         };

@@ -17,6 +17,7 @@
 
 mod build;
 mod copies;
+mod dense;
 mod margins;
 mod outline;
 mod print;
@@ -103,6 +104,13 @@ pub struct WalkPlan {
     /// Vectors, of several trees, that advance together if rows are few. 1 if there are none of several
     /// trees.
     pub unroll_and_jam: u32,
+}
+
+impl WalkPlan {
+    /// Whether walks add the terms of trees of one leaf together.
+    pub fn is_dense(&self) -> bool {
+        matches!(self.traversal, Traversal::Dense { .. })
+    }
 }
 
 /// A row as a look-up table, indexed by feature or column.

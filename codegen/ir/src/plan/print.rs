@@ -5,6 +5,7 @@ use crate::lir::Scalar;
 use crate::quantize::fetch::FetchStrategy;
 use crate::repr::traverse::{Steps, Traversal};
 use std::fmt::{self, Display, Formatter};
+use std::ops::Range;
 
 /// Columns of sets above which a plan is printed with advice: making a column costs about as much as walking
 /// a tree.
@@ -57,6 +58,7 @@ impl Plan {
         writeln!(f, "walks of {}: {} over storage {storage}", walk.name, name(&walk.traversal))?;
         match &walk.traversal {
             Traversal::NodeSweep | Traversal::TestMask => {}
+            Traversal::Dense { columns } => writeln!(f, "  terms: {}", terms(columns.as_deref()))?,
             _ => writeln!(f, "  steps: {}", steps(&walk.steps))?,
         }
         if let Traversal::LevelLookup { bytes, fetch } = &walk.traversal {
@@ -95,7 +97,19 @@ fn name(traversal: &Traversal) -> &'static str {
         Traversal::NodeSweep => "node sweep",
         Traversal::TestMask => "test mask",
         Traversal::NodeTiles => "node tiles",
+        Traversal::Dense { .. } => "sums of terms",
     }
+}
+
+/// Columns whose values trees add.
+fn terms(columns: Option<&[Range<u32>]>) -> String {
+    let Some(columns) = columns else { return "each tree has columns of its own".to_string() };
+    let range = |range: &Range<u32>| match range.len() {
+        1 => range.start.to_string(),
+        _ => format!("{} to {}", range.start, range.end - 1),
+    };
+    let ranges: Vec<String> = columns.iter().map(range).collect();
+    if ranges.is_empty() { "none".to_string() } else { format!("columns {}", ranges.join(", ")) }
 }
 
 fn strategy(fetch: FetchStrategy) -> &'static str {

@@ -9,6 +9,7 @@ use crate::quantize::fetch::{FetchStrategy, LARGEST};
 use crate::repr::Format;
 use crate::repr::traverse::{Steps, Traversal, packed_rows};
 use sched_nest::Axis;
+use std::ops::Range;
 
 /// Bytes of the longest row that is looked up as a table: four registers of 512 bits.
 const ROW_TABLE: i64 = 256;
@@ -43,6 +44,8 @@ pub struct WalkInfo<'a> {
     pub format: Format,
     /// Whether a thread of a GPU walks, which cannot look up in registers.
     pub in_launch: bool,
+    /// Columns whose values trees of one leaf add, if all trees are of one leaf. See [`Traversal::Dense`].
+    pub dense: Option<&'a Option<Vec<Range<u32>>>>,
     /// The costs of fetching operands on the machine.
     pub fetch: &'a FetchCosts,
     /// Edges to the deepest leaf of all trees that are stored with them.
@@ -54,6 +57,9 @@ impl WalkInfo<'_> {
     pub fn traversal(&self) -> Traversal {
         let vectors = self.walks.lanes > 1;
         let rows = self.walks.over == Axis::Row;
+        if let Some(columns) = self.dense.filter(|columns| self.adds_densely(columns.is_some())) {
+            return Traversal::Dense { columns: columns.clone() };
+        }
         match self.format {
             Format::NodeTiles => Traversal::NodeTiles,
             Format::Preorder if vectors && rows => Traversal::NodeSweep,
@@ -66,6 +72,12 @@ impl WalkInfo<'_> {
             Format::BinPairs | Format::BinTables if self.packs_rows() => Traversal::PackedRows,
             _ => Traversal::PointerChase,
         }
+    }
+
+    /// Whether the walks of a group add their terms together. Trees in lanes have the same columns then.
+    fn adds_densely(&self, shares_columns: bool) -> bool {
+        let trees_in_lanes = self.walks.lanes > 1 && self.walks.over == Axis::Tree;
+        !self.in_launch && (shares_columns || !trees_in_lanes)
     }
 
     /// Whether several rows, whose bins are the bytes of a word, walk the first levels at once.
@@ -131,6 +143,7 @@ impl WalkInfo<'_> {
             | Traversal::PackedRows
             | Traversal::LevelLookup { .. }
             | Traversal::LevelTests { .. }
+            | Traversal::Dense { .. }
             | Traversal::NodeSweep => false,
         };
         if looks_up { self.table() } else { None }

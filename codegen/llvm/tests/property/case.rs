@@ -16,7 +16,7 @@ use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows};
 use sched_nest::{Accumulation, Axis, Nest, Reduce, Variants};
 use sched_pipeline::{Prepared, SetTests};
 use sched_testing::{Rng, schedules};
-use sched_testing::{computed, forests};
+use sched_testing::{computed, forests, linear};
 
 /// A case, ready to run.
 pub struct Case {
@@ -47,6 +47,7 @@ impl Case {
         let forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
         let forest = forests::with_expectiles(&mut Rng(!seed ^ 1), forest);
         let forest = forests::with_linear_leaves(seed, forest);
+        let forest = linear::with_linear_models(seed, forest);
         let forest = computed::with_computed_columns(seed, forest);
         let forest = computed::with_output_expressions(seed, forest);
         let profile = forests::profile(&mut rng, &forest);

@@ -23,7 +23,7 @@ pub fn wanted() -> impl Iterator<Item = &'static str> {
 }
 
 /// Features that must occur in at least one of twenty cases, apart from layouts.
-const WANTED: [&str; 35] = [
+const WANTED: [&str; 36] = [
     "tile",
     "split",
     "splitByDepth",
@@ -59,6 +59,7 @@ const WANTED: [&str; 35] = [
     "code for narrower rows",
     "linear leaves",
     "expressions behind trees",
+    "linear models",
 ];
 
 /// Features that need several draws, or few trees allow: they must occur in at least one of fifty cases.
@@ -95,8 +96,10 @@ impl Cover {
         self.count("rows wider than sums", narrower(accumulator, input));
         self.count("sets tested by class", case.tests_classes());
         self.count("code for narrower rows", narrower(case.row_type(), input));
-        self.count("linear leaves", case.forest.has_linear_leaves());
         self.count("expressions behind trees", case.forest.output.expressions().next().is_some());
+        let has_nodes = case.forest.trees.iter().any(|tree| !tree.inner.is_empty());
+        self.count("linear leaves", case.forest.has_linear_leaves() && has_nodes);
+        self.count("linear models", case.forest.has_linear_leaves() && !has_nodes);
     }
 
     pub(crate) fn count(&mut self, name: &'static str, used: bool) {

@@ -8,7 +8,7 @@ use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, Compiled, codes, compile, lower};
 use sched_lang::{Options, Supported, check};
 use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, LoopId, Nest, Variants};
-use sched_testing::{Rng, computed, forests, schedules};
+use sched_testing::{Rng, computed, forests, linear, schedules};
 
 /// Whether a nest has code on GPUs, which the checker does not know.
 pub fn has_code(forest: &Forest, profile: &Profile, nest: &Nest) -> bool {
@@ -51,6 +51,7 @@ impl Case {
         // A separate random stream, so that a seed has the same schedule for other trees.
         let forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
         let forest = forests::with_linear_leaves(seed, forest);
+        let forest = linear::with_linear_models(seed, forest);
         let forest = computed::with_computed_columns(seed, forest);
         let forest = computed::with_output_expressions(seed, forest);
         let profile = forests::profile(&mut rng, &forest);

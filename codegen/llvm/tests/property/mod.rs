@@ -232,7 +232,8 @@ fn seeded_faults_are_seen() {
         (Fault::TermsShareWeight, 3),
         (Fault::OutputColumnsSwapped, 0),
         (Fault::RowsPackedAsSums, 23),
-        (Fault::LinearForgetsMissing, 0),
+        (Fault::LinearForgetsMissing, 36),
+        (Fault::DenseStopsShort, 4),
         (Fault::ThresholdsToNearest, 28),
         (Fault::CompareUnordered, 0),
     ];

@@ -101,11 +101,14 @@ impl<'a> Candidates<'a> {
     }
 
     /// Candidates for trees of one leaf each, such as those of linear models: vectors of rows that add the
-    /// same terms, and scalar sums for single rows.
+    /// same terms, and vectors of trees or scalar sums for single rows.
     fn of_sums(&self) -> Vec<Candidate> {
         let mut all = vec![plain()];
+        // The additions of one sum wait for each other; those of several trees do not.
+        let shapes = [(1, 1), (1, 4), (self.words / 2, 1), (self.words, 1), (self.words, 4)];
+        all.extend(shapes.map(|(lanes, together)| trees(Layout::Array, lanes, together)));
         for block in self.blocks(Layout::Array) {
-            for (part, together) in [(2, 1), (2, 4), (1, 1), (1, 2), (1, 4)] {
+            for (part, together) in [(2, 1), (2, 4), (1, 1), (1, 2), (1, 4), (1, 8)] {
                 let shape = ((self.words / part).max(2), together);
                 all.extend([false, true].map(|copied| self.rows(Layout::Array, block, shape, copied)));
             }

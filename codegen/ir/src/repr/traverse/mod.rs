@@ -15,6 +15,7 @@ use self::speculate::NodeTest;
 use super::tree::TreeState;
 use crate::quantize::fetch::FetchStrategy;
 use crate::rows::Row;
+use std::ops::Range;
 
 /// Way of walking from the roots to the leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +46,13 @@ pub enum Traversal {
     TestMask,
     /// From tile to tile, with all tests of a tile at once.
     NodeTiles,
+    /// Trees of one leaf each. The walks of a group add the terms of their leaves together, so that each
+    /// coefficient that is loaded serves all of them.
+    Dense {
+        /// Columns whose values all trees add, in order, as ranges of adjacent columns. `None` if trees add
+        /// the values of different columns.
+        columns: Option<Vec<Range<u32>>>,
+    },
 }
 
 /// Number of steps of each kind that walks take.

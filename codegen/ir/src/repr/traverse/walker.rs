@@ -42,9 +42,11 @@ impl<'a> Walker<'a> {
         steps: Steps,
     ) -> Option<Walker<'a>> {
         let code = match traversal {
-            Traversal::PointerChase | Traversal::PackedRows | Traversal::TreeLanes | Traversal::NodeTiles => {
-                Code::Steps { bytes: false, fetch: &[] }
-            }
+            Traversal::PointerChase
+            | Traversal::PackedRows
+            | Traversal::TreeLanes
+            | Traversal::NodeTiles
+            | Traversal::Dense { .. } => Code::Steps { bytes: false, fetch: &[] },
             Traversal::LevelTests { bytes } => Code::Steps { bytes: *bytes, fetch: &[] },
             Traversal::LevelLookup { bytes, fetch } => Code::Steps { bytes: *bytes, fetch },
             Traversal::NodeSweep => Code::Sweep(layout.sweep()?),

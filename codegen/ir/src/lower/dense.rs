@@ -1,0 +1,292 @@
+//! Walks of trees of one leaf: all walks of a group add a term before any adds the next one.
+//!
+//! The sums of a group stay in registers. A coefficient that is loaded serves all rows of a group, and the
+//! value of a column serves all its trees. Each sum begins with the constant of its leaf and adds its terms
+//! in order, each operation rounded, so that it has the bits of a single walk.
+
+use super::kernel_builder::KernelBuilder;
+use super::linear::{features_of, load, plus, takes_leaf_value, ty_of};
+use super::linear_tables::LinearTables;
+use super::ports::Results;
+use super::row_source::distances;
+use super::walk::{WalkContext, WalkLane};
+use crate::fault::{Fault, seeded};
+use crate::lir::{Address, Bin, BufferId, Build, Cast, Cmp, Gather, Scalar, Ty, Value};
+use crate::plan::WalkPlan;
+use crate::repr::traverse::Traversal;
+use crate::rows::Row;
+use sched_nest::Axis;
+use std::ops::Range;
+
+/// Most terms of a range of columns that are written out. A loop over more terms takes less code.
+const WRITTEN_OUT: u32 = 32;
+
+/// Terms of an iteration of a loop over more terms: the loop's own instructions become few beside theirs.
+const TOGETHER: u32 = 4;
+
+/// Whether the walks of a plan end with sums of terms. Kernels of leaf indices need the leaves themselves.
+pub(super) fn are_sums(k: &KernelBuilder, plan: &WalkPlan) -> bool {
+    plan.is_dense() && k.ports.results != Results::LeafIndices
+}
+
+/// Values of the leaves of walks, which may be of several trees.
+pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lanes: &[&WalkLane]) -> Vec<Value> {
+    let (Traversal::Dense { columns }, Some(tables)) = (&context.plan.traversal, k.ports.linear) else {
+        return Vec::new();
+    };
+    match columns {
+        Some(columns) => {
+            let group = Group::new(context, tables, lanes);
+            let sums = group.open(k);
+            let sums = group.shared(k, columns, sums);
+            group.close(k, sums)
+        }
+        None => {
+            let mut values = Vec::with_capacity(lanes.len());
+            for of_tree in lanes.chunk_by(|one, next| one.tree == next.tree) {
+                let group = Group::new(context, tables, of_tree);
+                let sums = group.open(k);
+                let sums = group.of_table(k, sums);
+                values.extend(group.close(k, sums));
+            }
+            values
+        }
+    }
+}
+
+/// Walks that add their terms together.
+struct Group<'g> {
+    context: &'g WalkContext<'g>,
+    tables: LinearTables<BufferId>,
+    lanes: &'g [&'g WalkLane],
+}
+
+/// Sums of walks in progress, as values that loops carry.
+struct Sums {
+    /// The sum of each lane.
+    sums: Vec<Value>,
+    /// For each lane whether a value was missing, if leaves then add their value.
+    missing: Vec<Value>,
+}
+
+/// A term of all walks.
+#[derive(Clone, Copy)]
+struct Term {
+    /// Number of the term in the lists of the trees, an index.
+    number: Value,
+    /// Column of its values, an index.
+    column: Value,
+}
+
+impl Sums {
+    fn carried(&self) -> Vec<Value> {
+        self.sums.iter().chain(&self.missing).copied().collect()
+    }
+
+    fn of_carried(carried: &[Value], lanes: usize) -> Sums {
+        let (sums, missing) = carried.split_at(lanes);
+        Sums { sums: sums.to_vec(), missing: missing.to_vec() }
+    }
+}
+
+impl<'g> Group<'g> {
+    fn new(
+        context: &'g WalkContext<'g>,
+        tables: LinearTables<BufferId>,
+        lanes: &'g [&'g WalkLane],
+    ) -> Group<'g> {
+        Group { context, tables, lanes }
+    }
+
+    /// Whether a lane is a vector of trees, which add the values of one row.
+    fn has_trees(&self, lane: &WalkLane) -> bool {
+        lane.walk.width > 1 && self.context.walks.over == Axis::Tree
+    }
+
+    /// The sums before the first term.
+    fn open(&self, k: &mut KernelBuilder) -> Sums {
+        let constants = self.of_leaves(k, 0);
+        let missing = takes_leaf_value(k).then(|| {
+            let none = |lane: &&WalkLane| k.b.int_of(ty_of(Scalar::I1, lane.walk.width), 0);
+            self.lanes.iter().map(none).collect()
+        });
+        Sums { sums: constants, missing: missing.unwrap_or_default() }
+    }
+
+    /// The values of the leaves.
+    fn close(&self, k: &mut KernelBuilder, ended: Sums) -> Vec<Value> {
+        if ended.missing.is_empty() {
+            return ended.sums;
+        }
+        let plain = self.of_leaves(k, 1);
+        let ended = ended.sums.into_iter().zip(ended.missing).zip(plain);
+        ended.map(|((sum, missing), plain)| k.b.select(missing, plain, sum)).collect()
+    }
+
+    /// For each lane a number of its trees' leaves: the constant, or the value in place of the sum.
+    fn of_leaves(&self, k: &mut KernelBuilder, number: u32) -> Vec<Value> {
+        let element = k.ports.accumulator;
+        let bytes = element.bytes();
+        let place = (2 * bytes, number * bytes);
+        let mut values: Vec<Value> = Vec::with_capacity(self.lanes.len());
+        let mut loaded: Vec<(Value, Value)> = Vec::new();
+        for lane in self.lanes {
+            let width = lane.walk.width;
+            if self.has_trees(lane) {
+                let index = self.trees_of(k, lane, 2);
+                let (buffer, base) = (self.tables.values, k.b.mul_int(lane.tree, 2));
+                let gather =
+                    Gather { buffer, base, index, stride: bytes, offset: number * bytes, mask: None };
+                values.push(k.b.gather(element, gather));
+                continue;
+            }
+            let known = loaded.iter().find(|(tree, _)| *tree == lane.tree).map(|(_, value)| *value);
+            let value =
+                known.unwrap_or_else(|| load(&mut k.b, self.tables.values, element, place, lane.tree));
+            loaded.push((lane.tree, value));
+            values.push(k.b.splat(value, width));
+        }
+        values
+    }
+
+    /// Distances from a lane's first tree to each of its trees, of which each takes `elements` elements.
+    /// Lanes beyond the last tree have its distance.
+    fn trees_of(&self, k: &mut KernelBuilder, lane: &WalkLane, elements: i64) -> Value {
+        let width = lane.walk.width;
+        let step = self.context.walks.iter.step * elements;
+        let distance = distances(&mut k.b, step, width);
+        let last = k.b.int_of(Ty::vector(Scalar::I32, width), step * (i64::from(lane.count) - 1));
+        if lane.count < width { k.b.min(distance, last) } else { distance }
+    }
+
+    /// Adds the terms of trees that add the values of the same columns.
+    fn shared(&self, k: &mut KernelBuilder, columns: &[Range<u32>], mut sums: Sums) -> Sums {
+        let mut term = 0;
+        for (number, range) in columns.iter().enumerate() {
+            let dropped = number + 1 == columns.len() && seeded(Fault::DenseStopsShort);
+            let range = range.start..range.end - u32::from(dropped);
+            let whole = if range.len() as u32 > WRITTEN_OUT { range.len() as u32 / TOGETHER } else { 0 };
+            let looped = range.start..range.start + whole * TOGETHER;
+            if whole > 0 {
+                let (zero, end) = (k.b.int(0), k.b.int(looped.len() as i64));
+                let after = k.for_loop((zero, end, TOGETHER.into()), &sums.carried(), |k, at, inside| {
+                    let mut sums = Sums::of_carried(inside, self.lanes.len());
+                    for ahead in 0..i64::from(TOGETHER) {
+                        let number = k.b.add_int(at, i64::from(term) + ahead);
+                        let column = k.b.add_int(at, i64::from(range.start) + ahead);
+                        self.add(k, Term { number, column }, &mut sums, None);
+                    }
+                    sums.carried()
+                });
+                sums = Sums::of_carried(&after, self.lanes.len());
+            }
+            for column in looped.end..range.end {
+                let number = k.b.int((term + column - range.start).into());
+                let column = k.b.int(column.into());
+                self.add(k, Term { number, column }, &mut sums, None);
+            }
+            term += range.len() as u32;
+        }
+        sums
+    }
+
+    /// Adds the terms of one tree, whose columns are in a table.
+    fn of_table(&self, k: &mut KernelBuilder, sums: Sums) -> Sums {
+        let Some(lane) = self.lanes.first() else { return sums };
+        let first = load(&mut k.b, self.tables.terms, Scalar::I32, (8, 0), lane.tree);
+        let mut count = load(&mut k.b, self.tables.terms, Scalar::I32, (8, 4), lane.tree);
+        if seeded(Fault::DenseStopsShort) {
+            count = k.b.add_int(count, -1);
+        }
+        let columns = features_of(&self.tables, &lane.walk.row);
+        let zero = k.b.int(0);
+        let after = k.for_loop((zero, count, 1), &sums.carried(), |k, number, inside| {
+            let mut sums = Sums::of_carried(inside, self.lanes.len());
+            let at = k.b.add(first, number);
+            let column = k.b.load_index(Scalar::I32, Address::element(columns, at, Scalar::I32));
+            self.add(k, Term { number, column }, &mut sums, Some(at));
+            sums.carried()
+        });
+        Sums::of_carried(&after, self.lanes.len())
+    }
+
+    /// Adds a term to all sums. `at` is its index in the table of coefficients, if the group is of one tree
+    /// with columns of its own.
+    fn add(&self, k: &mut KernelBuilder, term: Term, sums: &mut Sums, at: Option<Value>) {
+        let mut loaded: Vec<(Value, Value)> = Vec::new();
+        let mut row_value: Option<Value> = None;
+        for (number, lane) in self.lanes.iter().enumerate() {
+            let coefficient = match self.has_trees(lane) {
+                true => self.coefficients(k, lane, term.number),
+                false => {
+                    let known = loaded.iter().find(|(tree, _)| *tree == lane.tree);
+                    let one = known
+                        .map(|(_, value)| *value)
+                        .unwrap_or_else(|| self.coefficient(k, lane, term.number, at));
+                    loaded.push((lane.tree, one));
+                    k.b.splat(one, lane.walk.width)
+                }
+            };
+            // Walks over trees have one row.
+            let shared = row_value.filter(|_| self.context.walks.over == Axis::Tree);
+            let one = shared.unwrap_or_else(|| self.value(k, lane, term.column));
+            row_value = Some(one);
+            let value = if k.b.ty(one).lanes == 1 { k.b.splat(one, lane.walk.width) } else { one };
+            sums.sums[number] = plus(&mut k.b, sums.sums[number], coefficient, value);
+            if let Some(missing) = sums.missing.get_mut(number) {
+                let is_missing = k.b.cmp(Cmp::Uno, value, value);
+                *missing = k.b.bin(Bin::Or, *missing, is_missing);
+            }
+        }
+    }
+
+    /// The value of a column for a lane's row, or for its rows, in the type of products.
+    fn value(&self, k: &mut KernelBuilder, lane: &WalkLane, column: Value) -> Value {
+        let (row, width) = (lane.walk.row, lane.walk.width);
+        let value = if width == 1 || self.has_trees(lane) {
+            Row { lanes: None, table: None, ..row }.load(&mut k.b, column)
+        } else if row.is_adjacent() {
+            row.load_column(&mut k.b, column, width)
+        } else {
+            let column = k.b.cast(Cast::Trunc, column, Ty::of(Scalar::I32));
+            let column = k.b.splat(column, width);
+            row.load(&mut k.b, column)
+        };
+        self.widened(k, value)
+    }
+
+    /// The coefficient of a term of a lane's tree, in the type of products.
+    fn coefficient(&self, k: &mut KernelBuilder, lane: &WalkLane, term: Value, at: Option<Value>) -> Value {
+        let element = k.ports.accumulator;
+        let at = at.unwrap_or_else(|| {
+            let terms = k.ports.lowering.hir.terms(0).len() as i64;
+            let first = k.b.mul_int(lane.tree, terms);
+            k.b.add(first, term)
+        });
+        let value = k.b.load(Ty::of(element), Address::element(self.tables.coefficients, at, element));
+        self.widened(k, value)
+    }
+
+    /// The coefficients of a term of a vector of trees, in the type of products.
+    fn coefficients(&self, k: &mut KernelBuilder, lane: &WalkLane, term: Value) -> Value {
+        let (element, width) = (k.ports.accumulator, lane.walk.width);
+        let buffer = self.tables.by_term;
+        let first = k.b.mul_int(term, k.ports.lowering.hir.forest.trees.len() as i64);
+        let first = k.b.add(first, lane.tree);
+        let value = if self.context.walks.iter.step == 1 {
+            k.b.load(Ty::vector(element, width), Address::element(buffer, first, element))
+        } else {
+            let index = self.trees_of(k, lane, 1);
+            let stride = element.bytes();
+            k.b.gather(element, Gather { buffer, base: first, index, stride, offset: 0, mask: None })
+        };
+        self.widened(k, value)
+    }
+
+    /// A factor in the type of products: the wider type of both factors.
+    fn widened(&self, k: &mut KernelBuilder, value: Value) -> Value {
+        let wide = if k.ports.input == Scalar::F64 { Scalar::F64 } else { k.ports.accumulator };
+        let ty = k.b.ty(value).with(wide);
+        k.b.cast(Cast::Float, value, ty)
+    }
+}
