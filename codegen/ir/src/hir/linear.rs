@@ -1,6 +1,7 @@
 //! Forests with linear leaves: the rows that leaves read, and the forests without inner nodes.
 
-use super::{Hir, LeafLoop};
+use super::Hir;
+use super::leaf_loop::LeafLoop;
 use crate::columns::runs::ColumnRuns;
 use sched_forest::{Forest, LinearLeaf};
 use sched_nest::Layout;

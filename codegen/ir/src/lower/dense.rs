@@ -7,12 +7,10 @@
 use super::kernel_builder::KernelBuilder;
 use super::linear::{features_of, load, plus, takes_leaf_value, ty_of};
 use super::linear_tables::LinearTables;
-use super::ports::Results;
 use super::row_source::distances;
 use super::walk::{WalkContext, WalkLane};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Cast, Cmp, Gather, Scalar, Ty, Value};
-use crate::plan::WalkPlan;
 use crate::repr::traverse::Traversal;
 use crate::rows::Row;
 use sched_nest::Axis;
@@ -24,32 +22,29 @@ const WRITTEN_OUT: u32 = 32;
 /// Terms of an iteration of a loop over more terms: the loop's own instructions become few beside theirs.
 const TOGETHER: u32 = 4;
 
-/// Whether the walks of a plan end with sums of terms. Kernels of leaf indices need the leaves themselves.
-pub(super) fn are_sums(k: &KernelBuilder, plan: &WalkPlan) -> bool {
-    plan.is_dense() && k.ports.results != Results::LeafIndices
-}
-
-/// Values of the leaves of walks, which may be of several trees.
-pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lanes: &[&WalkLane]) -> Vec<Value> {
-    let (Traversal::Dense { columns }, Some(tables)) = (&context.plan.traversal, k.ports.linear) else {
-        return Vec::new();
-    };
-    match columns {
-        Some(columns) => {
-            let group = Group::new(context, tables, lanes);
-            let sums = group.open(k);
-            let sums = group.shared(k, columns, sums);
-            group.close(k, sums)
-        }
-        None => {
-            let mut values = Vec::with_capacity(lanes.len());
-            for of_tree in lanes.chunk_by(|one, next| one.tree == next.tree) {
-                let group = Group::new(context, tables, of_tree);
+impl WalkContext<'_> {
+    /// Values of the leaves of walks, which may be of several trees.
+    pub(super) fn sums_of_terms(&self, k: &mut KernelBuilder, lanes: &[&WalkLane]) -> Vec<Value> {
+        let (Traversal::Dense { columns }, Some(tables)) = (&self.plan.traversal, k.ports.linear) else {
+            return Vec::new();
+        };
+        match columns {
+            Some(columns) => {
+                let group = Group::new(self, tables, lanes);
                 let sums = group.open(k);
-                let sums = group.of_table(k, sums);
-                values.extend(group.close(k, sums));
+                let sums = group.shared(k, columns, sums);
+                group.close(k, sums)
             }
-            values
+            None => {
+                let mut values = Vec::with_capacity(lanes.len());
+                for of_tree in lanes.chunk_by(|one, next| one.tree == next.tree) {
+                    let group = Group::new(self, tables, of_tree);
+                    let sums = group.open(k);
+                    let sums = group.of_table(k, sums);
+                    values.extend(group.close(k, sums));
+                }
+                values
+            }
         }
     }
 }

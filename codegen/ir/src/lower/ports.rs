@@ -10,6 +10,7 @@ use crate::columns::code::ColumnCode;
 use crate::columns::pools::PoolTables;
 use crate::lir::{BinTransfer, BufferId, Builder, ProcessorKind, Scalar, Space, Ty, Value};
 use crate::mir::Iter;
+use crate::plan::WalkPlan;
 use crate::quantize::encode::{self, Quantizer};
 use crate::repr::{Buffers, Storage};
 use crate::rows::input::InputColumns;
@@ -150,6 +151,11 @@ impl<'a> Ports<'a> {
             quantizer,
             computed,
         }
+    }
+
+    /// Whether the walks of a plan end with sums of terms. Kernels of leaf indices need the leaves themselves.
+    pub fn adds_terms(&self, plan: &WalkPlan) -> bool {
+        plan.is_dense() && self.results != Results::LeafIndices
     }
 
     /// Margins per row.

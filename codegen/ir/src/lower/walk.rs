@@ -1,6 +1,5 @@
 //! Walks of a leaf loop: groups that advance together from the root to their leaves.
 
-use super::dense;
 use super::group::{Group, VectorShape};
 use super::kernel_builder::KernelBuilder;
 use super::row_source::{RowCopy, RowSource, RowTableSource, RowsWanted};
@@ -81,7 +80,7 @@ impl<'w> WalkContext<'w> {
         let tree = (walks.over == Axis::Row).then(|| {
             let number = k.affine(&walks.tree);
             let shape = WalkShape { lanes: walks.lanes as u16, steps: plan.steps.straight };
-            let state = match dense::are_sums(k, plan) {
+            let state = match ports.adds_terms(plan) {
                 true => TreeState::at(number),
                 false => layout.load_tree(&mut k.b, buffers, number, shape),
             };
@@ -115,7 +114,7 @@ impl<'w> WalkContext<'w> {
 
     /// Whether walks end with the values of leaves instead of their node numbers.
     pub(super) fn has_values(&self, k: &KernelBuilder) -> bool {
-        dense::are_sums(k, self.plan)
+        k.ports.adds_terms(self.plan)
     }
 
     /// Emits the walks of all lanes from the root to the leaf, and returns the leaves' node numbers. Walks of
@@ -126,7 +125,7 @@ impl<'w> WalkContext<'w> {
         lanes: impl IntoIterator<Item = &'l WalkLane>,
     ) -> Vec<Value> {
         if self.has_values(k) {
-            return dense::values(k, self, &lanes.into_iter().collect::<Vec<_>>());
+            return self.sums_of_terms(k, &lanes.into_iter().collect::<Vec<_>>());
         }
         let lanes: Vec<&traverse::Lane> = lanes.into_iter().map(|lane| &lane.walk).collect();
         self.walker.walk(&mut k.b, &lanes, self.rows.loaded_table())
