@@ -153,7 +153,8 @@ impl<'a> Ports<'a> {
         }
     }
 
-    /// Whether the walks of a plan end with sums of terms. Kernels of leaf indices need the leaves themselves.
+    /// Whether the walks of a plan end with sums of terms. Kernels of leaf indices need the leaves
+    /// themselves.
     pub fn adds_terms(&self, plan: &WalkPlan) -> bool {
         plan.is_dense() && self.results != Results::LeafIndices
     }
