@@ -28,8 +28,8 @@ const BLOCK: u32 = 16;
 /// Calls, of which the fastest counts.
 const CALLS: usize = 300;
 
-/// Bytes of a register.
-const REGISTER: u32 = 64;
+/// Processors, with the bytes of their registers.
+const CPUS: [(Cpu, u32); 2] = [(Cpu::Native, 64), (Cpu::X86_64V3, 32)];
 
 /// Numbers between -1 and 1 that look random.
 struct Numbers(u64);
@@ -87,7 +87,7 @@ fn distances(points: usize) -> Prepared {
     prepared(columns, tested, Float::F64)
 }
 
-fn function(runs: &ColumnRuns, in_blocks: bool, tables: &mut Vec<Table>) -> Function {
+fn function(runs: &ColumnRuns, in_blocks: bool, register: u32, tables: &mut Vec<Table>) -> Function {
     let mut b = Builder::new("layers");
     let element = runs.element;
     let (rows, to) = (b.buffer("rows", Space::Input, element), b.buffer("out", Space::Output, element));
@@ -99,7 +99,7 @@ fn function(runs: &ColumnRuns, in_blocks: bool, tables: &mut Vec<Table>) -> Func
     let pieces = add(Table { name: "pieces".to_string(), bytes: pieces.into() });
     let pieces = b.buffer("pieces", Space::Model(pieces), Scalar::I32);
     let pools = runs.tables(add).declare(&mut b);
-    let code = ColumnCode { runs, pools, register: Some(REGISTER) };
+    let code = ColumnCode { runs, pools, register: Some(register) };
     let features = runs.features as i64;
     let (zero, count) = (b.int(0), b.rows());
     if in_blocks {
@@ -123,11 +123,12 @@ fn function(runs: &ColumnRuns, in_blocks: bool, tables: &mut Vec<Table>) -> Func
 fn measure<T: Copy + Default>(name: &str, prepared: &Prepared, features: usize, round: impl Fn(f64) -> T) {
     let mut numbers = Numbers(3);
     let rows: Vec<T> = (0..ROWS * features).map(|_| round(numbers.next())).collect();
-    for in_blocks in [false, true] {
+    for (in_blocks, (cpu, register)) in [false, true].into_iter().flat_map(|form| CPUS.map(|cpu| (form, cpu)))
+    {
         let start = Instant::now();
         let runs = ColumnRuns::new(prepared, features);
         let mut tables = Vec::new();
-        let function = function(&runs, in_blocks, &mut tables);
+        let function = function(&runs, in_blocks, register, &mut tables);
         let lines = function.to_string().lines().count();
         let lowered = start.elapsed().as_secs_f64() * 1e3;
         let module = Module {
@@ -149,7 +150,7 @@ fn measure<T: Copy + Default>(name: &str, prepared: &Prepared, features: usize, 
             info: "{}".to_string(),
             ..EntryInfo::default()
         };
-        let jit = Jit::compile(&module, Cpu::Native, &entry, &[KernelKind::Raw]).expect("a module");
+        let jit = Jit::compile(&module, cpu, &entry, &[KernelKind::Raw]).expect("a module");
         let compiled = start.elapsed().as_secs_f64() * 1e3;
         let mut out = vec![T::default(); ROWS * runs.count];
         let mut ctx = Ctx {
@@ -172,7 +173,7 @@ fn measure<T: Copy + Default>(name: &str, prepared: &Prepared, features: usize, 
         let fastest = (0..calls).map(call).fold(f64::INFINITY, f64::min);
         let form = if in_blocks { "blocks" } else { "rows" };
         println!(
-            "{name:22} {form:6} {fastest:10.1} ns a row, {lines:4} lines of LIR, {lowered:6.1} ms to LIR, \
+            "{name:22} {form:6} {register:2} bytes {fastest:10.1} ns a row, {lines:4} lines of LIR, {lowered:6.1} ms to LIR, \
              {compiled:7.1} ms in all"
         );
     }
