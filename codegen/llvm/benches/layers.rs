@@ -173,7 +173,8 @@ fn measure<T: Copy + Default>(name: &str, prepared: &Prepared, features: usize, 
         let fastest = (0..calls).map(call).fold(f64::INFINITY, f64::min);
         let form = if in_blocks { "blocks" } else { "rows" };
         println!(
-            "{name:22} {form:6} {register:2} bytes {fastest:10.1} ns a row, {lines:4} lines of LIR, {lowered:6.1} ms to LIR, \
+            "{name:22} {form:6} {register:2} bytes {fastest:10.1} ns a row, {lines:4} lines of LIR, \
+             {lowered:6.1} ms to LIR, \
              {compiled:7.1} ms in all"
         );
     }

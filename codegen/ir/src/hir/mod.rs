@@ -54,6 +54,30 @@ pub struct Hir {
 }
 
 impl Hir {
+    /// Whether linear leaves read the rows of their walks, which may be copies, instead of the call's. They
+    /// do if they add computed columns, and in a model of sums alone.
+    pub fn adds_walked_rows(&self) -> bool {
+        linear::adds_walked_rows(&self.forest, self.columns.as_deref())
+    }
+
+    /// Whether all trees are single leaves, and some leaves are linear: a linear model.
+    pub fn has_sums_alone(&self) -> bool {
+        linear::has_sums_alone(&self.forest)
+    }
+
+    /// Terms of a tree of one leaf: features of the forest with coefficients.
+    pub fn terms(&self, tree: usize) -> &[(u32, f64)] {
+        let leaf = self.forest.linear.get(tree).and_then(|leaves| leaves.first());
+        leaf.map_or(&[], |LinearLeaf { terms, .. }| terms)
+    }
+
+    /// Features whose values all trees of one leaf add, in order. `None` if trees differ in them.
+    pub fn shared_terms(&self) -> Option<Vec<u32>> {
+        let of_tree = |tree| self.terms(tree).iter().map(|(feature, _)| *feature);
+        let is_shared = (1..self.forest.trees.len()).all(|tree| of_tree(tree).eq(of_tree(0)));
+        is_shared.then(|| of_tree(0).collect())
+    }
+
     /// Features of a row. The forest's features are columns, if these are computed.
     pub fn row_features(&self) -> usize {
         self.columns.as_ref().map_or(self.forest.num_features, |columns| columns.features)

@@ -30,7 +30,7 @@ impl WalkContext<'_> {
         };
         match columns {
             Some(columns) => {
-                let group = Group::new(self, tables, lanes);
+                let group = TermGroup::new(self, tables, lanes);
                 let sums = group.open(k);
                 let sums = group.shared(k, columns, sums);
                 group.close(k, sums)
@@ -38,7 +38,7 @@ impl WalkContext<'_> {
             None => {
                 let mut values = Vec::with_capacity(lanes.len());
                 for of_tree in lanes.chunk_by(|one, next| one.tree == next.tree) {
-                    let group = Group::new(self, tables, of_tree);
+                    let group = TermGroup::new(self, tables, of_tree);
                     let sums = group.open(k);
                     let sums = group.of_table(k, sums);
                     values.extend(group.close(k, sums));
@@ -50,7 +50,7 @@ impl WalkContext<'_> {
 }
 
 /// Walks that add their terms together.
-struct Group<'g> {
+struct TermGroup<'g> {
     context: &'g WalkContext<'g>,
     tables: LinearTables<BufferId>,
     lanes: &'g [&'g WalkLane],
@@ -84,13 +84,13 @@ impl Sums {
     }
 }
 
-impl<'g> Group<'g> {
+impl<'g> TermGroup<'g> {
     fn new(
         context: &'g WalkContext<'g>,
         tables: LinearTables<BufferId>,
         lanes: &'g [&'g WalkLane],
-    ) -> Group<'g> {
-        Group { context, tables, lanes }
+    ) -> TermGroup<'g> {
+        TermGroup { context, tables, lanes }
     }
 
     /// Whether a lane is a vector of trees, which add the values of one row.

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 ///   leaves;
 /// - the expressions before and behind the trees.
 ///
-/// The values of thresholds and leaves, names, and other steps of the output are not part of it. A model that was
-/// trained again usually has other trees, and therefore another digest.
+/// The values of thresholds and leaves, names, and other steps of the output are not part of it. A model that
+/// was trained again usually has other trees, and therefore another digest.
 pub fn structure_digest(forest: &Forest) -> String {
     let mut bytes = Vec::new();
     let number = |bytes: &mut Vec<u8>, n: usize| bytes.extend((n as u64).to_le_bytes());
