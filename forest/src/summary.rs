@@ -60,6 +60,8 @@ pub struct ModelSummary {
     pub vector_trees: usize,
     /// Number of leaves with a linear formula.
     pub linear_leaves: usize,
+    /// Number of terms of these formulas.
+    pub linear_terms: usize,
     /// Number of different sets of categories that nodes test.
     pub sets: usize,
     /// Number of trees of each depth, in edges.
@@ -172,6 +174,7 @@ pub fn summarize(forest: &Forest) -> ModelSummary {
         labels: labels(forest),
         vector_trees: forest.trees.iter().filter(|tree| tree.target == Target::All).count(),
         linear_leaves: forest.linear.iter().map(Vec::len).sum(),
+        linear_terms: forest.linear.iter().flatten().map(|leaf| leaf.terms.len()).sum(),
         sets: forest.sets.len(),
         objective: forest.objective.clone(),
         transform: transform_name(&forest.output),

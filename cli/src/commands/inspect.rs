@@ -118,15 +118,61 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
     if let Some(format) = format {
         writeln!(out, "  saved by    {format}{version}")?;
     }
-    writeln!(
-        out,
-        "  trees       {} in {} iterations, {} inner nodes, {} leaves",
-        summary.trees, summary.iterations, summary.inner_nodes, summary.leaves
-    )?;
+    let has_sums_alone = summary.inner_nodes == 0 && summary.linear_leaves > 0;
+    match has_sums_alone {
+        true => {
+            let noun = if summary.linear_leaves == 1 { "sum" } else { "sums" };
+            let (sums, terms) = (summary.linear_leaves, summary.linear_terms);
+            writeln!(out, "  scores      {sums} {noun}, {terms} terms")?;
+        }
+        false => writeln!(
+            out,
+            "  trees       {} in {} iterations, {} inner nodes, {} leaves",
+            summary.trees, summary.iterations, summary.inner_nodes, summary.leaves
+        )?,
+    }
     if let Some(best) = summary.best_iteration {
         writeln!(out, "  best        iteration {best}: --iterations best uses those up to it")?;
     }
     writeln!(out, "  rows        {} features, {} margins", summary.num_features, summary.num_margins)?;
+    if has_sums_alone {
+        writeln!(
+            out,
+            "  types       features {}, sums {}, results {}",
+            summary.input, summary.accumulator, summary.output
+        )?;
+    } else {
+        describe_tests(out, summary)?;
+    }
+    if !summary.raw_steps.is_empty() {
+        writeln!(out, "  margins     sums, then {}", summary.raw_steps.join(", "))?;
+    }
+    if let Some(labels) = summary.labels.as_ref().filter(|labels| !labels.is_empty()) {
+        writeln!(out, "  classes     {}", labels.join(", "))?;
+    }
+    if let Some(leaf) = summary.leaf_values.filter(|_| !has_sums_alone) {
+        writeln!(out, "  leaves      {:.6} to {:.6}, mean {:.6}", leaf.min, leaf.max, leaf.mean)?;
+    }
+    for rule in &summary.rules {
+        writeln!(out, "  release     {rule}")?;
+    }
+    for note in &model.notes {
+        writeln!(out, "  note        {note}")?;
+    }
+    for difference in loader::differences(model) {
+        writeln!(out, "  loader      {difference}")?;
+    }
+    stages::describe(out, &model.stages)?;
+    if has_sums_alone {
+        return Ok(());
+    }
+    histogram(out, "depth of trees", &summary.depths)?;
+    histogram(out, "depth of leaves", &summary.leaf_depths)?;
+    features::describe(out, summary)
+}
+
+/// Describes the tests of nodes, and the types in which they compare.
+fn describe_tests(out: &mut String, summary: &ModelSummary) -> std::fmt::Result {
     writeln!(
         out,
         "  types       features {}, thresholds {}, sums {}, results {}",
@@ -140,28 +186,7 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
     if summary.linear_leaves > 0 {
         writeln!(out, "  linear      {} leaves add terms of features", summary.linear_leaves)?;
     }
-    if !summary.raw_steps.is_empty() {
-        writeln!(out, "  margins     sums, then {}", summary.raw_steps.join(", "))?;
-    }
-    if let Some(labels) = summary.labels.as_ref().filter(|labels| !labels.is_empty()) {
-        writeln!(out, "  classes     {}", labels.join(", "))?;
-    }
-    if let Some(leaf) = summary.leaf_values {
-        writeln!(out, "  leaves      {:.6} to {:.6}, mean {:.6}", leaf.min, leaf.max, leaf.mean)?;
-    }
-    for rule in &summary.rules {
-        writeln!(out, "  release     {rule}")?;
-    }
-    for note in &model.notes {
-        writeln!(out, "  note        {note}")?;
-    }
-    for difference in loader::differences(model) {
-        writeln!(out, "  loader      {difference}")?;
-    }
-    stages::describe(out, &model.stages)?;
-    histogram(out, "depth of trees", &summary.depths)?;
-    histogram(out, "depth of leaves", &summary.leaf_depths)?;
-    features::describe(out, summary)
+    Ok(())
 }
 
 fn missing_values(values: MissingValues) -> &'static str {
