@@ -1,6 +1,19 @@
 //! Measures functions of columns in vectors of 1, 8 and 16 rows, in nanoseconds a value.
 //!
 //!     cargo bench -p sched-llvm --bench functions --profile dev
+//!
+//! Results (AMD EPYC with AVX-512, other programs beside it, vectors of 16 rows, ns a value):
+//!
+//! | function | f32 | f64 | f32 for x86-64-v3 | f64 for x86-64-v3 |
+//! |---|---|---|---|---|
+//! | `sqrt` | 0.06 | 0.22 | 0.13 | 0.43 |
+//! | `exp` | 0.25 | 0.40 | 0.39 | 0.76 |
+//! | `log` | 0.31 | 0.52 | 0.59 | 1.3 |
+//! | `tanh` | 0.36 | 0.76 | 0.57 | 2.2 |
+//! | `logistic` | 0.35 | 0.74 | 0.60 | 2.2 |
+//! | `erf` | 1.0 | 0.98 | 1.9 | 1.9 |
+//! | `pow` | 1.1 | 2.2 | 1.9 | 3.2 |
+//! | `exp` of the C library, one by one | 1.3 | 2.4 | 1.3 | 2.4 |
 
 use sched_columns::Unary;
 use sched_ir::columns::functions;
