@@ -344,16 +344,21 @@ impl<'a> GraphReader<'a> {
         let tested = self.builder.cast(cells, to)?;
         let forest = node_forest(node, (float, tested.len()), self.file, &mut self.notes)?;
         let Some(forest) = forest else { return Err(not_understood(label, "before")) };
-        if let Some(parts) = &mut self.parts {
-            let first = parts.iter().map(|part| part.forest.num_margins).sum();
-            let part = PartForest { name: name.to_owned(), forest, tested };
-            let results = part.results(&mut self.builder, (self.inputs.len(), first), label)?;
-            parts.push(part);
-            return Ok(results.into_iter().map(|tensor| GraphValue::Tensor(Rc::new(tensor))).collect());
-        }
         let is_classifier = forest.output.classes.is_some();
-        self.found = Some(PartForest { name: name.to_owned(), forest, tested });
-        let scores = GraphValue::Behind(Behind::Scores(Vec::new()));
+        let read = PartForest { name: name.to_owned(), forest, tested };
+        let scores = match &mut self.parts {
+            Some(parts) => {
+                let first = parts.iter().map(|part| part.forest.num_margins).sum();
+                let scores = read.scores(&mut self.builder, (self.inputs.len(), first), label)?;
+                parts.push(read);
+                GraphValue::Tensor(Rc::new(scores))
+            }
+            None => {
+                self.found = Some(read);
+                GraphValue::Behind(Behind::Scores(Vec::new()))
+            }
+        };
+        // No node reads the class of one of several parts.
         Ok(match is_classifier {
             true => vec![GraphValue::Behind(Behind::OwnClass), scores],
             false => vec![scores],
@@ -407,12 +412,7 @@ impl<'a> GraphReader<'a> {
             let name = output?.text(field::VALUE_NAME)?;
             match self.values.get(name) {
                 Some(GraphValue::Behind(behind)) => results.push(behind.clone()),
-                _ => {
-                    let message = format!("the output `{name}` is not computed from the trees");
-                    return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
-                        .at("graph.output")
-                        .help("convert the model without this output"));
-                }
+                _ => return Err(not_computed(name)),
             }
         }
         let trees = Trees { forest: &found.forest, columns: &self.builder.columns };
@@ -426,8 +426,9 @@ impl<'a> GraphReader<'a> {
         let mut outputs = Vec::new();
         for output in graph.all(field::GRAPH_OUTPUT) {
             let name = output?.text(field::VALUE_NAME)?;
-            if let Some(GraphValue::Tensor(tensor)) = self.values.get(name) {
-                outputs.push((name, Rc::clone(tensor)));
+            match self.values.get(name) {
+                Some(GraphValue::Tensor(tensor)) => outputs.push((name, Rc::clone(tensor))),
+                _ => return Err(not_computed(name)),
             }
         }
         let num_features = self.inputs.len();
@@ -451,6 +452,13 @@ impl<'a> GraphReader<'a> {
         let is_one_tensor = graph.all(field::GRAPH_INPUT).count() == 1;
         Ok(ReadGraph { pipeline, notes: self.notes, single_scaler: self.single_scaler, is_one_tensor })
     }
+}
+
+fn not_computed(output: &str) -> ModelError {
+    let message = format!("the output `{output}` is not computed from the trees");
+    ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
+        .at("graph.output")
+        .help("convert the model without this output")
 }
 
 fn tensor_of(value: Option<GraphValue>) -> Option<Rc<Tensor>> {

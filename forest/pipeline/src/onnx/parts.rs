@@ -218,17 +218,17 @@ fn refused(what: &str) -> ModelError {
 }
 
 impl PartForest {
-    /// The outputs of the forest's node: its margins as inputs behind `num_features` features and `first`
+    /// The scores of the forest's node: its margins as inputs behind `num_features` features and `first`
     /// other margins, after the steps that the node itself has.
     ///
     /// # Errors
     /// `M0040` for trees that read results of other trees, and for steps that mix margins.
-    pub fn results(
+    pub fn scores(
         &self,
         builder: &mut GraphColumns,
         (num_features, first): (usize, usize),
         label: &str,
-    ) -> Result<Vec<Tensor>, ModelError> {
+    ) -> Result<Tensor, ModelError> {
         if self.tested.iter().any(|column| reads_margins(&builder.columns, *column, num_features)) {
             return Err(refused(&format!("the operator {label}, which reads results of other trees")));
         }
@@ -243,13 +243,7 @@ impl PartForest {
             cells = applied(step, cells, builder, element)?
                 .ok_or_else(|| refused(&format!("steps of the operator {label} beside other trees")))?;
         }
-        let shape = vec![cells.len()];
-        let scores = Tensor::numbers(true, shape, element, cells);
-        Ok(match self.forest.output.classes {
-            // The class of one of several parts is no result of the whole.
-            Some(_) => vec![Tensor::numbers(true, vec![0], Element::I64, Vec::new()), scores],
-            None => vec![scores],
-        })
+        Ok(Tensor::numbers(true, vec![cells.len()], element, cells))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::builder::GraphColumns;
 use super::node::GraphNode;
 use super::tensor::{Cells, Element, Tensor, Text, places, size};
-use sched_columns::{Binary, ColumnValue, Expr};
+use sched_columns::{Binary, ColumnId, ColumnValue, Expr};
 use sched_forest::ModelError;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -163,26 +163,20 @@ pub(super) fn gather(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 
 /// The entries of a table of constants by indices of rows, which can count from the end.
 fn looked_up(node: &GraphNode, builder: &mut GraphColumns, of: &Tensor, indices: &Tensor) -> Outputs {
-    if let Cells::Texts(texts) = &of.cells {
-        return names_of(node, builder, texts, indices);
-    }
-    let values = node.constants(builder, of)?;
     let Some(&count) = of.shape.first().filter(|count| **count > 0) else {
         return Err(node.refuse("looks up entries of an empty table"));
     };
+    let places = places_from_start(node, builder, indices, count)?;
+    if let Cells::Texts(texts) = &of.cells {
+        return names_at(node, builder, texts, (indices, &places));
+    }
+    let values = node.constants(builder, of)?;
     let width = values.len() / count;
     let tables: Vec<Arc<[ColumnValue]>> =
         (0..width).map(|at| values.iter().skip(at).step_by(width).copied().collect()).collect();
-    builder.spend(indices.cells.len().checked_mul(width))?;
-    let (zero, length) = (
-        builder.columns.constant(ColumnValue::I64(0)),
-        builder.columns.constant(ColumnValue::I64(count as i64)),
-    );
+    builder.spend(places.len().checked_mul(width))?;
     let mut cells = Vec::new();
-    for index in builder.cast(node.numbers(indices)?, Element::I64)? {
-        let is_negative = builder.add(Expr::Binary(Binary::Less, index, zero))?;
-        let from_end = builder.add(Expr::Binary(Binary::Add, index, length))?;
-        let of = builder.add(Expr::Select { condition: is_negative, then: from_end, otherwise: index })?;
+    for of in places {
         for values in &tables {
             cells.push(builder.add(Expr::Pick { of, values: Arc::clone(values) })?);
         }
@@ -191,15 +185,37 @@ fn looked_up(node: &GraphNode, builder: &mut GraphColumns, of: &Tensor, indices:
     Ok(vec![Tensor::numbers(true, shape, of.element, cells)])
 }
 
-/// The names at indices of rows, which are not negative.
-fn names_of(node: &GraphNode, builder: &mut GraphColumns, names: &[Text], indices: &Tensor) -> Outputs {
-    let known = |text: &'_ Text| match text {
+/// Indices of rows, counted from the start of a table of `count` entries.
+fn places_from_start(
+    node: &GraphNode,
+    builder: &mut GraphColumns,
+    indices: &Tensor,
+    count: usize,
+) -> Result<Vec<ColumnId>, ModelError> {
+    let [zero, length] = [0, count as i64].map(|number| builder.columns.constant(ColumnValue::I64(number)));
+    let mut places = Vec::new();
+    for index in builder.cast(node.numbers(indices)?, Element::I64)? {
+        let condition = builder.add(Expr::Binary(Binary::Less, index, zero))?;
+        let then = builder.add(Expr::Binary(Binary::Add, index, length))?;
+        places.push(builder.add(Expr::Select { condition, then, otherwise: index })?);
+    }
+    Ok(places)
+}
+
+/// The names at places of a table.
+fn names_at(
+    node: &GraphNode,
+    builder: &mut GraphColumns,
+    names: &[Text],
+    (indices, places): (&Tensor, &[ColumnId]),
+) -> Outputs {
+    let known = |text: &Text| match text {
         Text::Known(text) => Ok(Rc::clone(text)),
         Text::ByCode(_) => Err(node.refuse("looks up texts of rows")),
     };
     let names = names.iter().map(known).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-    let places = builder.cast(node.numbers(indices)?, Element::F64)?;
+    let places = builder.cast(places, Element::F64)?;
     let texts = places.into_iter().map(|place| builder.texts_of(place, &names, ""));
     let cells = Cells::Texts(texts.collect::<Result<_, _>>()?);
     Ok(vec![Tensor { by_row: true, shape: indices.shape.clone(), element: Element::Text, cells }])
