@@ -107,7 +107,11 @@ const FOLDED: &[&str] = &[
 ];
 
 /// Files of skl2onnx that are refused, with words of the message.
-const REFUSED: &[(&str, &str)] = &[("no-adaboost", "`Shape`"), ("no-terms", "`Shape`")];
+const REFUSED: &[(&str, &str)] = &[
+    ("no-adaboost", "`Shape`"),
+    ("no-class-of-part", "the operator `Cast` behind the trees"),
+    ("no-terms", "`Shape`"),
+];
 
 #[test]
 fn exported_pipelines_predict_as_scikit_learn() {
