@@ -147,21 +147,10 @@ def _model_of(made: Any, answers: Answers) -> bytes:
     return bytes(model.SerializeToString())
 
 
-#: Classifiers whose scores are weighted sums: the margins of the compiled model.
-LINEAR = frozenset(
-    f"sklearn.{name}"
-    for name in (
-        "LinearDiscriminantAnalysis", "LinearSVC", "LogisticRegression", "LogisticRegressionCV",
-        "PassiveAggressiveClassifier", "Perceptron", "RidgeClassifier", "RidgeClassifierCV",
-        "SGDClassifier",
-    )
-)
-
-
 def _answers(model: Any, made: Any) -> Answers:
     """The results of a pipeline's methods, by its last step."""
     from .exporter.ensembles import divisor_of
-    from .exporter.stages import held, key_of
+    from .exporter.stages import held, is_linear, key_of
 
     last = held(model)
     while isinstance(getattr(last, "steps", None), list):
@@ -182,7 +171,7 @@ def _answers(model: Any, made: Any) -> Answers:
         return ByMargin(classes=classes, zero_counts=True)
     if kind == "sklearn.HistGradientBoostingClassifier":
         return ByMargin(classes=classes)
-    if kind in LINEAR:
+    if is_linear(last):
         return Scores(classes=classes)
     if "margins" in made.outputs and not kind.startswith(("lightgbm.", "xgboost.")):
         return ByClass(classes=classes)

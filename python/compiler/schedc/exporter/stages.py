@@ -205,6 +205,11 @@ def held(estimator: Any) -> Any:
         estimator = inner
 
 
+def is_linear(estimator: Any) -> bool:
+    """Whether the scores of an estimator are weighted sums of its columns."""
+    return _MODELS.get(key_of(estimator), "").startswith("linear:")
+
+
 def is_model(estimator: Any) -> bool:
     """Whether the table has a model of this class."""
     estimator = held(estimator)
