@@ -1,8 +1,9 @@
 //! The walker: a predictor without compiled code, which is ready as soon as the model is read.
 //!
-//! A walker visits the trees one by one, and adds their values in the model's order. Its results are therefore
-//! equal to the reference walker's in all bits. The runtime calls it as it calls compiled kernels, and does the
-//! rest: conversion of rows, columns, missing values, base margins, threads and output.
+//! A walker visits the trees one by one, and adds their values in the model's order. Its results are
+//! therefore equal to the reference walker's in all bits. The runtime calls it as it calls compiled
+//! kernels, and does the rest: conversion of rows, columns, missing values, base margins, threads and
+//! output.
 
 mod kernels;
 mod trees;

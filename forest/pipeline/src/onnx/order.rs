@@ -30,8 +30,8 @@ pub(super) fn needed_nodes(graph: Message<'_>) -> Result<HashSet<usize>, ModelEr
 
 /// The node whose results are the scores of a model without trees: all outputs are computed from them alone.
 ///
-/// Candidates follow the last sum of a row's values, and precede operators that turn scores into probabilities
-/// or classes. The last candidate counts. None if there is none, or if the graph has trees.
+/// Candidates follow the last sum of a row's values, and precede operators that turn scores into
+/// probabilities or classes. The last candidate counts. None if there is none, or if the graph has trees.
 ///
 /// # Errors
 /// `M0003` if the file is damaged.
