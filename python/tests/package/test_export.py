@@ -204,6 +204,19 @@ def test_types(tmp_path):
         schedc.export(model, tmp_path / "p.onnx", types={"floor": "float16"})
 
 
+def test_names_of_columns(tmp_path):
+    """Columns may have the names that constants and nodes of the file would have."""
+    names = dict(zip(TABLE.columns, ("c0", "c1", "Equal", "c2", "columntransformer/Cast", "c0_1")))
+    rows = TABLE.rename(columns=names)
+    words, numbers = ([names[name] for name in group] for group in (WORDS, NUMBERS))
+    scaled = make(impute.SimpleImputer(), preprocessing.StandardScaler())
+    parts = [("w", one_hot(), words), ("n", scaled, numbers)]
+    model = make(compose.ColumnTransformer(parts), forest()).fit(rows, GOALS["two"])
+    schedc.export(model, tmp_path / "p.onnx", check=rows)
+    found = schedc.compile(model, effort="fast").predict_proba(rows)
+    numpy.testing.assert_array_equal(found, model.predict_proba(rows))
+
+
 def test_missing_text(tmp_path):
     """Text has one kind of missing value in a file; rows with another kind are refused."""
     fill = make(impute.SimpleImputer(strategy="most_frequent"), one_hot())

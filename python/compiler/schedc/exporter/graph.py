@@ -96,7 +96,7 @@ class Graph:
         """Adds an input."""
         value = Value(name, dtype, width)
         self.inputs.append(value)
-        self._names[name] = 0
+        self._names[name] = 1
         return value
 
     def constant(self, array: Any) -> str:
@@ -107,7 +107,8 @@ class Graph:
         content = tuple(array.ravel().tolist()) if array.dtype == TEXT else array.tobytes()
         key = (array.dtype.str, array.shape, content)
         if key not in self._names_of_constants:
-            self._names_of_constants[key] = name = f"c{len(self.constants)}"
+            # A column of the rows may have such a name.
+            self._names_of_constants[key] = name = self._unique(f"c{len(self.constants)}")
             self.constants[name] = array
         return self._names_of_constants[key]
 
