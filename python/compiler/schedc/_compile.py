@@ -127,7 +127,8 @@ def compile(
     )
     asked = origin
     if output is not None:
-        asked = replace(origin, answers=Answers(output=output, leaves=origin.answers.leaves))
+        plain = Answers(output=output, leaves=origin.answers.leaves, lacks=origin.answers.lacks)
+        asked = replace(origin, answers=plain)
     probes = check and is_checked(origin)
     begun = None
     if effort == "background":

@@ -6,7 +6,7 @@ Each class here implements one family's rules. ``call`` computes an output of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +14,8 @@ import numpy
 
 Array = numpy.ndarray[Any, Any]
 Call = Callable[[str], Array]
+
+Kind = Literal["regressor", "classifier", "outlier_detector", "clusterer", "density_estimator"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,14 @@ class Answers:
     leaves: str = "int32"
     """The type of leaf indices."""
 
-    kind: Literal["regressor", "classifier", "outlier_detector"] = "regressor"
+    kind: Kind = "regressor"
+    lacks: Sequence[str] = ()
+    """Methods that the object lacks, or that the model's outputs cannot answer."""
+    logarithm: Literal["shares", "scores"] = "shares"
+    """The numbers from which ``predict_log_proba`` follows: probabilities, or margins that are logarithms up
+    to a number for each row."""
+    smallest: float = 0.0
+    """The number that stands for a probability of 0 in logarithms."""
 
     def predict(self, call: Call) -> Array:
         """The result of ``predict``."""
@@ -40,6 +49,23 @@ class Answers:
     def decision_function(self, call: Call) -> Array:
         """The result of ``decision_function``: margins."""
         return call("raw")
+
+    def score_samples(self, call: Call) -> Array:
+        """The result of ``score_samples``: a number for each row."""
+        raise AttributeError("the model has no scores of samples")
+
+    def log_shares(self, call: Call) -> Array:
+        """The logarithms of probabilities, of margins that are logarithms up to a number for each row."""
+        scores = self.decision_function(call)
+        if scores.ndim == 1:
+            scores = numpy.column_stack((numpy.zeros_like(scores), scores))
+        below = scores - scores.max(axis=1)[:, None]
+        logarithms: Array = below - numpy.log(numpy.exp(below).sum(axis=1))[:, None]
+        return logarithms
+
+    def positive(self, shares: Array) -> Array:
+        """Probabilities with the object's number in place of 0."""
+        return numpy.where(shares == 0.0, self.smallest, shares) if self.smallest else shares
 
     def apply(self, call: Call) -> Array:
         """The result of ``apply``: the leaf that each tree reaches."""
@@ -59,7 +85,7 @@ def two_columns(probabilities: Array) -> Array:
 class Classifier(Answers):
     """The class of the highest probability; the first one of equals."""
 
-    kind: Literal["regressor", "classifier", "outlier_detector"] = "classifier"
+    kind: Kind = "classifier"
 
     def predict_proba(self, call: Call) -> Array:
         return two_columns(call("value"))
@@ -127,7 +153,7 @@ class ByHalf(Classifier):
 
 @dataclass(frozen=True)
 class ByClass(Classifier):
-    """CatBoost's: the model computes the classes. With more than two, the result has a column."""
+    """Classes that the model computes. With more than two of CatBoost's, the result has a column."""
 
     column: bool = False
 
@@ -138,11 +164,16 @@ class ByClass(Classifier):
 
 @dataclass(frozen=True)
 class Scores(ByClass):
-    """A linear classifier's of scikit-learn: margins of the model are its scores, one for two classes."""
+    """scikit-learn's models without trees: the first margins of the model are its scores, one for two
+    classes."""
+
+    columns: int = 1
+    """The number of scores."""
 
     def decision_function(self, call: Call) -> Array:
         scores = call("raw")
-        return scores.reshape(len(scores)) if scores.ndim == 2 and scores.shape[1] == 1 else scores
+        scores = scores.reshape(len(scores), -1)[:, : self.columns]
+        return scores[:, 0] if self.columns == 1 else scores
 
 
 @dataclass(frozen=True)
@@ -192,7 +223,7 @@ class Isolation(Answers):
     normal_length: float | None = None
     """Average path length of a tree of `max_samples_` samples; None if only the compiled code has it, in
     single precision."""
-    kind: Literal["regressor", "classifier", "outlier_detector"] = "outlier_detector"
+    kind: Kind = "outlier_detector"
 
     def score_samples(self, call: Call) -> Array:
         """The negated anomaly score of the paper."""

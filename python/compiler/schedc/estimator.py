@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from .answers import Answers
+from .elsewhere import no_attribute
 
 _FROZEN = (
     "sklearn.frozen.FrozenEstimator(model) makes it a part that others calibrate or combine without fitting "
@@ -43,8 +44,10 @@ class Estimator:
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy for a classifier with labels, otherwise the coefficient of determination; needs
-        scikit-learn."""
+        """The accuracy for a classifier with labels, the coefficient of determination for a regressor; needs
+        scikit-learn. Raises AttributeError for other models."""
+        if self._answers.kind not in ("classifier", "regressor"):
+            raise AttributeError(no_attribute("score"))
         from sklearn.metrics import accuracy_score, r2_score
 
         measure = accuracy_score if self._answers.kind == "classifier" else r2_score

@@ -91,7 +91,7 @@ def _pipeline_of(model: Any, rows: str) -> PipelineOrigin:
     exported = _exporter(type(model).__name__, parts)
 
     def export(types: Any) -> Any:
-        return exported(model, types=types)
+        return exported(model, types=types, joint=True)
 
     try:
         made = export("float32" if rows == "f32" else None)
@@ -125,7 +125,7 @@ def _model_of(made: Any, answers: Answers) -> bytes:
     """The file to compile: without the operators behind its trees if the answers compute these."""
     content: bytes = made.content
     if not isinstance(answers, (Isolation, Votes)):
-        return content
+        return _with_margins(content, made)
     import onnx
 
     model = onnx.load_from_string(content)
@@ -147,35 +147,74 @@ def _model_of(made: Any, answers: Answers) -> bytes:
     return bytes(model.SerializeToString())
 
 
+def _with_margins(content: bytes, made: Any) -> bytes:
+    """A file whose output `joint` or `scores` is called `margins`, which the compiler keeps beside
+    probabilities."""
+    name = next((name for name in ("joint", "scores") if name in made.outputs), None)
+    if name is None or "margins" in made.outputs:
+        return content
+    import onnx
+
+    model = onnx.load_from_string(content)
+    for node in model.graph.node:
+        for names in (node.input, node.output):
+            names[:] = ["margins" if one == name else one for one in names]
+    for output in model.graph.output:
+        output.name = "margins" if output.name == name else output.name
+    return bytes(model.SerializeToString())
+
+
 def _answers(model: Any, made: Any) -> Answers:
     """The results of a pipeline's methods, by its last step."""
     from .exporter.ensembles import divisor_of
-    from .exporter.stages import held, is_linear, key_of
+    from .exporter.stages import held, key_of
 
     last = held(model)
     while isinstance(getattr(last, "steps", None), list):
         last = held(last.steps[-1][1])
+    # Of a graph with trees, margins are not among the sums of the compiled model.
+    has_trees = any(node.op_type == "TreeEnsemble" for node in made.graph.nodes)
+    more = _methods_of(model, last, made)
     if "label" not in made.outputs:
-        return Answers()
+        return Answers(**more)
     kind = key_of(last)
     if kind == "sklearn.IsolationForest":
-        return Isolation(offset=float(last.offset_), normal_length=divisor_of(last))
-    classes = numpy.asarray(last.classes_)
-    if len(classes) == 1:
-        return OneClass(classes=classes)
+        return Isolation(offset=float(last.offset_), normal_length=divisor_of(last), **more)
+    more["classes"] = numpy.asarray(last.classes_)
+    if len(more["classes"]) == 1:
+        return OneClass(**more)
     if kind == "sklearn.AdaBoostClassifier":
-        return Votes(classes=classes, weight=float(numpy.sum(last.estimator_weights_)))
+        return Votes(weight=float(numpy.sum(last.estimator_weights_)), **more)
     if kind.startswith("catboost."):
-        return ByClass(classes=classes, column=made.outputs["margins"].width > 1)
+        return ByClass(column=made.outputs["margins"].width > 1, **more)
     if kind == "sklearn.GradientBoostingClassifier":
-        return ByMargin(classes=classes, zero_counts=True)
+        return ByMargin(zero_counts=True, **more)
     if kind == "sklearn.HistGradientBoostingClassifier":
-        return ByMargin(classes=classes)
-    if is_linear(last):
-        return Scores(classes=classes)
-    if "margins" in made.outputs and not kind.startswith(("lightgbm.", "xgboost.")):
-        return ByClass(classes=classes)
-    return Classifier(classes=classes)
+        return ByMargin(**more)
+    margins = made.outputs.get("margins", made.outputs.get("joint"))
+    if kind.startswith(("lightgbm.", "xgboost.")):
+        return Classifier(**more)
+    if has_trees:
+        more["lacks"] += ("decision_function",)
+        follows = margins is None and "probabilities" in made.outputs
+        return Classifier(**more) if follows else ByClass(**more)
+    return ByClass(**more) if margins is None else Scores(columns=margins.width, **more)
+
+
+def _methods_of(model: Any, last: Any, made: Any) -> dict[str, Any]:
+    """The methods that the object or the file lacks, and the rule of its logarithms."""
+    from .exporter.check import METHODS
+    from .exporter.stages import log_rule
+
+    asked = {"predict_log_proba": "probabilities", **METHODS}
+    if not hasattr(model, "predict"):
+        asked["transform"] = "variable"
+    lacks = tuple(
+        method for method, output in asked.items()
+        if output not in made.outputs or not hasattr(model, method)
+    )
+    rule, smallest = log_rule(last)
+    return {"lacks": lacks, "logarithm": rule, "smallest": smallest}
 
 
 def model_for(model: Model, X: Any) -> Model:

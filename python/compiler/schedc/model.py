@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import html
 import json
-import os
 import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy
@@ -21,17 +18,16 @@ from schedc_runtime.batch import column_names, is_frame, renamed
 
 from ._native import Artefact
 from ._native import Compilation as NativeCompilation
-from .answers import (
-    Answers, Array, ByMargin, Classifier, Isolation, OneClass, Scores, Votes, two_columns,
-)
+from .answers import Answers, Array
 from .background import Compilation
 from .code import Code, Recipe
 from .elsewhere import no_attribute, output_of
-from .estimator import Estimator
 from .findings import Findings
 from .fitted import FAMILY, PipelineOrigin, absent_columns, model_for
 from .meaning import SECTION, Meaning
+from .methods import Methods, put
 from .origin import Origin
+from .saving import checked_path, write_library
 from .schedule import Schedule
 from .sparse import is_sparse, predict_sparse
 
@@ -43,12 +39,6 @@ _IN_ORDER = (
     "predict"
 )
 
-#: Endings of files that are no libraries.
-_OTHER_FILES = {
-    ".json", ".ubj", ".deprecated", ".txt", ".cbm", ".onnx", ".tl", ".pkl", ".pickle", ".joblib", ".model",
-    ".csv", ".parquet", ".npy", ".npz", ".h", ".sched", ".toml", ".yaml", ".yml", ".zip", ".md", ".py",
-}
-
 #: The options of predictions that are about the columns of tables.
 _OF_COLUMNS = ("columns", "by_position", "unseen", "categories")
 
@@ -56,7 +46,7 @@ _OF_COLUMNS = ("columns", "by_position", "unseen", "categories")
 _TAKE_POSITIONS = ("XGBoost", "LightGBM", "CatBoost", "scikit-learn")
 
 
-class Model(Estimator):
+class Model(Methods):
     """A compiled model. Several threads may call it at the same time; calls release the interpreter's lock.
 
     Rows are an array of two dimensions in any order, a table (a DataFrame of pandas or Polars, a Table or
@@ -253,7 +243,7 @@ class Model(Estimator):
             }
             if wanted in ("predict_proba", "leaf"):
                 found = self.apply(X, **more) if wanted == "leaf" else self.predict_proba(X, **more)
-                return found if out is None else _put(found, out)
+                return found if out is None else put(found, out)
             return self.predict(X, output="raw" if wanted == "raw" else output, out=out, **more)
         is_typed = self._single or self._meaning.row_types is not None
         if type(X) is numpy.ndarray and base_margin is None and iteration_range is None and not is_typed:
@@ -272,82 +262,7 @@ class Model(Estimator):
         if type(self._answers) is Answers:
             return model._call(X, self._answers.output, out, more)
         answer = self._answers.predict(lambda kind: model._call(X, kind, None, more))
-        return answer if out is None else _put(answer, out)
-
-    def predict_proba(self, X: Any, *, out: Array | None = None, **more: Any) -> Array:
-        """The probability of each class, with one column per class. The keywords are those of
-        :meth:`predict`.
-
-        Raises AttributeError if the model is no classifier.
-        """
-        model = self._variant(more.pop("iteration_range", None), more.get("base_margin") is not None)
-        options = self._options(more)
-        if type(self._answers) is Answers:
-            if not self._about["outputs"]["class"]:
-                raise AttributeError("the model is no classifier: it has no probabilities")
-            answer = two_columns(model._call(X, "value", None, options))
-        else:
-            answer = self._answers.predict_proba(lambda kind: model._call(X, kind, None, options))
-        return answer if out is None else _put(answer, out)
-
-    def predict_log_proba(self, X: Any, **more: Any) -> Array:
-        """The logarithm of :meth:`predict_proba`."""
-        with numpy.errstate(divide="ignore"):
-            logarithms: Array = numpy.log(self.predict_proba(X, **more))
-        return logarithms
-
-    def apply(self, X: Any, **more: Any) -> Array:
-        """The leaf that each tree reaches, in the trainer's numbering, with one column per tree.
-
-        Raises AttributeError for pipelines, which have no such method.
-        """
-        if self._meaning.family == FAMILY:
-            raise AttributeError(no_attribute("apply"))
-        model = self._variant(more.pop("iteration_range", None), False)
-        options = self._options(more)
-        return self._answers.apply(lambda kind: model._call(X, kind, None, options))
-
-    def score_samples(self, X: Any, **more: Any) -> Array:
-        """IsolationForest's negated anomaly score, one for each row."""
-        return self._isolation().score_samples(self._caller(X, more))
-
-    @property
-    def decision_function(self) -> Callable[..., Array]:
-        """IsolationForest's score, which is negative for outliers; for other models, margins. A function of
-        rows with the keywords of :meth:`predict`.
-
-        Raises AttributeError if the object has no such method, since scikit-learn's tools prefer it to
-        probabilities.
-        """
-        if self._meaning.family == FAMILY:
-            is_alike = isinstance(self._answers, (ByMargin, Isolation, Scores, Votes))
-        else:
-            is_alike = self._meaning.family in (None, "scikit-learn", "Treelite")
-        if not is_alike or type(self._answers) in (Classifier, OneClass):
-            raise AttributeError(no_attribute("decision_function"))
-        return self._decisions
-
-    def _decisions(self, X: Any, **more: Any) -> Array:
-        return self._answers.decision_function(self._caller(X, more))
-
-    def _isolation(self) -> Isolation:
-        if not isinstance(self._answers, Isolation):
-            raise AttributeError("the model is no IsolationForest")
-        return self._answers
-
-    def _caller(self, X: Any, more: dict[str, Any]) -> Any:
-        options = self._options(more)
-        return lambda kind: self._call(X, kind, None, options)
-
-    def _options(self, more: Mapping[str, Any]) -> dict[str, Any]:
-        known = {
-            "base_margin": None, "threads": 0, "unseen": None, "by_position": None, "columns": None,
-            "categories": None,
-        }
-        others = {name: value for name, value in more.items() if name not in known}
-        if others and output_of(others) is not None:
-            raise TypeError("predict alone takes options that select an output")
-        return {**known, **{name: value for name, value in more.items() if name in known}}
+        return answer if out is None else put(answer, out)
 
     def _call(self, X: Any, output: Any, out: Array | None, more: dict[str, Any]) -> Array:
         """One call of the library."""
@@ -474,33 +389,14 @@ class Model(Estimator):
         Raises ValueError for a name that ends like a model's or a table's file, such as ``.json``. Warns if
         the library cannot keep the labels of the classes.
         """
-        place = Path(path)
-        if place.suffix.lower() in _OTHER_FILES:
-            raise ValueError(
-                f"{place} would be a shared library under the name of another kind of file: name it "
-                f"{place.with_suffix('.so')}; the object that was compiled saves the model itself"
-            )
+        place = checked_path(path)
         if self._origin is not None and not Meaning.of(self._origin).text():
             warnings.warn(
                 "the labels of the classes are neither numbers nor texts, and are not in the file: the "
                 "loaded model predicts like its file's main call; a pickle keeps them",
                 stacklevel=2,
             )
-        if place.is_dir():
-            advice = "this is a folder: give the name of a file in it"
-            raise IsADirectoryError(errno.EISDIR, advice, str(place))
-        if not place.parent.exists():
-            advice = f"there is no folder {place.parent}: make it first"
-            raise FileNotFoundError(errno.ENOENT, advice, str(place))
-        beside = place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}")
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o777)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(self._code.library)
-            os.replace(beside, place)
-        except BaseException:
-            os.unlink(beside)
-            raise
+        write_library(place, self._code.library)
 
     @property
     def library(self) -> bytes:
@@ -544,10 +440,3 @@ class Model(Estimator):
                        f"style='text-align:left'>{html.escape(str(value))}</td></tr>"
                        for what, value in shown.items() if value)
         return f"<table>{rows}</table>{self.schedule._repr_html_()}"
-
-
-def _put(answer: Array, out: Array) -> Array:
-    if out.shape != answer.shape or out.dtype != answer.dtype:
-        raise ValueError(f"out must be an array of {answer.dtype} with the shape {answer.shape}")
-    out[...] = answer
-    return out

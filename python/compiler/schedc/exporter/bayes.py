@@ -16,7 +16,7 @@ from .stages import Prediction
 
 def _prediction(graph: Graph, estimator: Any, scores: Value) -> Prediction:
     return Prediction("classifier", index=best(graph, scores), classes=estimator.classes_,
-                      probabilities=graph.add("Softmax", scores, axis=1))
+                      probabilities=graph.add("Softmax", scores, axis=1), joint=scores)
 
 
 def gaussian(graph: Graph, estimator: Any, columns: Columns) -> Prediction:

@@ -24,12 +24,19 @@ class Mismatch(ValueError):
     """A file that predicts other values than its object."""
 
 
+#: The outputs of a file with the results of an object's methods beside `predict`.
+METHODS = {"predict_proba": "probabilities", "decision_function": "margins", "score_samples": "scores",
+           "transform": "distances"}
+
+
 def expected(model: Any, rows: Any, outputs: Any) -> dict[str, numpy.ndarray]:
     """What an object predicts for rows, in the form of a file's outputs."""
-    calls = {"label": "predict", "probabilities": "predict_proba", "margins": "decision_function",
-             "scores": "score_samples", "variable": "predict" if hasattr(model, "predict") else "transform"}
+    calls = {output: method for method, output in METHODS.items()}
+    calls.update(label="predict", variable="predict" if hasattr(model, "predict") else "transform")
     found = {}
     for name in outputs:
+        if name not in calls:
+            continue
         with one_job(model):
             if name == "margins" and not hasattr(model, "decision_function"):
                 result = _margins(model, rows)

@@ -60,8 +60,11 @@ def export(model: Any, path: str | os.PathLike[str], *, check: Any = None, types
     Path(path).write_bytes(made.content)
 
 
-def exported(model: Any, *, rows: Any = None, types: Any = None) -> Exported:
-    """A fitted object as a file of ONNX, without a comparison."""
+def exported(model: Any, *, rows: Any = None, types: Any = None, joint: bool = False) -> Exported:
+    """A fitted object as a file of ONNX, without a comparison.
+
+    `joint` adds the output `joint`, from which `predict_log_proba` follows, where the object has it.
+    """
     _require()
     estimator = held(model)
     _check_fitted(estimator)
@@ -69,10 +72,10 @@ def exported(model: Any, *, rows: Any = None, types: Any = None) -> Exported:
     graph = Graph()
     columns = inputs.add(graph)
     if hasattr(estimator, "steps"):
-        outputs = _outputs(graph, estimator, columns)
+        outputs = _outputs(graph, estimator, columns, joint)
     else:
         with graph.step(type(estimator).__name__):
-            outputs = _outputs(graph, estimator, columns)
+            outputs = _outputs(graph, estimator, columns, joint)
     content = _file(graph, estimator, inputs, outputs)
     return Exported(content, inputs, graph, outputs)
 
@@ -103,7 +106,7 @@ def _check_fitted(estimator: Any) -> None:
         raise ValueError(f"the {name} is not fitted yet: call its fit first") from None
 
 
-def _outputs(graph: Graph, estimator: Any, columns: Columns) -> dict[str, Value]:
+def _outputs(graph: Graph, estimator: Any, columns: Columns, joint: bool) -> dict[str, Value]:
     """Adds the whole object; its outputs by name."""
     if not is_model(estimator):
         return {"variable": transform(graph, estimator, columns).value(graph)}
@@ -117,6 +120,8 @@ def _outputs(graph: Graph, estimator: Any, columns: Columns) -> dict[str, Value]
         found["probabilities"] = made.probabilities
         found["margins"] = made.margins
         found["scores"] = made.scores
+        found["distances"] = made.distances
+        found["joint"] = made.joint if joint else None
         if made.classes is not None:
             graph.details["classes"] = numpy.asarray(made.classes).tolist()
     return {name: value for name, value in found.items() if value is not None}

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+import numpy
+
 from .columns import Columns
 from .graph import Graph, Value
 
@@ -31,6 +33,10 @@ class Prediction:
     """What `decision_function` returns: one column for two classes, else one for each class."""
     scores: Value | None = None
     """What `score_samples` returns."""
+    distances: Value | None = None
+    """What `transform` returns: the distance from each centre."""
+    joint: Value | None = None
+    """Logarithms of the classes' likelihoods, from which `predict_log_proba` follows."""
 
 
 #: By the class of an estimator: the module and the function that converts it. Classes built on one of these
@@ -205,9 +211,13 @@ def held(estimator: Any) -> Any:
         estimator = inner
 
 
-def is_linear(estimator: Any) -> bool:
-    """Whether the scores of an estimator are weighted sums of its columns."""
-    return _MODELS.get(key_of(estimator), "").startswith("linear:")
+def log_rule(estimator: Any) -> tuple[str, float]:
+    """How a classifier computes `predict_log_proba`: from probabilities (`shares`) or from scores that are
+    logarithms (`scores`), and the number that stands for a probability of 0 in the logarithm."""
+    kinds = {kind.__name__ for kind in type(estimator).__mro__}
+    if kinds & {"_BaseNB", "DiscriminantAnalysisPredictionMixin"}:
+        return "scores", 0.0
+    return "shares", float(numpy.finfo("float64").tiny) if "LinearDiscriminantAnalysis" in kinds else 0.0
 
 
 def is_model(estimator: Any) -> bool:

@@ -1,0 +1,48 @@
+"""Files of compiled libraries."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from os import PathLike
+from pathlib import Path
+
+#: Endings of files that are no libraries.
+_OTHER_FILES = {
+    ".json", ".ubj", ".deprecated", ".txt", ".cbm", ".onnx", ".tl", ".pkl", ".pickle", ".joblib", ".model",
+    ".csv", ".parquet", ".npy", ".npz", ".h", ".sched", ".toml", ".yaml", ".yml", ".zip", ".md", ".py",
+}
+
+
+def checked_path(path: str | PathLike[str]) -> Path:
+    """The path of a library's file. Raises ValueError for a name that ends like another kind of file."""
+    place = Path(path)
+    if place.suffix.lower() in _OTHER_FILES:
+        raise ValueError(
+            f"{place} would be a shared library under the name of another kind of file: name it "
+            f"{place.with_suffix('.so')}; the object that was compiled saves the model itself"
+        )
+    return place
+
+
+def write_library(place: Path, content: bytes) -> None:
+    """Writes a library. An existing file is replaced atomically.
+
+    Raises IsADirectoryError for a folder, and FileNotFoundError if the file's folder does not exist.
+    """
+    if place.is_dir():
+        advice = "this is a folder: give the name of a file in it"
+        raise IsADirectoryError(errno.EISDIR, advice, str(place))
+    if not place.parent.exists():
+        advice = f"there is no folder {place.parent}: make it first"
+        raise FileNotFoundError(errno.ENOENT, advice, str(place))
+    beside = place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o777)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        os.replace(beside, place)
+    except BaseException:
+        os.unlink(beside)
+        raise

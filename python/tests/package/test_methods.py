@@ -1,0 +1,108 @@
+"""Compiled estimators without trees have the methods of their objects, with the same results."""
+
+import pickle
+
+import numpy
+import pytest
+
+pytest.importorskip("onnx")
+pytest.importorskip("pandas")
+
+import schedc  # noqa: E402
+from pipelines import GOALS, NUMBERS, TABLE, forest, imputed  # noqa: E402
+from sklearn import (  # noqa: E402
+    decomposition,
+    discriminant_analysis,
+    ensemble,
+    linear_model,
+    multiclass,
+    naive_bayes,
+    neural_network,
+    preprocessing,
+    svm,
+)
+
+METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples", "transform")
+X = TABLE[NUMBERS].to_numpy()
+#: Rows far from all others, whose probabilities are 0.
+FAR = numpy.concatenate([X[:40], X[:5] * 40])
+
+
+def scaled(model, goal, scaler=None):
+    return imputed(scaler or preprocessing.StandardScaler(), model).fit(X, GOALS[goal])
+
+
+def check(theirs, missing=(), close=1e-12, rows=FAR):
+    """Compares all methods; returns the compiled model. ``missing`` are methods that only the object has."""
+    ours = schedc.compile(theirs)
+    for model in (ours, pickle.loads(pickle.dumps(ours)), schedc.load(ours.library)):
+        for method in METHODS:
+            has = hasattr(theirs, method) and method not in missing
+            # Compiled featurizers predict their columns.
+            if method != "predict" or has:
+                assert hasattr(model, method) == has, method
+            if not has:
+                continue
+            expected, found = (numpy.asarray(getattr(one, method)(rows)) for one in (theirs, model))
+            assert found.shape == expected.shape and found.dtype == expected.dtype, method
+            if expected.dtype.kind == "f":
+                scale = numpy.abs(expected[numpy.isfinite(expected)]).max(initial=1.0)
+                numpy.testing.assert_allclose(found, expected, rtol=close, atol=close * scale)
+            else:
+                numpy.testing.assert_array_equal(found, expected, method)
+    return ours
+
+
+def classifiers():
+    """Classifiers by name, and the methods that only the object has."""
+    both = [("a", linear_model.LogisticRegression()), ("b", naive_bayes.GaussianNB())]
+    yield linear_model.LogisticRegression(), ()
+    yield linear_model.RidgeClassifier(), ()
+    yield svm.LinearSVC(random_state=0), ()
+    yield discriminant_analysis.QuadraticDiscriminantAnalysis(), ()
+    yield discriminant_analysis.LinearDiscriminantAnalysis(), ("transform",)
+    yield naive_bayes.GaussianNB(), ()
+    yield naive_bayes.BernoulliNB(), ()
+    yield neural_network.MLPClassifier((6,), max_iter=20, random_state=0), ()
+    yield multiclass.OneVsRestClassifier(linear_model.LogisticRegression()), ()
+    yield multiclass.OneVsRestClassifier(svm.LinearSVC(random_state=0)), ()
+    yield ensemble.VotingClassifier([*both, ("c", svm.LinearSVC(random_state=0))]), ("transform",)
+    yield ensemble.VotingClassifier(both, voting="soft"), ("transform",)
+    yield ensemble.StackingClassifier(both, cv=2), ("transform",)
+
+
+def named(value):
+    return type(value).__name__ if hasattr(value, "fit") else None
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("goal", ["words", "three"])
+@pytest.mark.parametrize(("model", "missing"), list(classifiers()), ids=named)
+def test_classifiers(model, missing, goal):
+    check(scaled(model, goal), missing)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_probabilities_of_zero():
+    """Logarithms of probabilities that are 0 follow from scores where scikit-learn computes them so."""
+    theirs = scaled(naive_bayes.GaussianNB(), "three")
+    assert (theirs.predict_proba(FAR) == 0).any()
+    assert numpy.isfinite(schedc.compile(theirs).predict_log_proba(FAR)).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_featurizers():
+    """Pipelines without a model have `transform`."""
+    for made in (decomposition.PCA(2), decomposition.PCA(1), preprocessing.MinMaxScaler()):
+        ours = check(scaled(made, "two"), ("score_samples",))
+        numpy.testing.assert_array_equal(ours.predict(FAR).reshape(len(FAR), -1), ours.transform(FAR))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_lacking_methods():
+    """Methods that the object lacks are absent, since scikit-learn's tools look for them."""
+    ours = schedc.compile(scaled(linear_model.RidgeClassifier(), "words"))
+    for method in ("predict_proba", "predict_log_proba", "score_samples", "transform"):
+        with pytest.raises(AttributeError, match=f"a compiled model has no '{method}'"):
+            getattr(ours, method)
+    assert not hasattr(schedc.compile(scaled(forest(), "words")), "decision_function")
