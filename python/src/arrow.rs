@@ -11,8 +11,9 @@ use std::ptr;
 /// Name of the capsules that hold a stream.
 const STREAM_NAME: &CStr = c"arrow_array_stream";
 
+/// The type of an array: `ArrowSchema` of the interface.
 #[repr(C)]
-struct ArrowSchema {
+pub struct ArrowSchema {
     format: *const c_char,
     name: *const c_char,
     metadata: *const c_char,
@@ -24,8 +25,9 @@ struct ArrowSchema {
     private_data: *mut c_void,
 }
 
+/// The values of an array: `ArrowArray` of the interface.
 #[repr(C)]
-struct ArrowArray {
+pub struct ArrowArray {
     length: i64,
     null_count: i64,
     offset: i64,
@@ -65,28 +67,83 @@ impl Drop for ArrowArray {
     }
 }
 
-/// A stream of record batches. Its memory is freed with this value.
-pub struct TableStream<'py> {
+impl ArrowSchema {
+    /// The type as the interface spells it.
+    pub fn format(&self) -> &[u8] {
+        // SAFETY: a schema has a format that ends with NUL.
+        unsafe { bytes(self.format) }
+    }
+
+    /// The type of the dictionary, if values are indices into one.
+    pub fn dictionary(&self) -> Option<&ArrowSchema> {
+        // SAFETY: a dictionary is null or valid, as long as the schema is.
+        unsafe { self.dictionary.as_ref() }
+    }
+}
+
+impl ArrowArray {
+    /// Number of values.
+    pub fn length(&self) -> usize {
+        usize::try_from(self.length).unwrap_or(0)
+    }
+
+    /// Number of values in the buffers before the first one; None if it is negative.
+    pub fn offset(&self) -> Option<usize> {
+        usize::try_from(self.offset).ok()
+    }
+
+    /// Number of buffers.
+    pub fn n_buffers(&self) -> usize {
+        if self.buffers.is_null() { 0 } else { usize::try_from(self.n_buffers).unwrap_or(0) }
+    }
+
+    /// The address of a buffer; None if there is none.
+    pub fn buffer(&self, at: usize) -> Option<*const u8> {
+        if at >= self.n_buffers() {
+            return None;
+        }
+        // SAFETY: an array has `n_buffers` addresses of buffers.
+        let start: *const c_void = unsafe { *self.buffers.add(at) };
+        (!start.is_null()).then_some(start.cast())
+    }
+
+    /// The validity of values, one bit each; None if all are present.
+    pub fn validity(&self) -> Option<*const u8> {
+        if self.null_count == 0 { None } else { self.buffer(0) }
+    }
+
+    /// The dictionary, if values are indices into one.
+    pub fn dictionary(&self) -> Option<&ArrowArray> {
+        // SAFETY: a dictionary is null or valid, as long as the array is.
+        unsafe { self.dictionary.as_ref() }
+    }
+}
+
+/// A stream of arrays of one type. Its memory is freed with this value.
+pub struct ArrayStream<'py> {
     /// Owns the stream.
     _capsule: Bound<'py, PyCapsule>,
     stream: *mut ArrowStream,
     schema: Box<ArrowSchema>,
 }
 
+/// A stream of record batches.
+pub struct TableStream<'py>(ArrayStream<'py>);
+
 /// Some rows of a table, as columns in memory.
 pub struct TableBatch(Box<ArrowArray>);
 
-impl<'py> TableStream<'py> {
+impl<'py> ArrayStream<'py> {
     /// The stream that a capsule holds.
     ///
     /// # Errors
-    /// The object is no such capsule, the stream fails, or it is not a table.
-    pub fn of(capsule: &Bound<'py, PyAny>) -> PyResult<TableStream<'py>> {
+    /// The object is no such capsule, or the stream fails.
+    pub fn of(capsule: &Bound<'py, PyAny>) -> PyResult<ArrayStream<'py>> {
         let capsule = capsule.cast::<PyCapsule>()?.clone();
         let stream: *mut ArrowStream = capsule.pointer_checked(Some(STREAM_NAME))?.as_ptr().cast();
         // SAFETY: a structure of null pointers and zeros is valid; the producer fills it.
         let schema: Box<ArrowSchema> = Box::new(unsafe { std::mem::zeroed() });
-        let mut made = TableStream { _capsule: capsule, stream, schema };
+        let mut made = ArrayStream { _capsule: capsule, stream, schema };
         let target: *mut ArrowSchema = &mut *made.schema;
         // SAFETY: the capsule keeps the stream alive.
         let status = match unsafe { (*stream).get_schema } {
@@ -95,12 +152,12 @@ impl<'py> TableStream<'py> {
             None => return Err(PyValueError::new_err("the Arrow stream was released")),
         };
         made.check(status)?;
-        // SAFETY: a schema has a format that ends with NUL.
-        let format = unsafe { bytes(made.schema.format) };
-        if format != b"+s" {
-            return Err(PyValueError::new_err("the Arrow stream holds one array and no table"));
-        }
         Ok(made)
+    }
+
+    /// The type of the arrays.
+    pub fn schema(&self) -> &ArrowSchema {
+        &self.schema
     }
 
     fn check(&self, status: c_int) -> PyResult<()> {
@@ -115,10 +172,42 @@ impl<'py> TableStream<'py> {
         Err(PyOSError::new_err((status, format!("the Arrow stream failed: {reason}"))))
     }
 
+    /// The next array; None after the last one.
+    ///
+    /// # Errors
+    /// The stream fails.
+    pub fn next(&mut self) -> PyResult<Option<Box<ArrowArray>>> {
+        // SAFETY: a structure of null pointers and zeros is valid; the producer fills it.
+        let mut array: Box<ArrowArray> = Box::new(unsafe { std::mem::zeroed() });
+        // SAFETY: the capsule keeps the stream alive.
+        let status = match unsafe { (*self.stream).get_next } {
+            // SAFETY: the stream and the structure are valid.
+            Some(get_next) => unsafe { get_next(self.stream, &mut *array) },
+            None => return Ok(None),
+        };
+        self.check(status)?;
+        Ok(array.release.is_some().then_some(array))
+    }
+}
+
+impl<'py> TableStream<'py> {
+    /// The stream that a capsule holds.
+    ///
+    /// # Errors
+    /// The object is no such capsule, the stream fails, or it is not a table.
+    pub fn of(capsule: &Bound<'py, PyAny>) -> PyResult<TableStream<'py>> {
+        let made = ArrayStream::of(capsule)?;
+        if made.schema.format() != b"+s" {
+            return Err(PyValueError::new_err("the Arrow stream holds one array and no table"));
+        }
+        Ok(TableStream(made))
+    }
+
     fn fields(&self) -> impl Iterator<Item = &ArrowSchema> {
-        let count = usize::try_from(self.schema.n_children).unwrap_or(0);
+        let schema = self.0.schema();
+        let count = usize::try_from(schema.n_children).unwrap_or(0);
         // SAFETY: a schema has `n_children` valid children, as long as it is not released.
-        (0..count).map(|at| unsafe { &**self.schema.children.add(at) })
+        (0..count).map(|at| unsafe { &**schema.children.add(at) })
     }
 
     /// The names of the columns; None if one of them is not UTF-8.
@@ -137,16 +226,7 @@ impl<'py> TableStream<'py> {
     /// # Errors
     /// The stream fails.
     pub fn next(&mut self) -> PyResult<Option<TableBatch>> {
-        // SAFETY: a structure of null pointers and zeros is valid; the producer fills it.
-        let mut array: Box<ArrowArray> = Box::new(unsafe { std::mem::zeroed() });
-        // SAFETY: the capsule keeps the stream alive.
-        let status = match unsafe { (*self.stream).get_next } {
-            // SAFETY: the stream and the structure are valid.
-            Some(get_next) => unsafe { get_next(self.stream, &mut *array) },
-            None => return Ok(None),
-        };
-        self.check(status)?;
-        Ok(array.release.is_some().then_some(TableBatch(array)))
+        Ok(self.0.next()?.map(TableBatch))
     }
 }
 
@@ -164,8 +244,7 @@ impl ColumnFormat {
         if !field.dictionary.is_null() {
             return None;
         }
-        // SAFETY: a schema has a format that ends with NUL.
-        let kind = match unsafe { bytes(field.format) } {
+        let kind = match field.format() {
             b"n" => return Some(ColumnFormat::Null),
             b"f" => ColumnType::F32,
             b"g" => ColumnType::F64,
@@ -187,21 +266,12 @@ impl ColumnFormat {
 impl TableBatch {
     /// Number of rows.
     pub fn rows(&self) -> usize {
-        usize::try_from(self.0.length).unwrap_or(0)
+        self.0.length()
     }
 
     /// Whether the batch has rows that are null as a whole.
     pub fn has_null_rows(&self) -> bool {
-        self.0.null_count != 0 && self.validity(&self.0).is_some()
-    }
-
-    fn validity(&self, array: &ArrowArray) -> Option<*const u8> {
-        if array.n_buffers < 1 || array.buffers.is_null() {
-            return None;
-        }
-        // SAFETY: an array has `n_buffers` addresses of buffers.
-        let bits = unsafe { *array.buffers };
-        (!bits.is_null() && array.null_count != 0).then_some(bits.cast())
+        self.0.validity().is_some()
     }
 
     /// A column of this type; None if the batch has no such column, or its offset is too large.
@@ -232,7 +302,7 @@ impl TableBatch {
                 RawColumn::of(values.cast::<u8>().wrapping_offset(bytes).cast(), kind, 0)
             }
         };
-        if let Some(bits) = self.validity(array) {
+        if let Some(bits) = array.validity() {
             column.validity = bits;
             column.validity_offset = first;
         }

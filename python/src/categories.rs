@@ -1,5 +1,6 @@
 //! Names of categories in columns from Python, and their codes.
 
+use crate::texts::numbers_of_texts;
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -68,8 +69,20 @@ impl Categories {
         values.iter().map(code).collect()
     }
 
-    /// The codes of a column of numbers or truth values; `absent` marks missing ones. None if the numbers are
-    /// the codes. Also returns the first row without a code and the reason, if there is one.
+    /// The codes of a column of texts: an array or list of objects, or a column that exports itself to Arrow.
+    /// None if it has other values, or a text has no code.
+    fn codes_of_texts<'py>(
+        &self,
+        feature: usize,
+        values: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let lookup = self.lookup(feature, true)?;
+        let codes = numbers_of_texts(values, &|text| lookup.code(Cell::Text(text), Form::Plain).ok())?;
+        Ok(codes.map(|codes| narrowed(values.py(), codes)))
+    }
+
+    /// The codes of a column of numbers or truth values; `absent` marks missing ones. Also returns the first
+    /// row without a code and the reason, if there is one.
     #[pyo3(signature = (feature, values, absent, *, table))]
     fn encoded<'py>(
         &self,
@@ -96,7 +109,7 @@ impl Categories {
             .or_else(|| cells.of::<f32>(values, |x| Cell::Number(x.into())))
             .or_else(|| cells.of::<bool>(values, Cell::Truth));
         match found {
-            Some(Ok(codes)) => Ok((Some(PyArray1::from_vec(py, codes)), None)),
+            Some(Ok(codes)) => Ok((Some(narrowed(py, codes)), None)),
             Some(Err((row, refusal))) => Ok((None, Some((row, refused(refusal))))),
             None => Err(PyTypeError::new_err(format!("holds values of type {}", values.dtype()))),
         }
@@ -104,7 +117,16 @@ impl Categories {
 }
 
 /// The codes, or the first row without one and the reason.
-type Encoded<'py> = (Option<Bound<'py, PyArray1<f64>>>, Option<(usize, Refused)>);
+type Encoded<'py> = (Option<Bound<'py, PyAny>>, Option<(usize, Refused)>);
+
+/// Codes as an array in single precision, if it represents all of them exactly, or else in double.
+fn narrowed(py: Python<'_>, codes: Vec<f64>) -> Bound<'_, PyAny> {
+    let is_exact = |code: &f64| f64::from(*code as f32) == *code || code.is_nan();
+    match codes.iter().all(is_exact) {
+        true => PyArray1::from_iter(py, codes.iter().map(|code| *code as f32)).into_any(),
+        false => PyArray1::from_vec(py, codes).into_any(),
+    }
+}
 
 const UNSEEN: &str = "error, missing, other";
 const NUMBERS: &str = "names, codes";

@@ -7,6 +7,7 @@ mod frames;
 mod library;
 mod model;
 mod rows;
+mod texts;
 
 use pyo3::prelude::*;
 

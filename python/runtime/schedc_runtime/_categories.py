@@ -17,6 +17,29 @@ def _narrow(codes: Any) -> numpy.ndarray:
     return single if numpy.array_equal(single, codes, equal_nan=True) else codes
 
 
+class Dictionaries:
+    """The codes of pandas' categories, which calls on columns with the same categories share."""
+
+    def __init__(self, categories: Categories) -> None:
+        self._categories = categories
+        # For each feature the categories of the last column, and their codes.
+        self._known: dict[int, tuple[Any, numpy.ndarray]] = {}
+
+    def codes(self, feature: int, column: Any) -> numpy.ndarray | None:
+        """The codes of the rows of a ``Categorical``; None if one of its categories certainly is no category
+        of the model."""
+        names = column.categories
+        known = self._known.get(feature)
+        if known is None or known[0] is not names:
+            found = self._categories.codes(feature, names.tolist(), dictionary=True, table=True)
+            if not all(isinstance(code, float) for code in found):
+                return None
+            # The index -1 is a missing value.
+            known = self._known[feature] = names, _narrow(numpy.array([*found, numpy.nan]))
+        codes: numpy.ndarray = known[1][column.codes]
+        return codes
+
+
 class Feature:
     """The lookup of one feature's categories in tables, or in arrays of two dimensions."""
 
@@ -52,7 +75,8 @@ class Feature:
         if refused is not None:
             row, why = refused
             self._refuse(why, name, row)
-        return _narrow(codes)
+        found: numpy.ndarray = codes  # type: ignore[assignment]
+        return found
 
     def _refuse(self, why: Any, name: str, row: int) -> None:
         message, way_out, unseen = why

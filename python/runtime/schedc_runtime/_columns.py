@@ -59,6 +59,29 @@ def column(values: Any, named: bool = False) -> Column:
     return found
 
 
+def texts_of(values: Any) -> Any:
+    """Values in the form in which the native module reads texts: an array or list of objects, or a column of
+    Arrow. None for values that are no texts, and for those in another form."""
+    kind = type(values)
+    if kind is list:
+        return values
+    if kind is numpy.ndarray:
+        letter = values.dtype.kind
+        if values.ndim != 1 or letter not in "OUT":
+            return None
+        return values if letter == "O" else values.tolist()
+    library = kind.__module__.partition(".")[0]
+    if library == "pandas":
+        if kind.__name__ == "Series":
+            return texts_of(values.array)
+        if kind.__name__ in ("ArrowStringArray", "ArrowExtensionArray"):
+            return values.__arrow_array__()
+        if kind.__name__ in ("StringArray", "NumpyExtensionArray"):
+            return texts_of(numpy.asarray(values))
+        return None
+    return values if library in ("pyarrow", "polars") else None
+
+
 def _refused(kind: object) -> TypeError:
     if "decimal" in str(kind).lower():
         return TypeError(f"holds decimals ({kind}): trainers read floats, so convert it to float64 first")

@@ -118,7 +118,7 @@ def _of_pandas(predictor: BatchPredictor, frame: Any, options: Options) -> numpy
     if len(columns.absent):
         block_of[columns.absent] = -1
     if others:
-        apart = sorted({*apart, *numpy.flatnonzero(numpy.isin(block_of, others)).tolist()})
+        apart = sorted({*apart, *(at for at, block in enumerate(block_of.tolist()) if block in others)})
     for feature in apart:
         at = columns.places[feature]
         if at is None:

@@ -41,6 +41,11 @@ class Categories:
     ) -> list[float | tuple[str, str, str | None]]:
         """The code of each value's category, or the message, the help and the unknown name."""
 
+    def codes_of_texts(self, feature: int, values: Any) -> numpy.typing.NDArray[Any] | None:
+        """The codes of a column of texts: an array or list of objects, or a column that exports itself to Arrow. None
+        if it has other values than texts and missing ones, or a text has no code.
+        """
+
     def encoded(
         self,
         feature: int,

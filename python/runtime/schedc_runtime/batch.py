@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple
 import numpy
 
 from . import _columns, _frames
-from ._categories import Feature
+from ._categories import Dictionaries, Feature
 from ._names import find_columns, quoted, wanted_columns
 from ._native import Categories, Lookup, Model, load
 from ._tables import Table, _Matrix, table_of
@@ -172,6 +172,7 @@ class BatchPredictor:
         if not options["by_position"]:
             self._wanted = self._named(options["columns"])
         self._categories = Categories(self._model.info_json, options["unseen"], options.get("categories"))
+        self._dictionaries = Dictionaries(self._categories)
         whole = self._about.get("whole_numbers", {})
         self._whole_arrays_are_single = whole.get("arrays") == "f32"
         self._columns = int(about["outputs"][options["output"]])
@@ -397,6 +398,9 @@ class BatchPredictor:
         array of two dimensions."""
         named = self._categories.has_names(feature)
         try:
+            codes = self._codes_at_once(values, feature) if named else None
+            if codes is not None and len(codes) == rows:
+                return _Feature(codes)
             column = _columns.column(values, named)
             if named:
                 # Texts among the values turn an array into a table.
@@ -413,6 +417,14 @@ class BatchPredictor:
         if len(found.values) != rows:
             raise ValueError(f"column {quoted(name)} has {len(found.values)} rows, and the table {rows}")
         return found
+
+    def _codes_at_once(self, values: Any, feature: int) -> numpy.ndarray | None:
+        """The codes of a column of texts or of pandas' categories; None for columns of other values, and if a
+        value has no code."""
+        if type(values).__name__ == "Categorical":
+            return self._dictionaries.codes(feature, values)
+        texts = _columns.texts_of(values)
+        return None if texts is None else self._categories.codes_of_texts(feature, texts)
 
     def _codes(self, column: _columns.Column, known: Feature, name: str, feature: int) -> numpy.ndarray:
         """The codes of a column of categories."""
