@@ -2,6 +2,7 @@
 
 mod damaged;
 mod fixtures;
+mod nodes;
 mod operators;
 mod passes;
 mod random;

@@ -34,7 +34,9 @@ pub(super) fn compound(
     outputs: &[(&str, Rc<Tensor>)],
 ) -> Result<PartForest, ModelError> {
     let numbers = |tensor: &Tensor| match &tensor.cells {
-        Cells::Numbers(cells) if tensor.by_row && tensor.element.is_float() => Some(cells.clone()),
+        Cells::Numbers(cells) if tensor.by_row && tensor.element.is_float() && !cells.is_empty() => {
+            Some(cells.clone())
+        }
         _ => None,
     };
     let floats = || outputs.iter().filter_map(|(name, tensor)| Some((*name, numbers(tensor)?)));

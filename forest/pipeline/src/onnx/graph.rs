@@ -3,6 +3,7 @@
 use super::builder::GraphColumns;
 use super::compound::compound;
 use super::field;
+use super::inputs::GraphInputs;
 use super::linear::linear_model;
 use super::node::{GraphNode, OUTSIDE};
 use super::operators::{OperatorSet, operator};
@@ -10,10 +11,10 @@ use super::order::{is_ensemble, needed_nodes, scores_node};
 use super::outcome::{Behind, Operand, Trees};
 use super::parts::PartForest;
 use super::tensor::{Cells, Element, Tensor, Text, size};
-use crate::pipeline::{Input, InputKind, Pipeline, Stage};
-use sched_columns::{ColumnId, ColumnType, ColumnValue, Expr, Unary};
+use crate::pipeline::{Pipeline, Stage};
+use sched_columns::{ColumnId, ColumnValue};
 use sched_forest::onnx::{Attributes, Message, Tensor as FileTensor, element, node_forest};
-use sched_forest::{Float, Forest, Label, ModelError, Names, Note, codes};
+use sched_forest::{Float, Forest, ModelError, Note, codes};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -27,9 +28,7 @@ enum GraphValue {
 /// The state while a graph is read.
 pub(super) struct GraphReader<'a> {
     builder: GraphColumns,
-    inputs: Vec<Input>,
-    /// The column of each input that is a text.
-    texts: Vec<(usize, ColumnId)>,
+    inputs: GraphInputs,
     constants: HashMap<&'a str, Message<'a>>,
     values: HashMap<&'a str, GraphValue>,
     found: Option<PartForest>,
@@ -71,8 +70,7 @@ fn read_as(
 ) -> Result<ReadGraph, ModelError> {
     let mut reader = GraphReader {
         builder: GraphColumns::new(version),
-        inputs: Vec::new(),
-        texts: Vec::new(),
+        inputs: GraphInputs::default(),
         constants: HashMap::new(),
         values: HashMap::new(),
         found: None,
@@ -107,75 +105,14 @@ fn read_as(
 }
 
 impl<'a> GraphReader<'a> {
-    /// Reads an input of the graph: one column of rows, or several.
+    /// Reads an input of the graph, unless it has a constant.
     fn input(&mut self, input: Message<'a>) -> Result<(), ModelError> {
         let name = input.text(field::VALUE_NAME)?;
-        if self.constants.contains_key(name) {
-            return Ok(());
+        if !self.constants.contains_key(name) {
+            let tensor = self.inputs.add(name, input, &mut self.builder)?;
+            self.values.insert(name, GraphValue::Tensor(Rc::new(tensor)));
         }
-        let tensor = input.child(field::VALUE_TYPE)?.child(field::TYPE_TENSOR)?;
-        let code = tensor.integer(field::TENSOR_ELEMENT)?.unwrap_or(0);
-        let mut sizes = Vec::new();
-        for dimension in tensor.child(field::TENSOR_SHAPE)?.all(field::SHAPE_DIMENSION).take(3) {
-            let size = dimension?.integer(field::DIMENSION_SIZE)?;
-            sizes.push(size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size > 0));
-        }
-        let refuse = |message: String, help: &str| {
-            Err(ModelError::new(codes::ONNX_TYPE, message).at("graph.input").help(help))
-        };
-        let shape: Vec<usize> = match sizes.as_slice() {
-            [_] => Vec::new(),
-            [_, Some(columns)] => vec![*columns],
-            _ => {
-                let message = format!("the input `{name}` has no known number of columns");
-                return refuse(message, "convert the model with inputs of the shape [None, columns]");
-            }
-        };
-        let Some(element) = Element::of_code(code) else {
-            let message = format!("the input `{name}` is of {}", element::name(code));
-            let help = "inputs of float, double, int32, int64, bool and string are read";
-            return refuse(message, help);
-        };
-        let count = self.builder.spend(size(&shape))?;
-        let (mut columns, mut texts) = (Vec::new(), Vec::new());
-        for cell in 0..count {
-            let own = if count == 1 { name.to_owned() } else { format!("{name}[{cell}]") };
-            let column = self.feature(own, element)?;
-            match element {
-                Element::Text => texts.push(Text::ByCode(column)),
-                _ => columns.push(column),
-            }
-        }
-        let cells = if element == Element::Text { Cells::Texts(texts) } else { Cells::Numbers(columns) };
-        let tensor = Tensor { by_row: true, shape, element, cells };
-        self.values.insert(name, GraphValue::Tensor(Rc::new(tensor)));
         Ok(())
-    }
-
-    /// The column of one more feature.
-    fn feature(&mut self, name: String, element: Element) -> Result<ColumnId, ModelError> {
-        let feature = self.inputs.len() as u32;
-        let (kind, names) = match element {
-            Element::F32 => (InputKind::Float(Float::F32), Names::default()),
-            Element::F64 => (InputKind::Float(Float::F64), Names::default()),
-            Element::I32 | Element::I64 => (InputKind::Integer, Names::default()),
-            Element::Bool => (InputKind::Truth, Names::listed(vec![Label::Truth(false), Label::Truth(true)])),
-            Element::Text => (InputKind::Text, Names::default()),
-        };
-        self.inputs.push(Input { name, kind, names });
-        let float = if element == Element::F32 { Float::F32 } else { Float::F64 };
-        let column = self.builder.columns.input(feature, float);
-        match element.column_type() {
-            None => {
-                self.builder.name_codes(column);
-                self.texts.push((feature as usize, column));
-                Ok(column)
-            }
-            Some(column_type @ (ColumnType::I64 | ColumnType::Bool)) => {
-                self.builder.add(Expr::Unary(Unary::Cast(column_type), column))
-            }
-            Some(_) => Ok(column),
-        }
     }
 
     /// The value of a name, which may be a constant of the file.
@@ -438,17 +375,10 @@ impl<'a> GraphReader<'a> {
     }
 
     /// The pipeline with its only stage.
-    fn into_graph(mut self, graph: Message<'a>, model: PartForest) -> Result<ReadGraph, ModelError> {
-        for (feature, column) in &self.texts {
-            let names = self.builder.names(*column);
-            let labels = names.iter().map(|name| Label::Text(name.to_string()));
-            self.inputs[*feature].names = match names.is_empty() {
-                true => unread_texts(),
-                false => Names::listed(labels.collect()),
-            };
-        }
+    fn into_graph(self, graph: Message<'a>, model: PartForest) -> Result<ReadGraph, ModelError> {
         let stage = Stage::Forest { name: model.name, forest: Box::new(model.forest), tested: model.tested };
-        let pipeline = Pipeline { inputs: self.inputs, columns: self.builder.columns, stages: vec![stage] };
+        let inputs = self.inputs.finish(&self.builder);
+        let pipeline = Pipeline { inputs, columns: self.builder.columns, stages: vec![stage] };
         let is_one_tensor = graph.all(field::GRAPH_INPUT).count() == 1;
         Ok(ReadGraph { pipeline, notes: self.notes, single_scaler: self.single_scaler, is_one_tensor })
     }
@@ -466,11 +396,6 @@ fn tensor_of(value: Option<GraphValue>) -> Option<Rc<Tensor>> {
         Some(GraphValue::Tensor(tensor)) => Some(tensor),
         _ => None,
     }
-}
-
-/// Names for a column of texts that no step reads: any text and any number is another category.
-fn unread_texts() -> Names {
-    Names::listed(vec![Label::Text("any text".into()), Label::Integer(-1)])
 }
 
 /// An operator in messages: its name, and the name of its node.

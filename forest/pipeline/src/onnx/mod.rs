@@ -14,6 +14,7 @@ mod field;
 mod formula;
 mod functions;
 mod graph;
+mod inputs;
 mod linear;
 mod margins;
 mod node;

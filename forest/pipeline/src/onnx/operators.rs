@@ -36,7 +36,7 @@ impl OperatorSet {
     /// The versions whose operators have the meaning that is read.
     pub fn versions(self) -> std::ops::RangeInclusive<i64> {
         match self {
-            OperatorSet::Standard => 9..=23,
+            OperatorSet::Standard => 7..=23,
             OperatorSet::Learning => 1..=5,
         }
     }

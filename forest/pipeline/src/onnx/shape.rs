@@ -224,6 +224,9 @@ fn names_at(
 pub(super) fn array_feature_extractor(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (of, indices) = (node.input(0)?, node.input(1)?);
     if indices.by_row && !of.by_row {
+        if of.shape.last() != Some(&of.cells.len()) {
+            return Err(node.refuse("takes several rows of a table for each row"));
+        }
         let entries = of.with_shape(vec![of.cells.len()]);
         return looked_up(node, builder, &entries, indices);
     }

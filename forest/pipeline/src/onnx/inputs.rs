@@ -1,0 +1,132 @@
+//! The inputs of a graph: features of rows.
+
+use super::builder::GraphColumns;
+use super::field;
+use super::tensor::{Cells, Element, Tensor, Text, size};
+use crate::pipeline::{Input, InputKind};
+use sched_columns::{ColumnId, ColumnType, Expr, Unary};
+use sched_forest::onnx::{Message, element};
+use sched_forest::{Float, Label, ModelError, Names, codes};
+
+/// Most axes of an input, with that of rows.
+const MOST_AXES: usize = 8;
+
+/// The features of rows, in the order of the inputs that have them.
+#[derive(Default)]
+pub(super) struct GraphInputs {
+    features: Vec<Input>,
+    /// The column of each feature that is a text.
+    texts: Vec<(usize, ColumnId)>,
+    /// The name of the first input for a fixed number of rows, and that number.
+    fixed: Option<(String, usize)>,
+}
+
+impl GraphInputs {
+    /// The number of features.
+    pub fn len(&self) -> usize {
+        self.features.len()
+    }
+
+    /// Reads an input. Its first axis is that of rows, and each cell of a row is a feature.
+    ///
+    /// # Errors
+    /// `M0042` if the number of features or their type is not known, or if the file fixes another number of
+    /// rows than for an earlier input.
+    pub fn add(
+        &mut self,
+        name: &str,
+        input: Message<'_>,
+        builder: &mut GraphColumns,
+    ) -> Result<Tensor, ModelError> {
+        let tensor = input.child(field::VALUE_TYPE)?.child(field::TYPE_TENSOR)?;
+        let code = tensor.integer(field::TENSOR_ELEMENT)?.unwrap_or(0);
+        let mut sizes = Vec::new();
+        for dimension in tensor.child(field::TENSOR_SHAPE)?.all(field::SHAPE_DIMENSION).take(MOST_AXES + 1) {
+            let size = dimension?.integer(field::DIMENSION_SIZE)?;
+            sizes.push(size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size > 0));
+        }
+        let refuse = |message: String, help: &str| {
+            Err(ModelError::new(codes::ONNX_TYPE, message).at("graph.input").help(help))
+        };
+        let columns = sizes.get(1..).filter(|_| sizes.len() <= MOST_AXES);
+        let shape: Option<Vec<usize>> = columns.and_then(|columns| columns.iter().copied().collect());
+        let Some(shape) = shape else {
+            let message = format!("the input `{name}` has no known number of columns");
+            return refuse(message, "convert the model with inputs of the shape [None, columns]");
+        };
+        if let Some(n_rows) = sizes[0] {
+            let (first, fixed) = self.fixed.get_or_insert_with(|| (name.to_owned(), n_rows));
+            if *fixed != n_rows {
+                let message =
+                    format!("the inputs `{first}` and `{name}` have {fixed} and {n_rows} rows in each call");
+                return refuse(message, "convert the model with inputs of the shape [None, columns]");
+            }
+        }
+        let Some(element) = Element::of_code(code) else {
+            let message = format!("the input `{name}` is of {}", element::name(code));
+            let help = "inputs of float, double, int32, int64, bool and string are read";
+            return refuse(message, help);
+        };
+        let count = builder.spend(size(&shape))?;
+        let (mut columns, mut texts) = (Vec::new(), Vec::new());
+        for cell in 0..count {
+            let own = if count == 1 { name.to_owned() } else { format!("{name}[{cell}]") };
+            let column = self.feature(own, element, builder)?;
+            match element {
+                Element::Text => texts.push(Text::ByCode(column)),
+                _ => columns.push(column),
+            }
+        }
+        let cells = if element == Element::Text { Cells::Texts(texts) } else { Cells::Numbers(columns) };
+        Ok(Tensor { by_row: true, shape, element, cells })
+    }
+
+    /// The column of one more feature.
+    fn feature(
+        &mut self,
+        name: String,
+        element: Element,
+        builder: &mut GraphColumns,
+    ) -> Result<ColumnId, ModelError> {
+        let feature = self.features.len() as u32;
+        let (kind, names) = match element {
+            Element::F32 => (InputKind::Float(Float::F32), Names::default()),
+            Element::F64 => (InputKind::Float(Float::F64), Names::default()),
+            Element::I32 | Element::I64 => (InputKind::Integer, Names::default()),
+            Element::Bool => (InputKind::Truth, Names::listed(vec![Label::Truth(false), Label::Truth(true)])),
+            Element::Text => (InputKind::Text, Names::default()),
+        };
+        self.features.push(Input { name, kind, names });
+        let float = if element == Element::F32 { Float::F32 } else { Float::F64 };
+        let column = builder.columns.input(feature, float);
+        match element.column_type() {
+            None => {
+                builder.name_codes(column);
+                self.texts.push((feature as usize, column));
+                Ok(column)
+            }
+            Some(column_type @ (ColumnType::I64 | ColumnType::Bool)) => {
+                builder.add(Expr::Unary(Unary::Cast(column_type), column))
+            }
+            Some(_) => Ok(column),
+        }
+    }
+
+    /// The features with the names of texts, once all nodes are read.
+    pub fn finish(mut self, builder: &GraphColumns) -> Vec<Input> {
+        for (feature, column) in &self.texts {
+            let names = builder.names(*column);
+            let labels = names.iter().map(|name| Label::Text(name.to_string()));
+            self.features[*feature].names = match names.is_empty() {
+                true => unread_texts(),
+                false => Names::listed(labels.collect()),
+            };
+        }
+        self.features
+    }
+}
+
+/// Names for a column of texts that no step reads: any text and any number is another category.
+fn unread_texts() -> Names {
+    Names::listed(vec![Label::Text("any text".into()), Label::Integer(-1)])
+}
