@@ -1,14 +1,17 @@
 //! The columns that a graph computes, while it is read.
 
 use super::tensor::{Element, Tensor, Text, places, size};
-use sched_columns::{CategoryTable, ColumnId, ColumnValue, Columns, Expr};
-use sched_forest::{CategoryRule, ModelError, codes};
+use sched_columns::{CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Expr, Unary};
+use sched_forest::{CategoryRule, Float, ModelError, codes};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// Cells of all tensors of a graph: a small file cannot take much memory.
 const MOST_CELLS: usize = 1 << 23;
+
+/// The number of the feature that stands for the number of rows, while a graph is read.
+const ROW_COUNT: u32 = u32::MAX;
 
 /// Columns, and the names of texts.
 #[derive(Debug)]
@@ -17,6 +20,8 @@ pub(super) struct GraphColumns {
     /// The version of the standard operators; 0 if the file does not say.
     pub version: i64,
     cells_left: usize,
+    /// The column of the number of rows of a call, if some operator asks for it.
+    row_count: Option<ColumnId>,
     /// The list of names that codes of a column stand for.
     list_of: HashMap<ColumnId, usize>,
     lists: Vec<NameList>,
@@ -53,6 +58,7 @@ impl GraphColumns {
             columns: Columns::default(),
             version,
             cells_left: MOST_CELLS,
+            row_count: None,
             list_of: HashMap::new(),
             lists: Vec::new(),
         }
@@ -69,6 +75,36 @@ impl GraphColumns {
             ModelError::new(codes::TOO_LARGE, message).help("convert a pipeline with fewer columns")
         })?;
         Ok(cells.unwrap_or(0))
+    }
+
+    /// The number of rows of a call, which may only stand in shapes.
+    pub fn row_count(&mut self) -> Result<ColumnId, ModelError> {
+        let input = self.columns.input(ROW_COUNT, Float::F64);
+        let count = self.add(Expr::Unary(Unary::Cast(ColumnType::I64), input))?;
+        self.row_count = Some(count);
+        Ok(count)
+    }
+
+    /// Whether a column is the number of rows of a call.
+    pub fn is_row_count(&self, column: ColumnId) -> bool {
+        self.row_count == Some(column)
+    }
+
+    /// Refuses columns that are computed from the number of rows.
+    ///
+    /// # Errors
+    /// `M0040` if one of them is.
+    pub fn refuse_row_count(&self, columns: &[ColumnId]) -> Result<(), ModelError> {
+        match self.row_count {
+            Some(count) if self.columns.needed_for(columns).contains(&count) => {
+                let message = "a result of the operator `Shape` is more than a shape: the prediction of a row \
+                               depends on the number of rows";
+                Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
+                    .at("graph")
+                    .help("convert the model without it"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A column of codes whose names are found while the graph is read.

@@ -2,6 +2,7 @@
 
 use super::builder::GraphColumns;
 use super::compound::compound;
+use super::constant::constant_tensor;
 use super::field;
 use super::inputs::GraphInputs;
 use super::linear::linear_model;
@@ -10,10 +11,10 @@ use super::operators::{OperatorSet, operator};
 use super::order::{is_ensemble, needed_nodes, scores_node};
 use super::outcome::{Behind, Operand, Trees};
 use super::parts::PartForest;
-use super::tensor::{Cells, Element, Tensor, Text, size};
+use super::tensor::{Cells, Element, Tensor};
 use crate::pipeline::{Pipeline, Stage};
 use sched_columns::{ColumnId, ColumnValue};
-use sched_forest::onnx::{Attributes, Message, Tensor as FileTensor, element, node_forest};
+use sched_forest::onnx::{Attributes, Message, Tensor as FileTensor, node_forest};
 use sched_forest::{Float, Forest, ModelError, Note, codes};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -121,51 +122,10 @@ impl<'a> GraphReader<'a> {
             return Ok(Some(value.clone()));
         }
         let Some(constant) = self.constants.get(name) else { return Ok(None) };
-        let tensor = self.constant(FileTensor::new(*constant)?)?;
+        let tensor = constant_tensor(&mut self.builder, FileTensor::new(*constant)?)?;
         let value = GraphValue::Tensor(Rc::new(tensor));
         self.values.insert(name, value.clone());
         Ok(Some(value))
-    }
-
-    /// A tensor of the file.
-    fn constant(&mut self, tensor: FileTensor<'a>) -> Result<Tensor, ModelError> {
-        let shape = tensor.shape()?;
-        let element = Element::of_code(tensor.element()).ok_or_else(|| {
-            let message = format!("a constant is of {}", element::name(tensor.element()));
-            ModelError::new(codes::ONNX_TYPE, message)
-        })?;
-        let count = self.builder.spend(size(&shape))?;
-        let columns = &mut self.builder.columns;
-        let cells = match element {
-            Element::Text => {
-                Cells::Texts(tensor.texts()?.into_iter().map(|text| Text::Known(text.into())).collect())
-            }
-            Element::F32 => {
-                let values = tensor.floats(Float::F32)?;
-                Cells::Numbers(
-                    values.iter().map(|it| columns.constant(ColumnValue::F32(*it as f32))).collect(),
-                )
-            }
-            Element::F64 => {
-                let values = tensor.floats(Float::F64)?;
-                Cells::Numbers(values.iter().map(|it| columns.constant(ColumnValue::F64(*it))).collect())
-            }
-            Element::I32 | Element::I64 => {
-                let values = tensor.integers()?;
-                Cells::Numbers(values.iter().map(|it| columns.constant(ColumnValue::I64(*it))).collect())
-            }
-            Element::Bool => {
-                let values = tensor.integers()?;
-                Cells::Numbers(
-                    values.iter().map(|it| columns.constant(ColumnValue::Bool(*it != 0))).collect(),
-                )
-            }
-        };
-        if cells.len() != count {
-            let message = format!("a tensor has {} values for a shape of {count}", cells.len());
-            return Err(ModelError::new(codes::LENGTH_MISMATCH, message));
-        }
-        Ok(Tensor { by_row: false, shape, element, cells })
     }
 
     /// Reads the node at an index of the graph.
@@ -216,7 +176,8 @@ impl<'a> GraphReader<'a> {
         let is_single = |input: &Rc<Tensor>| input.by_row && input.element == Element::F32;
         let scales =
             matches!(name, "Scaler" | "Sub" | "Div" | "Mul") && inputs.iter().flatten().any(is_single);
-        if scales && self.single_scaler.is_none() {
+        let is_first = self.single_scaler.is_none() && self.parts.as_ref().is_none_or(Vec::is_empty);
+        if scales && is_first {
             self.single_scaler = Some(label.clone());
         }
         let node = GraphNode { label, attributes: Attributes::of(node), inputs, outputs };
@@ -230,7 +191,7 @@ impl<'a> GraphReader<'a> {
     fn constant_node(&mut self, node: Message<'a>, label: &str) -> Result<Tensor, ModelError> {
         let attributes = Attributes::of(node);
         if let Some(tensor) = attributes.tensor("value")? {
-            return self.constant(tensor);
+            return constant_tensor(&mut self.builder, tensor);
         }
         let columns = &mut self.builder.columns;
         let (shape, element, cells) = if let Some(value) = attributes.float("value_float")? {
@@ -279,6 +240,7 @@ impl<'a> GraphReader<'a> {
         let float = if rows.element == Element::F64 { Float::F64 } else { Float::F32 };
         let to = if float == Float::F64 { Element::F64 } else { Element::F32 };
         let tested = self.builder.cast(cells, to)?;
+        self.builder.refuse_row_count(&tested)?;
         let forest = node_forest(node, (float, tested.len()), self.file, &mut self.notes)?;
         let Some(forest) = forest else { return Err(not_understood(label, "before")) };
         let is_classifier = forest.output.classes.is_some();
@@ -368,6 +330,11 @@ impl<'a> GraphReader<'a> {
                 _ => return Err(not_computed(name)),
             }
         }
+        for (_, tensor) in &outputs {
+            if let Cells::Numbers(cells) = &tensor.cells {
+                self.builder.refuse_row_count(cells)?;
+            }
+        }
         let num_features = self.inputs.len();
         let state = (&mut self.builder, &mut self.notes);
         let model = compound(parts, state, num_features, &outputs)?;
@@ -376,6 +343,7 @@ impl<'a> GraphReader<'a> {
 
     /// The pipeline with its only stage.
     fn into_graph(self, graph: Message<'a>, model: PartForest) -> Result<ReadGraph, ModelError> {
+        self.builder.refuse_row_count(&model.tested)?;
         let stage = Stage::Forest { name: model.name, forest: Box::new(model.forest), tested: model.tested };
         let inputs = self.inputs.finish(&self.builder);
         let pipeline = Pipeline { inputs, columns: self.builder.columns, stages: vec![stage] };

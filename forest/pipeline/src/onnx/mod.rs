@@ -8,6 +8,7 @@ mod arithmetic;
 mod builder;
 mod combine;
 mod compound;
+mod constant;
 mod distance;
 mod encode;
 mod field;
@@ -26,6 +27,7 @@ mod parts;
 mod reduce;
 mod scale;
 mod shape;
+mod sizes;
 mod tensor;
 
 use crate::pipeline::Pipeline;

@@ -18,6 +18,15 @@ pub(super) struct GraphNode<'a> {
     pub outputs: usize,
 }
 
+/// The size of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Size {
+    /// The number of rows of a call.
+    Rows,
+    /// A constant.
+    Cells(i64),
+}
+
 /// The advice for what cannot be a part of a pipeline.
 pub(super) const OUTSIDE: &str =
     "do this step outside, before the prediction, and give the model its results as numbers";

@@ -3,7 +3,7 @@
 use super::builder::GraphColumns;
 use super::node::GraphNode;
 use super::tensor::Tensor;
-use super::{arithmetic, encode, functions, linear, normalize, reduce, scale, shape};
+use super::{arithmetic, encode, functions, linear, normalize, reduce, scale, shape, sizes};
 use sched_forest::ModelError;
 
 /// The set of operators that an operator belongs to.
@@ -76,11 +76,13 @@ operators! {
     Standard "Celu" functions::celu;
     Standard "Clip" arithmetic::clip;
     Standard "Concat" shape::concat;
+    Standard "ConstantOfShape" sizes::constant_of_shape;
     Standard "Div" arithmetic::div;
     Standard "Elu" functions::elu;
     Standard "Equal" arithmetic::equal;
     Standard "Erf" functions::erf;
     Standard "Exp" functions::exp;
+    Standard "Expand" sizes::expand;
     Standard "Flatten" shape::flatten;
     Standard "Floor" arithmetic::floor;
     Standard "Gather" shape::gather;
@@ -125,6 +127,7 @@ operators! {
     Standard "Reshape" shape::reshape;
     Standard "Round" arithmetic::round;
     Standard "Selu" functions::selu;
+    Standard "Shape" sizes::shape;
     Standard "Sigmoid" functions::sigmoid;
     Standard "Sign" functions::sign;
     Standard "Slice" shape::slice;
@@ -138,6 +141,7 @@ operators! {
     Standard "Sum" functions::sum;
     Standard "Tanh" functions::tanh;
     Standard "ThresholdedRelu" functions::thresholded_relu;
+    Standard "Tile" sizes::tile;
     Standard "Transpose" shape::transpose;
     Standard "Unsqueeze" shape::unsqueeze;
     Standard "Where" arithmetic::choose;

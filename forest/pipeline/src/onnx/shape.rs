@@ -1,7 +1,7 @@
 //! Operators that move cells and compute none.
 
 use super::builder::GraphColumns;
-use super::node::GraphNode;
+use super::node::{GraphNode, Size};
 use super::tensor::{Cells, Element, Tensor, Text, places, size};
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr};
 use sched_forest::ModelError;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 type Outputs = Result<Vec<Tensor>, ModelError>;
 
 /// The cells of a tensor that start at a place and follow these steps.
-fn moved(
+pub(super) fn moved(
     builder: &mut GraphColumns,
     of: &Tensor,
     shape: Vec<usize>,
@@ -354,11 +354,25 @@ fn filled(wanted: &[i64], cells: usize) -> Option<Vec<usize>> {
 }
 
 pub(super) fn reshape(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-    let wanted = node.integers(builder, 1, "shape")?.ok_or_else(|| node.refuse("lacks a shape"))?;
-    if node.attributes.int("allowzero")?.unwrap_or(0) != 0 && wanted.contains(&0) {
+    let of = node.input(0)?;
+    let sizes = match node.optional(1) {
+        Some(_) => node.sizes(builder, 1)?,
+        None => {
+            let sizes = node.ints("shape")?.ok_or_else(|| node.refuse("lacks a shape"))?;
+            sizes.into_iter().map(Size::Cells).collect()
+        }
+    };
+    if node.attributes.int("allowzero")?.unwrap_or(0) != 0 && sizes.contains(&Size::Cells(0)) {
         return Err(node.refuse("makes an empty tensor"));
     }
-    reshaped(node, node.input(0)?, &wanted)
+    let kept = |(axis, size): (usize, Size)| match size {
+        Size::Cells(count) => Ok(count),
+        // A size of 0 keeps the axis.
+        Size::Rows if of.by_row && axis == 0 => Ok(0),
+        Size::Rows => Err(node.refuse("gives a row cells of others")),
+    };
+    let wanted = sizes.into_iter().enumerate().map(kept).collect::<Result<Vec<_>, _>>()?;
+    reshaped(node, of, &wanted)
 }
 
 pub(super) fn flatten(node: &GraphNode, _: &mut GraphColumns) -> Outputs {

@@ -48,6 +48,8 @@ from sklearn.preprocessing import (
 HERE = pathlib.Path(__file__).parent
 N_ROWS = 64
 NUMBERS = ["age", "income", "hours", "distance"]
+# Pipelines whose results are functions, of which libraries round some the other way.
+BOUND = ["adaboost"]
 TYPES = {"f4": "f32", "f8": "f64", "i8": "i64"}
 
 
@@ -103,9 +105,8 @@ def cases():
     yield "ordinal", make_pipeline(columns(OrdinalEncoder(), impute), forest()), True, "two"
     yield "normalizer", make_pipeline(impute, Normalizer(), forest()), False, "two"
     yield "power", make_pipeline(impute, PowerTransformer(), forest()), False, "two"
-    # schedc refuses the following ones by name.
-    yield "no-terms", make_pipeline(impute, PolynomialFeatures(2), forest()), False, "two"
-    yield "no-adaboost", make_pipeline(impute, AdaBoostClassifier(n_estimators=2)), False, "two"
+    yield "terms", make_pipeline(impute, PolynomialFeatures(2), forest()), False, "two"
+    yield "adaboost", make_pipeline(impute, AdaBoostClassifier(n_estimators=2)), False, "two"
 
 
 def entry(name, array, **more):
@@ -139,10 +140,11 @@ def make(name, pipeline, is_table, target):
     threads.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(made.SerializeToString(), threads)
     results = zip(session.get_outputs(), session.run(None, feeds), strict=True)
+    promise = "bound" if name in BOUND else "equal"
     content = {
         "rows": N_ROWS,
         "inputs": [entry(one, array) for one, array in feeds.items()],
-        "outputs": [entry(one.name, array, promise="equal") for one, array in results],
+        "outputs": [entry(one.name, array, promise=promise) for one, array in results],
     }
     (HERE / f"{name}.onnx").write_bytes(made.SerializeToString())
     (HERE / f"{name}.json").write_text(json.dumps(content) + "\n")
