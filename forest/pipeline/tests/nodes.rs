@@ -309,3 +309,44 @@ fn node_tests_of_onnx_are_right_or_refused_by_name() {
     );
     assert!(right.len() > 100 && wrong.is_empty(), "{wrong:#?}");
 }
+
+/// A graph over rows of two numbers with these nodes, each an operator with inputs and its output.
+fn graph_of(nodes: &[(&str, &[&str], &str)], output: &str) -> Vec<u8> {
+    let number = |field: u32, value: u64| [varint(u64::from(field) << 3), varint(value)].concat();
+    let mut graph = Vec::new();
+    for (operator, inputs, output) in nodes {
+        let mut node: Vec<u8> = inputs.iter().flat_map(|input| bytes_field(1, input.as_bytes())).collect();
+        node.extend(bytes_field(2, output.as_bytes()));
+        node.extend(bytes_field(4, operator.as_bytes()));
+        graph.extend(bytes_field(field::NODE, &node));
+    }
+    let sizes = [bytes_field(1, &[]), bytes_field(1, &number(1, 2))].concat();
+    let tensor = [number(1, 1), bytes_field(2, &sizes)].concat();
+    let input = [bytes_field(field::NAME, b"X"), bytes_field(field::KIND, &bytes_field(1, &tensor))].concat();
+    graph.extend(bytes_field(field::INPUT, &input));
+    graph.extend(bytes_field(field::OUTPUT, &bytes_field(field::NAME, output.as_bytes())));
+    let version = bytes_field(field::OPERATOR_SET, &number(2, 21));
+    [bytes_field(field::GRAPH, &graph), version].concat()
+}
+
+#[test]
+fn shapes_repeat_numbers_and_are_no_results() {
+    let filled = [("Shape", ["X"].as_slice(), "shape"), ("ConstantOfShape", &["shape"], "zeros")];
+    let sum = [filled.as_slice(), &[("Add", &["X", "zeros"], "sum")]].concat();
+    let forest = load(&graph_of(&sum, "sum"), &ReadOptions::default()).expect("a graph").model.forest;
+    let mut values = [0.0_f64; 4];
+    predict(&forest, &[1.0, 2.0, 3.0, 4.0], &mut values).expect("two rows");
+    assert_eq!(values, [1.0, 2.0, 3.0, 4.0]);
+    let shape = ("Shape", ["X"].as_slice(), "shape");
+    let same = ("Equal", ["shape", "shape"].as_slice(), "same");
+    let twice = ("Add", ["X", "X"].as_slice(), "twice");
+    for (nodes, words) in [
+        (vec![shape, ("Mod", &["shape", "shape"], "y")], "computes with two whole numbers of a row"),
+        (vec![shape, ("Tile", &["X", "shape"], "y")], "repeats rows"),
+        (vec![shape, same, twice, ("Where", &["same", "X", "twice"], "y")], "more than a shape"),
+    ] {
+        let error = load(&graph_of(&nodes, "y"), &ReadOptions::default()).expect_err(words);
+        assert_eq!(error.code, codes::UNSUPPORTED_OPERATOR);
+        assert!(error.message.contains(words), "{error}");
+    }
+}

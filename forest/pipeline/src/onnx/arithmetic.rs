@@ -3,6 +3,7 @@
 use super::builder::GraphColumns;
 use super::node::GraphNode;
 use super::tensor::{Cells, Element, Tensor, Text};
+use super::whole;
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Unary};
 use sched_forest::ModelError;
 use sched_forest::onnx::element;
@@ -109,7 +110,7 @@ pub(super) fn mul(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 pub(super) fn div(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     match node.input(0)?.element.is_float() {
         true => binary(node, builder, Binary::Divide),
-        false => Err(node.refuse("divides whole numbers")),
+        false => whole::div(node, builder),
     }
 }
 

@@ -97,8 +97,8 @@ impl GraphColumns {
     pub fn refuse_row_count(&self, columns: &[ColumnId]) -> Result<(), ModelError> {
         match self.row_count {
             Some(count) if self.columns.needed_for(columns).contains(&count) => {
-                let message = "a result of the operator `Shape` is more than a shape: the prediction of a row \
-                               depends on the number of rows";
+                let message = "a result of the operator `Shape` is more than a shape: the prediction of a \
+                               row depends on the number of rows";
                 Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
                     .at("graph")
                     .help("convert the model without it"))

@@ -4,6 +4,7 @@ use super::builder::GraphColumns;
 use super::formula::Formula;
 use super::node::GraphNode;
 use super::tensor::{Element, Tensor};
+use super::whole;
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Unary};
 use sched_forest::ModelError;
 
@@ -291,7 +292,7 @@ fn several(
 pub(super) fn pow(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (base, exponent) = (node.input(0)?, node.input(1)?);
     if !base.element.is_float() {
-        return Err(node.refuse("raises whole numbers to powers"));
+        return whole::pow(node, builder);
     }
     let own = base.element;
     let computed = node.each(builder, &[base, exponent], own, |builder, cells| {

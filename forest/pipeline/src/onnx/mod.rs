@@ -15,6 +15,7 @@ mod field;
 mod formula;
 mod functions;
 mod graph;
+mod hyperbolic;
 mod inputs;
 mod linear;
 mod margins;
@@ -29,6 +30,7 @@ mod scale;
 mod shape;
 mod sizes;
 mod tensor;
+mod whole;
 
 use crate::pipeline::Pipeline;
 use operators::OperatorSet;

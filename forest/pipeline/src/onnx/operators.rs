@@ -3,7 +3,9 @@
 use super::builder::GraphColumns;
 use super::node::GraphNode;
 use super::tensor::Tensor;
-use super::{arithmetic, encode, functions, linear, normalize, reduce, scale, shape, sizes};
+use super::{
+    arithmetic, encode, functions, hyperbolic, linear, normalize, reduce, scale, shape, sizes, whole,
+};
 use sched_forest::ModelError;
 
 /// The set of operators that an operator belongs to.
@@ -67,16 +69,20 @@ macro_rules! operators {
 
 operators! {
     Standard "Abs" arithmetic::abs;
+    Standard "Acosh" hyperbolic::acosh;
     Standard "Add" arithmetic::add;
     Standard "And" arithmetic::and;
     Standard "ArgMax" reduce::arg_max;
     Standard "ArgMin" reduce::arg_min;
+    Standard "Asinh" hyperbolic::asinh;
+    Standard "Atanh" hyperbolic::atanh;
     Standard "Cast" arithmetic::cast;
     Standard "Ceil" arithmetic::ceil;
     Standard "Celu" functions::celu;
     Standard "Clip" arithmetic::clip;
     Standard "Concat" shape::concat;
     Standard "ConstantOfShape" sizes::constant_of_shape;
+    Standard "Cosh" hyperbolic::cosh;
     Standard "Div" arithmetic::div;
     Standard "Elu" functions::elu;
     Standard "Equal" arithmetic::equal;
@@ -105,6 +111,7 @@ operators! {
     Standard "Mean" functions::mean;
     Standard "Min" arithmetic::min;
     Standard "Mish" functions::mish;
+    Standard "Mod" whole::modulo;
     Standard "Mul" arithmetic::mul;
     Standard "Neg" arithmetic::neg;
     Standard "Not" arithmetic::not;
@@ -130,6 +137,7 @@ operators! {
     Standard "Shape" sizes::shape;
     Standard "Sigmoid" functions::sigmoid;
     Standard "Sign" functions::sign;
+    Standard "Sinh" hyperbolic::sinh;
     Standard "Slice" shape::slice;
     Standard "Softmax" normalize::softmax;
     Standard "Softplus" functions::softplus;

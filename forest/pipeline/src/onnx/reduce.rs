@@ -51,7 +51,9 @@ fn reduced(
 fn axes(node: &GraphNode, builder: &GraphColumns) -> Result<Vec<usize>, ModelError> {
     let of = node.input(0)?;
     let named = node.integers(builder, 1, "axes")?.filter(|axes| !axes.is_empty());
+    let changes_nothing = node.attributes.int("noop_with_empty_axes")?.unwrap_or(0) != 0;
     match named {
+        None if changes_nothing => Ok(Vec::new()),
         Some(axes) => axes.into_iter().map(|axis| node.axis(of, axis)).collect(),
         None if of.by_row => Err(node.refuse("takes one result of all rows")),
         None => Ok((0..of.shape.len()).collect()),
@@ -65,6 +67,11 @@ fn fold(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs {
     if element == Element::I32 && matches!(op, Binary::Add | Binary::Multiply) {
         return Err(node.refuse("computes with int32"));
     }
+    let op = match (element, op) {
+        (Element::Bool, Binary::Max) => Binary::Or,
+        (Element::Bool, Binary::Min) => Binary::And,
+        _ => op,
+    };
     reduced(node, builder, &axes, element, |builder, cells| {
         if let Some(distance) = distance::of_squares(builder, cells).filter(|_| op == Binary::Add) {
             return builder.add(distance);
@@ -152,21 +159,20 @@ pub(super) fn reduce_log_sum_exp(node: &GraphNode, builder: &mut GraphColumns) -
     })
 }
 
-/// The index of the first cell along an axis that is better than all others.
-fn best(
-    node: &GraphNode,
-    builder: &mut GraphColumns,
-    is_better: impl Fn(ColumnId, ColumnId) -> Expr,
-) -> Outputs {
-    if node.attributes.int("select_last_index")?.unwrap_or(0) != 0 {
-        return Err(node.refuse("asks for the last of equal values"));
-    }
+/// The index of the first cell along an axis that is larger than all others, or the smallest one. The
+/// attribute `select_last_index` asks for the last of equal cells.
+fn best(node: &GraphNode, builder: &mut GraphColumns, is_smallest: bool) -> Outputs {
+    let takes_last = node.attributes.int("select_last_index")?.unwrap_or(0) != 0;
+    let op = if takes_last { Binary::LessOrEqual } else { Binary::Less };
     let of = node.input(0)?;
     let axis = node.axis(of, node.attributes.int("axis")?.unwrap_or(0))?;
     let is_truth = of.element == Element::Bool;
     reduced(node, builder, &[axis], Element::I64, |builder, cells| {
         let cells = if is_truth { builder.cast(cells, Element::I64)? } else { cells.to_vec() };
-        index_of_best(builder, &cells, &is_better)
+        index_of_best(builder, &cells, |cell, best| match is_smallest {
+            true => Expr::Binary(op, cell, best),
+            false => Expr::Binary(op, best, cell),
+        })
     })
 }
 
@@ -195,9 +201,9 @@ pub(super) fn index_of_largest(
 }
 
 pub(super) fn arg_max(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-    best(node, builder, |cell, best| Expr::Binary(Binary::Less, best, cell))
+    best(node, builder, false)
 }
 
 pub(super) fn arg_min(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-    best(node, builder, |cell, best| Expr::Binary(Binary::Less, cell, best))
+    best(node, builder, true)
 }

@@ -3,7 +3,7 @@
 
 Run it in an environment with onnx 1.23.2, onnxruntime 1.32.0 and numpy 2.4.6:
 
-    python make.py
+    python make.py [name ..]
 
 Writes `<type>-<version>.onnx` and `<type>-<version>.json`. All operators of a graph compute columns from one
 input, and a tree reads the columns side by side. The JSON file has the names of the operators by column, the
@@ -14,6 +14,7 @@ operator for doubles, the reference evaluator of the package onnx computes it, o
 import json
 import math
 import pathlib
+import sys
 
 import numpy as np
 import onnx
@@ -138,6 +139,53 @@ def build(float_type, version):
     return graph
 
 
+def build_more(float_type, version):
+    """Hyperbolic functions, whole numbers and shapes."""
+    graph = Graph(float_type, version)
+    number = lambda name, x: graph.constant(name, np.array(x, float_type))
+    whole = lambda name, x: graph.constant(name, np.array(x, np.int64))
+    size = graph.node("Abs", ["X"])
+    for operator in ("Sinh", "Cosh", "Asinh"):
+        graph.part(operator.lower(), graph.node(operator, ["X"]))
+    graph.part("acosh", graph.node("Acosh", [graph.node("Add", [size, number("one", 1.0)])]))
+    graph.part("acosh outside", graph.node("Acosh", ["X"]))
+    graph.part("atanh", graph.node("Atanh", [graph.node("Div", ["X", number("large", 90.0)])]))
+    graph.part("atanh outside", graph.node("Atanh", ["X"]))
+    if float_type == np.float32:
+        scaled = graph.node("Mul", ["X", number("scale", 1e9)])
+        for by in (0.1, -2.5, 3.0, 1e-20, 1e30):
+            graph.part("fmod", graph.node("Mod", [scaled, number(f"by {by}", by)], fmod=1))
+    digits = graph.node("Mul", ["X", number("digits", 1e12)])
+    large = graph.node("Cast", [digits], to=TensorProto.INT64)
+    for by in (7, -7, 1, -1, 1_000_003, -(2**49), 2**40):
+        divisor = whole(f"divisor {by}", by)
+        kinds = [("div", "Div", {}), ("mod", "Mod", {}), ("fmod whole", "Mod", {"fmod": 1})]
+        for label, operator, more in kinds:
+            graph.part(label, graph.floats(graph.node(operator, [large, divisor], **more)))
+    small = graph.node("Cast", ["X"], to=TensorProto.INT64)
+    for exponent in (0, 1, 2, 5):
+        power = graph.node("Pow", [small, whole(f"exponent {exponent}", exponent)])
+        graph.part("pow of wholes", graph.floats(power))
+    shape = graph.node("Shape", ["X"])
+    value = numpy_helper.from_array(np.array([2.5], float_type), "value")
+    graph.part("filled", graph.node("ConstantOfShape", [shape], value=value))
+    first = graph.node("Gather", [shape, whole("zero", 0)])
+    rank = whole("place", [0])
+    pair = graph.node("Concat", [graph.node("Unsqueeze", [first, rank]), whole("two", [2])], axis=0)
+    graph.part("reshaped", graph.node("ReduceSum", [graph.node("Reshape", [
+        "X", graph.node("Concat", [pair, whole("rest", [-1])], axis=0)]), whole("last", [2])], keepdims=0), 2)
+    graph.part("expanded", graph.node("Expand", [number("row", [[1.5, -2.0]]), pair]), 2)
+    one = graph.node("Slice", ["X", whole("from", [1]), whole("to", [2]), whole("along", [1])])
+    graph.part("expanded rows", graph.node("Expand", [one, whole("wide", [1, 3])]), 3)
+    graph.part("tiled", graph.node("Tile", ["X", whole("repeats", [1, 2])]), 2 * WIDTH)
+    signs = graph.node("Sign", ["X"])
+    for operator in ("ArgMax", "ArgMin"):
+        for last in (0, 1):
+            found = graph.node(operator, [signs], axis=1, select_last_index=last)
+            graph.part("place", graph.floats(found), 1)
+    return graph
+
+
 def model(graph, outputs, tree):
     rank = [helper.make_tensor_value_info("X", graph.type, [None, WIDTH])]
     nodes = list(graph.nodes) + [helper.make_node("Concat", graph.parts, ["all"], axis=1)]
@@ -215,12 +263,18 @@ def bits(values):
 
 
 def main():
-    for float_type, version in [(np.float32, 11), (np.float32, 21), (np.float64, 21)]:
-        graph = build(float_type, version)
+    chosen = sys.argv[1:]
+    for make, prefix, float_type, version in [
+        (build, "", np.float32, 11), (build, "", np.float32, 21), (build, "", np.float64, 21),
+        (build_more, "more-", np.float32, 21), (build_more, "more-", np.float64, 21),
+    ]:
+        name = f"{prefix}{'f32' if float_type == np.float32 else 'f64'}-{version}"
+        if chosen and name not in chosen:
+            continue
+        graph = make(float_type, version)
         x = rows(float_type)
         values = results(graph, x).astype(float_type)
         assert values.shape == (len(x), len(graph.labels))
-        name = f"{'f32' if float_type == np.float32 else 'f64'}-{version}"
         (HERE / f"{name}.onnx").write_bytes(model(graph, ["out"], True).SerializeToString())
         content = {"labels": graph.labels, "rows": bits(x), "values": bits(values)}
         (HERE / f"{name}.json").write_text(json.dumps(content) + "\n")
