@@ -180,7 +180,12 @@ fn check(fixture: &Fixture, loaded: &LoadedModel) {
     let is_single = inputs.iter().any(|input| input["type"] == "f32");
     for output in fixture.content["outputs"].as_array().expect("outputs") {
         // Sums of single precision differ by their order.
-        let bound = if is_single || output["type"] == "f32" { 1e-6 } else { 1e-13 };
+        let bound = match output["promise"] == "single" {
+            // ONNX Runtime's sums of kernels have lost some digits.
+            true => 1e-5,
+            false if is_single || output["type"] == "f32" => 1e-6,
+            false => 1e-13,
+        };
         let of = output["name"].as_str().expect("a name");
         let expected = output["values"].as_array().expect("values");
         match of {

@@ -1,24 +1,17 @@
 //! The outputs of a graph of several parts: predictions and classes as expressions over margins.
 
 use super::builder::GraphColumns;
+use super::classes::RowClass;
 use super::combine::combine;
 use super::margins::reads_margins;
 use super::parts::PartForest;
-use super::tensor::{Cells, Element, Tensor, Text};
-use sched_columns::{ColumnId, ColumnType, ColumnValue, Expr};
+use super::tensor::{Cells, Element, Tensor};
+use sched_columns::ColumnId;
 use sched_forest::{
-    ClassRule, Classes, Forest, ForestParts, Label, ModelError, Note, Output, OutputColumns, Transform, codes,
+    ClassRule, Classes, Forest, ForestParts, ModelError, Note, Output, OutputColumns, Transform, codes,
 };
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// The class of a row.
-struct RowClass {
-    /// Its number, an integer.
-    number: ColumnId,
-    /// The names of classes; none if a class is its number.
-    labels: Vec<Label>,
-}
 
 /// The model of a graph with these outputs.
 ///
@@ -51,13 +44,24 @@ pub(super) fn compound(
             notes.push(Note(format!("the output `{name}` of the file is left out")));
         }
     }
-    let class = outputs.iter().find(|(_, tensor)| !tensor.element.is_float() && tensor.by_row);
-    let class = class.map(|(name, tensor)| class_of(name, tensor, builder)).transpose()?;
-    let mut values = match (value, &class) {
-        (Some(cells), _) => cells,
-        (None, Some(class)) if margins.is_empty() => builder.cast(&[class.number], Element::F64)?,
-        (None, Some(_)) => margins.clone(),
-        (None, None) => {
+    let others = || outputs.iter().filter(|(_, tensor)| !tensor.element.is_float() && tensor.by_row);
+    let class =
+        others().next().map(|(name, tensor)| RowClass::of(name, tensor, builder)).transpose()?.flatten();
+    let whole = others().find_map(|(_, tensor)| match &tensor.cells {
+        Cells::Numbers(cells) => Some(cells.clone()),
+        Cells::Texts(_) => None,
+    });
+    let has_floats = value.is_some() || !margins.is_empty();
+    let is_read = usize::from(class.is_some() || (!has_floats && whole.is_some()));
+    for (name, _) in others().skip(is_read) {
+        notes.push(Note(format!("the output `{name}` of the file is left out")));
+    }
+    let mut values = match (value, whole, &class) {
+        (Some(cells), ..) => cells,
+        (None, ..) if has_floats => margins.clone(),
+        (None, Some(cells), _) => builder.cast(&cells, Element::F64)?,
+        (None, None, Some(class)) => builder.cast(&[class.number], Element::F64)?,
+        (None, None, None) => {
             return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, "the graph has no result of numbers")
                 .at("graph.output")
                 .help("convert the model with an output of numbers"));
@@ -79,36 +83,4 @@ pub(super) fn compound(
     let forest = Forest::new(ForestParts { output, ..merged })?;
     let name = parts.first().map(|part| part.name.clone()).unwrap_or_default();
     Ok(PartForest { name, forest, tested: combined.parts.tested })
-}
-
-/// The class that an output has, by the number that picks its name.
-fn class_of(name: &str, tensor: &Tensor, builder: &mut GraphColumns) -> Result<RowClass, ModelError> {
-    let refuse = || {
-        let message = format!("the output `{name}` has several classes of a row");
-        ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
-            .at("graph.output")
-            .help("make a model of each class")
-    };
-    let cells = match &tensor.cells {
-        Cells::Numbers(cells) => cells,
-        Cells::Texts(cells) => {
-            let [Text::ByCode(code)] = cells.as_slice() else { return Err(refuse()) };
-            let labels = builder.names(*code).iter().map(|name| Label::Text(name.to_string())).collect();
-            let number = builder.cast(&[*code], Element::I64)?;
-            return Ok(RowClass { number: number[0], labels });
-        }
-    };
-    let [cell] = cells.as_slice() else { return Err(refuse()) };
-    if let Expr::Pick { of, values } = builder.columns.expr(*cell) {
-        let label = |value: &ColumnValue| match value {
-            ColumnValue::Bool(value) => Label::Truth(*value),
-            value => Label::Integer(value.to_i64()),
-        };
-        return Ok(RowClass { number: *of, labels: values.iter().map(label).collect() });
-    }
-    let number = match builder.columns.column_type(*cell) {
-        ColumnType::I64 => *cell,
-        _ => builder.cast(&[*cell], Element::I64)?[0],
-    };
-    Ok(RowClass { number, labels: Vec::new() })
 }

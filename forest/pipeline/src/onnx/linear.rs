@@ -213,7 +213,7 @@ pub(super) fn linear_classifier(node: &GraphNode, builder: &mut GraphColumns) ->
 }
 
 /// The name of a class as a tensor, by its number.
-fn class_label(
+pub(super) fn class_label(
     node: &GraphNode,
     builder: &mut GraphColumns,
     number: ColumnId,

@@ -6,6 +6,7 @@
 
 mod arithmetic;
 mod builder;
+mod classes;
 mod combine;
 mod compound;
 mod constant;
@@ -29,6 +30,7 @@ mod reduce;
 mod scale;
 mod shape;
 mod sizes;
+mod svm;
 mod tensor;
 mod whole;
 

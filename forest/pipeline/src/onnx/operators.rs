@@ -4,7 +4,7 @@ use super::builder::GraphColumns;
 use super::node::GraphNode;
 use super::tensor::Tensor;
 use super::{
-    arithmetic, encode, functions, hyperbolic, linear, normalize, reduce, scale, shape, sizes, whole,
+    arithmetic, encode, functions, hyperbolic, linear, normalize, reduce, scale, shape, sizes, svm, whole,
 };
 use sched_forest::ModelError;
 
@@ -164,7 +164,10 @@ operators! {
     Learning "LinearRegressor" linear::linear_regressor;
     Learning "Normalizer" normalize::normalizer;
     Learning "OneHotEncoder" encode::one_hot_encoder;
+    Learning "SVMClassifier" svm::svm_classifier;
+    Learning "SVMRegressor" svm::svm_regressor;
     Learning "Scaler" scale::scaler;
+    Learning "ZipMap" arithmetic::identity;
 }
 
 #[cfg(test)]

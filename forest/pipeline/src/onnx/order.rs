@@ -126,6 +126,8 @@ fn is_sum(name: &str) -> bool {
         name,
         "LinearClassifier"
             | "LinearRegressor"
+            | "SVMClassifier"
+            | "SVMRegressor"
             | "MatMul"
             | "Gemm"
             | "ReduceSum"

@@ -1,0 +1,261 @@
+//! Support vector machines of `ai.onnx.ml`: weighted sums of kernels of a row and constant vectors.
+//!
+//! Rows are in single precision, as the operators demand. Kernels and sums are in double precision, since
+//! sums of terms with both signs lose digits, and results are rounded to single precision.
+
+use super::builder::GraphColumns;
+use super::formula::Formula;
+use super::linear::class_label;
+use super::node::GraphNode;
+use super::reduce::index_of_largest;
+use super::tensor::{Element, Tensor};
+use sched_columns::{Binary, ColumnId, ColumnValue, Expr, Term, Unary};
+use sched_forest::ModelError;
+
+type Outputs = Result<Vec<Tensor>, ModelError>;
+
+/// Largest degree of a polynomial kernel that is computed as a product.
+const MOST_FACTORS: f64 = 16.0;
+
+/// A function of a row and a vector.
+#[derive(Clone, Copy)]
+enum Kernel {
+    /// The product of row and vector.
+    Linear,
+    /// `(gamma product + coef0)^degree`
+    Polynomial { gamma: f64, coef0: f64, degree: f64 },
+    /// `exp(-gamma distance)`, of the squared distance.
+    Radial { gamma: f64 },
+    /// `tanh(gamma product + coef0)`
+    Sigmoid { gamma: f64, coef0: f64 },
+}
+
+impl Kernel {
+    /// The kernel that attributes describe.
+    fn read(node: &GraphNode) -> Result<Kernel, ModelError> {
+        let name = node.attributes.text("kernel_type")?;
+        if matches!(name, "" | "LINEAR") {
+            return Ok(Kernel::Linear);
+        }
+        let [gamma, coef0, degree] = *node.attributes.floats("kernel_params")? else {
+            return Err(node.refuse("lacks the parameters of its kernel"));
+        };
+        match name {
+            "POLY" => Ok(Kernel::Polynomial { gamma, coef0, degree }),
+            "RBF" => Ok(Kernel::Radial { gamma }),
+            "SIGMOID" => Ok(Kernel::Sigmoid { gamma, coef0 }),
+            other => Err(node.refuse(&format!("has the kernel `{other}`"))),
+        }
+    }
+
+    /// The column of the kernel of a row and a vector.
+    fn column(
+        self,
+        builder: &mut GraphColumns,
+        row: &[ColumnId],
+        vector: &[f64],
+    ) -> Result<ColumnId, ModelError> {
+        if let Kernel::Radial { gamma } = self {
+            let point = vector.iter().map(|at| ColumnValue::F64(*at)).collect();
+            let distance = builder.add(Expr::SquaredDistance { of: row.into(), point })?;
+            let mut formula = Formula { builder, element: Element::F64 };
+            let exponent = formula.with(Binary::Multiply, distance, -gamma)?;
+            return formula.unary(Unary::Exp, exponent);
+        }
+        let product = weighted(builder, 0.0, row.iter().copied().zip(vector.iter().copied()))?;
+        let mut formula = Formula { builder, element: Element::F64 };
+        let mut moved = |gamma, coef0| {
+            let scaled = formula.with(Binary::Multiply, product, gamma)?;
+            formula.with(Binary::Add, scaled, coef0)
+        };
+        match self {
+            Kernel::Linear | Kernel::Radial { .. } => Ok(product),
+            Kernel::Sigmoid { gamma, coef0 } => {
+                let moved = moved(gamma, coef0)?;
+                formula.unary(Unary::Tanh, moved)
+            }
+            Kernel::Polynomial { gamma, coef0, degree } => {
+                let moved = moved(gamma, coef0)?;
+                if degree.fract() != 0.0 || !(1.0..=MOST_FACTORS).contains(&degree) {
+                    return formula.with(Binary::Power, moved, degree);
+                }
+                (1..degree as usize)
+                    .try_fold(moved, |power, _| formula.binary(Binary::Multiply, power, moved))
+            }
+        }
+    }
+}
+
+/// The sum of a number and weighted columns of doubles.
+fn weighted(
+    builder: &mut GraphColumns,
+    start: f64,
+    terms: impl Iterator<Item = (ColumnId, f64)>,
+) -> Result<ColumnId, ModelError> {
+    let term = |(column, weight)| Term { column, weight: ColumnValue::F64(weight) };
+    builder.add(Expr::Dot { start: ColumnValue::F64(start), terms: terms.map(term).collect() })
+}
+
+/// The row of a node, as doubles that are singles.
+fn row_of(node: &GraphNode, builder: &mut GraphColumns) -> Result<Vec<ColumnId>, ModelError> {
+    let rows = node.input(0)?;
+    if !rows.by_row || rows.shape.len() > 1 {
+        return Err(node.refuse("reads no rows of numbers"));
+    }
+    let singles = builder.cast(node.numbers(rows)?, Element::F32)?;
+    builder.cast(&singles, Element::F64)
+}
+
+/// Support vectors and their kernels with a row.
+struct Vectors {
+    row: Vec<ColumnId>,
+    kernel: Kernel,
+    /// The vectors, one after the other.
+    entries: Vec<f64>,
+    /// The column of each vector's kernel. None for linear kernels, whose sums are sums of the row itself.
+    columns: Vec<ColumnId>,
+}
+
+impl Vectors {
+    /// The `count` vectors of a node.
+    fn read(node: &GraphNode, builder: &mut GraphColumns, count: usize) -> Result<Vectors, ModelError> {
+        let row = row_of(node, builder)?;
+        let kernel = Kernel::read(node)?;
+        let entries = node.attributes.floats("support_vectors")?;
+        if row.is_empty() || Some(entries.len()) != row.len().checked_mul(count) {
+            return Err(node.refuse("has vectors that do not fit its rows"));
+        }
+        builder.spend(Some(entries.len()))?;
+        let columns = match kernel {
+            Kernel::Linear => Vec::new(),
+            _ => {
+                let column = |vector: &[f64]| kernel.column(builder, &row, vector);
+                entries.chunks(row.len()).map(column).collect::<Result<_, _>>()?
+            }
+        };
+        Ok(Vectors { row, kernel, entries, columns })
+    }
+
+    /// A number plus the weighted kernels of some vectors.
+    fn sum(
+        &self,
+        builder: &mut GraphColumns,
+        start: f64,
+        weights: &[(usize, f64)],
+    ) -> Result<ColumnId, ModelError> {
+        if !matches!(self.kernel, Kernel::Linear) {
+            let terms = weights.iter().filter(|(_, weight)| *weight != 0.0);
+            return weighted(builder, start, terms.map(|(vector, weight)| (self.columns[*vector], *weight)));
+        }
+        let width = self.row.len();
+        let mut sums = vec![0.0; width];
+        for (vector, weight) in weights {
+            let entries = &self.entries[vector * width..][..width];
+            sums.iter_mut().zip(entries).for_each(|(sum, entry)| *sum += weight * entry);
+        }
+        weighted(builder, start, self.row.iter().copied().zip(sums))
+    }
+}
+
+/// Refuses a step behind the sums.
+fn refuse_step(node: &GraphNode) -> Result<(), ModelError> {
+    match node.attributes.text("post_transform")? {
+        "" | "NONE" => Ok(()),
+        other => Err(node.refuse(&format!("has the step {other} behind its sums"))),
+    }
+}
+
+/// `SVMRegressor`: one weighted sum of kernels or, without vectors, of the row. A machine of one class has
+/// the sign of the sum.
+pub(super) fn svm_regressor(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    refuse_step(node)?;
+    let coefficients = node.attributes.floats("coefficients")?;
+    let rho = node.attributes.floats("rho")?;
+    let start = *rho.first().ok_or_else(|| node.refuse("lacks the number that its sum starts with"))?;
+    let count = node.attributes.int("n_supports")?.unwrap_or(0);
+    let sum = match usize::try_from(count) {
+        Ok(count) if count > 0 => {
+            if coefficients.len() != count {
+                return Err(node.refuse("has another number of coefficients than of vectors"));
+            }
+            let vectors = Vectors::read(node, builder, count)?;
+            let weights: Vec<(usize, f64)> = coefficients.into_iter().enumerate().collect();
+            vectors.sum(builder, start, &weights)?
+        }
+        _ => {
+            let row = row_of(node, builder)?;
+            if coefficients.len() != row.len() {
+                return Err(node.refuse("has another number of coefficients than of columns"));
+            }
+            weighted(builder, start, row.into_iter().zip(coefficients))?
+        }
+    };
+    let result = builder.cast(&[sum], Element::F32)?[0];
+    let result = match node.attributes.int("one_class")?.unwrap_or(0) {
+        0 => result,
+        _ => {
+            let mut formula = Formula { builder, element: Element::F32 };
+            let [zero, one, minus] = [0.0, 1.0, -1.0].map(|number| formula.number(number));
+            let condition = formula.binary(Binary::Less, zero?, result)?;
+            builder.add(Expr::Select { condition, then: one?, otherwise: minus? })?
+        }
+    };
+    Ok(vec![Tensor::numbers(true, vec![1], Element::F32, vec![result])])
+}
+
+/// `SVMClassifier` with vectors: a sum for each pair of classes, and the class with the most votes of pairs,
+/// the first one of several. Scores are the sums; of two classes, the sum with both signs.
+pub(super) fn svm_classifier(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    refuse_step(node)?;
+    if !node.attributes.floats("prob_a")?.is_empty() {
+        return Err(node.refuse("couples probabilities of pairs of classes"));
+    }
+    let counts = node.ints("vectors_per_class")?.unwrap_or_default();
+    let counts: Option<Vec<usize>> = counts.into_iter().map(|count| usize::try_from(count).ok()).collect();
+    let total = |counts: &[usize]| counts.iter().try_fold(0_usize, |sum, count| sum.checked_add(*count));
+    let fits = |counts: &Vec<usize>| counts.len() >= 2 && total(counts).is_some_and(|total| total > 0);
+    let counts = counts.filter(fits).ok_or_else(|| node.refuse("has no support vectors for its classes"))?;
+    let classes = counts.len();
+    let (n_vectors, n_pairs) = (total(&counts).unwrap_or(0), classes * (classes - 1) / 2);
+    let coefficients = node.attributes.floats("coefficients")?;
+    let rho = node.attributes.floats("rho")?;
+    let has_all = n_vectors.checked_mul(classes - 1) == Some(coefficients.len()) && rho.len() == n_pairs;
+    if !has_all {
+        return Err(node.refuse("has another number of coefficients than of vectors and classes"));
+    }
+    let vectors = Vectors::read(node, builder, n_vectors)?;
+    let starts: Vec<usize> = (0..classes).map(|class| counts[..class].iter().sum()).collect();
+    let (zero, one) = {
+        let number = |number| builder.columns.constant(ColumnValue::I64(number));
+        let [zero, one] = [0, 1].map(number);
+        (zero, one)
+    };
+    let (mut sums, mut votes) = (Vec::with_capacity(n_pairs), vec![zero; classes]);
+    for first in 0..classes {
+        for second in first + 1..classes {
+            // Row `k` of the coefficients has those of a class against the `k`th other class.
+            let of = |class: usize, row: usize| {
+                let own = starts[class]..starts[class] + counts[class];
+                let coefficients = &coefficients;
+                own.map(move |vector| (vector, coefficients[row * n_vectors + vector]))
+            };
+            let weights: Vec<(usize, f64)> = of(first, second - 1).chain(of(second, first)).collect();
+            let sum = vectors.sum(builder, rho[sums.len()], &weights)?;
+            sums.push(sum);
+            let mut formula = Formula { builder, element: Element::F64 };
+            let none = formula.number(0.0)?;
+            let condition = formula.binary(Binary::Less, none, sum)?;
+            for (class, then, otherwise) in [(first, one, zero), (second, zero, one)] {
+                let vote = builder.add(Expr::Select { condition, then, otherwise })?;
+                votes[class] = builder.add(Expr::Binary(Binary::Add, votes[class], vote))?;
+            }
+        }
+    }
+    let best = index_of_largest(builder, &votes)?;
+    let label = class_label(node, builder, best, classes)?;
+    let mut scores = builder.cast(&sums, Element::F32)?;
+    if let [score] = *scores {
+        scores = vec![builder.add(Expr::Unary(Unary::Negate, score))?, score];
+    }
+    Ok(vec![label, Tensor::numbers(true, vec![scores.len()], Element::F32, scores)])
+}
