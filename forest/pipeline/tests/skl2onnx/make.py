@@ -163,7 +163,9 @@ def make(name, pipeline, is_table, target):
     content = {
         "rows": N_ROWS,
         "inputs": [entry(one, array) for one, array in feeds.items()],
-        "outputs": [entry(one.name.removeprefix("output_"), array, promise=promise) for one, array in results],
+        "outputs": [
+            entry(one.name.removeprefix("output_"), array, promise=promise) for one, array in results
+        ],
     }
     (HERE / f"{name}.onnx").write_bytes(made.SerializeToString())
     (HERE / f"{name}.json").write_text(json.dumps(content) + "\n")
