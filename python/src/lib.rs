@@ -6,6 +6,7 @@ mod columns;
 mod frames;
 mod library;
 mod model;
+mod probabilities;
 mod rows;
 mod texts;
 
@@ -29,4 +30,6 @@ mod _native {
     use super::frames::Lookup;
     #[pymodule_export]
     use super::model::{Model, load, load_handle};
+    #[pymodule_export]
+    use super::probabilities::both_classes;
 }

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy
+from schedc_runtime._native import both_classes
 
 Array = numpy.ndarray[Any, Any]
 Call = Callable[[str], Array]
@@ -76,9 +77,7 @@ def two_columns(probabilities: Array) -> Array:
     """The columns of both classes, from the second one's."""
     if probabilities.ndim == 2 and probabilities.shape[1] == 1:
         probabilities = probabilities[:, 0]
-    if probabilities.ndim == 2:
-        return probabilities
-    return numpy.column_stack((1 - probabilities, probabilities))
+    return probabilities if probabilities.ndim == 2 else both_classes(probabilities)
 
 
 @dataclass(frozen=True)

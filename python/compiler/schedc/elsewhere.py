@@ -13,6 +13,8 @@ _ATTRIBUTES = {
     "predict_proba": "predict gives labels, and the object has no probabilities",
     "predict_log_proba": "predict gives labels, and the object has no probabilities",
     "inplace_predict": "predict gives the same",
+    "predict_proba": "the model is no classifier, or its object has no probabilities",
+    "predict_log_proba": "the model is no classifier, or its object has no probabilities",
     "decision_function": 'predict(X, output="raw") gives margins',
     "calc_leaf_indexes": "apply gives them",
     "staged_predict": "predict(X, iteration_range=(0, n)) answers with the first n iterations",

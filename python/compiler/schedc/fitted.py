@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 from schedc_runtime.batch import is_frame
@@ -16,6 +17,7 @@ from .origin import Origin, is_read, origin_of
 from .parts import advice, searched
 
 if TYPE_CHECKING:
+    from .meaning import Meaning
     from .model import Model
 
 #: The family of fitted pipelines.
@@ -23,6 +25,12 @@ FAMILY = "pipeline"
 
 #: The libraries whose estimators are exported, besides those that are built on scikit-learn's.
 _LIBRARIES = ("sklearn", "imblearn")
+
+#: Types of Polars in single or half precision.
+_SINGLE = ("Float16", "Float32")
+
+#: Types of pandas whose columns are never in single precision.
+_NEVER_SINGLE = ("StringDtype", "CategoricalDtype", "BooleanDtype", "Float64Dtype", "Int64Dtype")
 
 #: A column of a file with one tensor, in the compiler's messages.
 _CELL = re.compile(r"\bX\[(\d+)\]")
@@ -217,18 +225,35 @@ def _methods_of(model: Any, last: Any, made: Any) -> dict[str, Any]:
     return {"lacks": lacks, "logarithm": rule, "smallest": smallest}
 
 
+def direct_types(meaning: Meaning) -> tuple[Any, ...]:
+    """The types of arrays that the compiled model of an object reads as they are."""
+    single, double = numpy.dtype("float32"), numpy.dtype("float64")
+    if meaning.single:
+        return (single,)
+    return (double,) if meaning.row_types == "f64" else (single, double)
+
+
 def model_for(model: Model, X: Any) -> Model:
     """The compiled model for the types of rows: scikit-learn scales rows in single precision in that
     precision. A pipeline is compiled again at the first call with such rows.
 
     Raises ValueError for a loaded model, which lacks the pipeline.
     """
-    if model._meaning.row_types != "f64":
+    if model._meaning.row_types != "f64" or not _may_be_single(X):
         return model
+    known, types = model._last_types, _Types.of(X)
+    if known is not None and types is not None and known[0].are(types):
+        return known[1]
     names = model._names or model._native.feature_names or map(str, range(model.n_features_in_))
     single = _single_columns(X, list(names), model._by_position)
-    if not single:
-        return model
+    found = _for_single(model, single) if single else model
+    if types is not None:
+        model._last_types = types, found
+    return found
+
+
+def _for_single(model: Model, single: frozenset[str]) -> Model:
+    """The compiled model for rows whose columns ``single`` are in single precision."""
     if not isinstance(model._origin, PipelineOrigin) or model._recipe is None:
         raise ValueError(
             "rows are in single precision, in which scikit-learn computes in another way, and the library "
@@ -236,6 +261,38 @@ def model_for(model: Model, X: Any) -> Model:
             'schedc.compile(pipeline, rows="f32")'
         )
     return model._of_single(single)
+
+
+class _Types(NamedTuple):
+    """The types of the columns of rows: an array of NumPy, a frame of pandas, or a table of pyarrow."""
+
+    blocks: tuple[Any, ...]
+    """The type of the array, or of each block of columns."""
+    block_of: bytes = b""
+    """The number of the block of each column."""
+    header: Any = None
+    """The names of the columns, in pyarrow with their types."""
+
+    @staticmethod
+    def of(X: Any) -> _Types | None:
+        """None for rows of another kind."""
+        if type(X) is numpy.ndarray:
+            return _Types((X.dtype,))
+        try:
+            if type(X).__module__.partition(".")[0] == "pyarrow":
+                return _Types((), b"", X.schema)
+            manager = X._mgr
+            blocks = tuple(block.values.dtype for block in manager.blocks)
+            return _Types(blocks, manager.blknos.tobytes(), X.columns)
+        except AttributeError:
+            return None
+
+    def are(self, others: _Types) -> bool:
+        """Whether rows with these types and others have columns of the same names and types."""
+        mine, theirs = self.header, others.header
+        if self.blocks != others.blocks or self.block_of != others.block_of or type(mine) is not type(theirs):
+            return False
+        return mine is theirs or bool(mine.equals(theirs))
 
 
 def absent_columns(unread: Sequence[str], X: Any) -> dict[str, str | None] | None:
@@ -277,7 +334,30 @@ def _single_columns(X: Any, names: list[str], by_position: bool) -> frozenset[st
     return frozenset(names if kinds and all(map(_is_single, kinds)) else ())
 
 
+def _may_be_single(X: Any) -> bool:
+    """Whether columns of rows may be in single or half precision; False only if none is."""
+    if type(X) is numpy.ndarray:
+        return bool(X.dtype.kind == "f" and X.dtype.itemsize < 8)
+    if type(X).__module__.partition(".")[0] == "polars":
+        kinds = getattr(X, "dtypes", ())
+        return any(getattr(kind, "__name__", type(kind).__name__) in _SINGLE for kind in kinds)
+    try:
+        # Much faster than the types of a frame of pandas, of which it makes a Series.
+        for block in X._mgr.blocks:
+            kind = block.values.dtype
+            if isinstance(kind, numpy.dtype):
+                if kind.kind == "f" and kind.itemsize < 8:
+                    return True
+            elif type(kind).__name__ not in _NEVER_SINGLE:
+                return True
+    except AttributeError:
+        return True
+    return False
+
+
+@lru_cache(maxsize=256, typed=True)
 def _is_single(kind: Any) -> bool:
+    """Raises ValueError for half precision."""
     text = str(kind).lower()
     if text in ("float16", "halffloat", "half"):
         raise ValueError("rows in half precision have no compiled answer for a pipeline, which would compute "

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from types import MethodType
 from typing import Any, TypeVar, cast
 
 import numpy
+import schedc_runtime
 
 from .answers import Answers, Array, Classifier, OneClass, two_columns
 from .elsewhere import no_attribute, output_of
@@ -16,21 +17,28 @@ from .fitted import FAMILY
 from .meaning import Meaning
 
 
+#: The options of a call that has none.
+_OPTIONS: Mapping[str, Any] = {
+    "base_margin": None, "threads": 0, "unseen": None, "by_position": None, "columns": None,
+    "categories": None,
+}
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class _Conditional:
-    """A method that a model has if its `_require` allows it. Otherwise it is no attribute, since
+    """A method that a model has unless its `_lacking` has the name. Otherwise it is no attribute, since
     scikit-learn's tools look at a model's methods before they call them."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+        self.function, self.name = function, function.__name__
         update_wrapper(self, function)  # type: ignore[arg-type]
 
     def __get__(self, model: Any, owner: Any = None) -> Any:
         if model is None:
             return self.function
-        model._require(self.function.__name__)
+        if self.name in model._lacking:
+            raise AttributeError(no_attribute(self.name))
         return MethodType(self.function, model)
 
 
@@ -43,21 +51,25 @@ class Methods(Estimator):
     """Answers that follow from a model's outputs. A subclass makes the calls."""
 
     _meaning: Meaning
+    _native: schedc_runtime.Model
+    #: The methods that the object lacks.
+    _lacking: frozenset[str]
+    #: The types of arrays that go to the library as they are.
+    _direct: tuple[numpy.dtype[Any], ...]
 
     @conditional
     def predict_proba(self, X: Any, *, out: Array | None = None, **more: Any) -> Array:
         """The probability of each class, with one column per class. The keywords are those of ``predict``.
 
-        Models of objects without this method lack it, too. Raises AttributeError if a file has no classifier.
+        Models of objects without this method, and of files without classes, lack it.
         """
-        model = self._variant(more.pop("iteration_range", None), more.get("base_margin") is not None)
+        model = self
+        if more:
+            model = self._variant(more.pop("iteration_range", None), more.get("base_margin") is not None)
         call = model._caller(X, more)
-        if type(self._answers) is Answers:
-            if not self._about["outputs"]["class"]:
-                raise AttributeError("the model is no classifier: it has no probabilities")
-            answer = two_columns(call("value"))
-        else:
-            answer = self._answers.predict_proba(call)
+        # The model of a file computes one or more columns.
+        is_plain = type(self._answers) is Answers
+        answer = two_columns(call("value")) if is_plain else self._answers.predict_proba(call)
         return answer if out is None else put(answer, out)
 
     @conditional
@@ -111,34 +123,20 @@ class Methods(Estimator):
         """
         return self._answers.decision_function(self._caller(X, more))
 
-    def _require(self, method: str) -> None:
-        """Raises AttributeError if the object lacks a method."""
-        answers, family = self._answers, self._meaning.family
-        lacks = method in answers.lacks
-        if method == "score_samples":
-            lacks |= type(answers).score_samples is Answers.score_samples
-        elif method == "transform":
-            lacks |= family != FAMILY
-        elif method == "decision_function":
-            lacks |= family not in (None, "scikit-learn", "Treelite", FAMILY)
-            lacks |= type(answers) in (Classifier, OneClass)
-        if lacks:
-            raise AttributeError(no_attribute(method))
-
     def _caller(self, X: Any, more: dict[str, Any]) -> Callable[[str], Array]:
         """A function that computes an output of the model for rows."""
+        if not more and type(X) is numpy.ndarray and X.dtype in self._direct:
+            return partial(self._native.predict, X)
         options = self._options(more)
         return lambda kind: self._call(X, kind, None, options)
 
-    def _options(self, more: Mapping[str, Any]) -> dict[str, Any]:
-        known = {
-            "base_margin": None, "threads": 0, "unseen": None, "by_position": None, "columns": None,
-            "categories": None,
-        }
-        others = {name: value for name, value in more.items() if name not in known}
+    def _options(self, more: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not more:
+            return _OPTIONS
+        others = {name: value for name, value in more.items() if name not in _OPTIONS}
         if others and output_of(others) is not None:
             raise TypeError("predict alone takes options that select an output")
-        return {**known, **{name: value for name, value in more.items() if name in known}}
+        return {**_OPTIONS, **{name: value for name, value in more.items() if name in _OPTIONS}}
 
     # A subclass has these.
 
@@ -146,11 +144,25 @@ class Methods(Estimator):
     def _about(self) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _call(self, X: Any, output: Any, out: Array | None, more: dict[str, Any]) -> Array:
+    def _call(self, X: Any, output: Any, out: Array | None, more: Mapping[str, Any]) -> Array:
         raise NotImplementedError
 
     def _variant(self, iteration_range: tuple[int, int] | None, base_margin: bool) -> Methods:
         raise NotImplementedError
+
+
+def lacking(answers: Answers, family: str | None, has_classes: bool) -> frozenset[str]:
+    """The methods that a model's object lacks. ``has_classes`` says whether the model computes classes."""
+    kind, found = type(answers), set(answers.lacks)
+    if kind.predict_proba is Answers.predict_proba and not (kind is Answers and has_classes):
+        found |= {"predict_proba", "predict_log_proba"}
+    if kind.score_samples is Answers.score_samples:
+        found.add("score_samples")
+    if family != FAMILY:
+        found.add("transform")
+    if family not in (None, "scikit-learn", "Treelite", FAMILY) or kind in (Classifier, OneClass):
+        found.add("decision_function")
+    return frozenset(found)
 
 
 def put(answer: Array, out: Array) -> Array:

@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import Any, Literal
 
@@ -23,9 +24,9 @@ from .background import Compilation
 from .code import Code, Recipe
 from .elsewhere import no_attribute, output_of
 from .findings import Findings
-from .fitted import FAMILY, PipelineOrigin, absent_columns, model_for
+from .fitted import FAMILY, PipelineOrigin, absent_columns, direct_types, model_for
 from .meaning import SECTION, Meaning
-from .methods import Methods, put
+from .methods import Methods, lacking, put
 from .origin import Origin
 from .saving import checked_path, write_library
 from .schedule import Schedule
@@ -38,9 +39,6 @@ _IN_ORDER = (
     "the model was trained without names of features: columns of tables count in their order, as in its own "
     "predict"
 )
-
-#: The options of predictions that are about the columns of tables.
-_OF_COLUMNS = ("columns", "by_position", "unseen", "categories")
 
 #: Trainers whose objects take the columns of tables in their order if they were trained without names.
 _TAKE_POSITIONS = ("XGBoost", "LightGBM", "CatBoost", "scikit-learn")
@@ -73,14 +71,19 @@ class Model(Methods):
         self._set_up()
 
     def _set_up(self) -> None:
-        meaning, about = self._meaning, self._about["model"]
+        meaning, whole = self._meaning, self._about
+        about = whole["model"]
         self._answers, self._single, self._names = meaning.answers, meaning.single, meaning.names
         nameless = meaning.names is None and self._native.feature_names is None
         self._by_position = meaning.by_position or (nameless and about.get("trainer") in _TAKE_POSITIONS)
         naming = (about.get("categories") or {}).get("naming", [])
         # CatBoost also accepts names in arrays.
         self._names_in_arrays = "spelled" in naming
+        self._direct = () if self._names_in_arrays else direct_types(meaning)
+        self._lacking = lacking(meaning.answers, meaning.family, bool(whole["outputs"]["class"]))
         self._variants: dict[tuple[str, bool], Model] = {}
+        # The types of the last rows that needed a look at each column, and the model for these.
+        self._last_types: tuple[Any, Model] | None = None
         self._predictors: dict[tuple[Any, ...], BatchPredictor] = {}
         # The predictors of frames in calls without options for columns, by output and by position or name.
         self._usual: dict[tuple[str, bool], BatchPredictor] = {}
@@ -245,12 +248,13 @@ class Model(Methods):
                 found = self.apply(X, **more) if wanted == "leaf" else self.predict_proba(X, **more)
                 return found if out is None else put(found, out)
             return self.predict(X, output="raw" if wanted == "raw" else output, out=out, **more)
-        is_typed = self._single or self._meaning.row_types is not None
-        if type(X) is numpy.ndarray and base_margin is None and iteration_range is None and not is_typed:
-            kind: Any = self._answers.output if output is None else output
-            plain = not self._names_in_arrays and categories is None
-            if plain and (output is not None or type(self._answers) is Answers):
+        is_plain = base_margin is None and iteration_range is None and categories is None
+        if is_plain and type(X) is numpy.ndarray and X.dtype in self._direct:
+            if output is not None or type(self._answers) is Answers:
+                kind: Any = self._answers.output if output is None else output
                 return self._native.predict(X, kind, out=out, threads=threads)
+            answer = self._answers.predict(partial(self._native.predict, X, threads=threads))
+            return answer if out is None else put(answer, out)
         model = self._variant(iteration_range, base_margin is not None)
         more = {
             "base_margin": base_margin, "threads": threads, "unseen": unseen, "by_position": by_position,
@@ -264,17 +268,16 @@ class Model(Methods):
         answer = self._answers.predict(lambda kind: model._call(X, kind, None, more))
         return answer if out is None else put(answer, out)
 
-    def _call(self, X: Any, output: Any, out: Array | None, more: dict[str, Any]) -> Array:
+    def _call(self, X: Any, output: Any, out: Array | None, more: Mapping[str, Any]) -> Array:
         """One call of the library."""
         model = model_for(self, X)
         if model is not self:
             return model._call(X, output, out, more)
-        if self._meaning.unread and more["columns"] is None:
-            more = {**more, "columns": absent_columns(self._meaning.unread, X)}
         plain = {"threads": more["threads"], "base_margin": more["base_margin"]}
         if more["categories"] == "codes":
             self._refuse_codes_of_numbers()
-        if is_frame(X) and all(more[name] is None for name in _OF_COLUMNS):
+        is_usual = is_frame(X) and _is_usual(more)
+        if is_usual:
             predictor = self._usual.get((output, self._takes_positions(X)))
             if predictor is not None:
                 found = predictor._numbers_of_frame(X, {**plain, "out": out}, self._single)
@@ -291,7 +294,9 @@ class Model(Methods):
         if plain_array and not self._names_in_arrays and more["categories"] is None:
             rows = X.astype("float32", copy=False) if self._single else X
             return self._native.predict(rows, output, out=out, **plain)
-        predictor = self._predictor(X, output, more)
+        if self._meaning.unread and more["columns"] is None:
+            more = {**more, "columns": absent_columns(self._meaning.unread, X)}
+        predictor = self._predictor(X, output, more, is_usual)
         return predictor._numbers_of(X, {**plain, "out": out}, single=self._single)
 
     def _refuse_codes_of_numbers(self) -> None:
@@ -303,11 +308,12 @@ class Model(Methods):
                 'them; give the numbers themselves, and leave categories="codes" out'
             )
 
-    def _predictor(self, X: Any, output: Any, more: dict[str, Any]) -> BatchPredictor:
+    def _predictor(self, X: Any, output: Any, more: Mapping[str, Any], is_usual: bool) -> BatchPredictor:
         """The lookup of features in tables, by the caller's names or the model's. A model trained without
-        names takes columns in their order, unless the table has all the generated names of its file."""
+        names takes columns in their order, unless the table has all the generated names of its file.
+        ``is_usual`` is true for a frame in a call without options for columns, so that later calls find the
+        lookup sooner."""
         columns, by_position = more["columns"], more["by_position"]
-        is_usual = all(more[name] is None for name in _OF_COLUMNS)
         if columns is None and by_position is None:
             by_position = self._takes_positions(X)
         is_array = isinstance(X, numpy.ndarray)
@@ -324,7 +330,7 @@ class Model(Methods):
                     categories=more["categories"],
                 )
                 self._predictors[key] = found
-            if is_usual and not is_array:
+            if is_usual:
                 self._usual[output, bool(by_position)] = found
             return found
 
@@ -440,3 +446,9 @@ class Model(Methods):
                        f"style='text-align:left'>{html.escape(str(value))}</td></tr>"
                        for what, value in shown.items() if value)
         return f"<table>{rows}</table>{self.schedule._repr_html_()}"
+
+
+def _is_usual(options: Mapping[str, Any]) -> bool:
+    """Whether the options of a call leave the meaning of columns to the model."""
+    return (options["columns"] is None and options["by_position"] is None and options["unseen"] is None
+            and options["categories"] is None)

@@ -73,13 +73,27 @@ class Columns:
         known = self._index
         if known is index or known.is_(index):
             return True
-        if len(known) != len(index) or known.dtype != index.dtype or index.nlevels != 1:
-            return False
-        if known.dtype == object:
-            # Much faster than pandas' comparison. Numbers and truth values may be equal.
-            mine, others = known.tolist(), index.tolist()
-            return bool(mine == others and all(type(name) is str for name in others))
-        return bool(known.equals(index))
+        is_same = len(known) == len(index) and index.nlevels == 1 and _are_same(known, index)
+        if is_same:
+            # Calls on one frame, or on frames that share an index, compare no names.
+            self._index = index
+        return is_same
+
+
+def _are_same(known: Any, index: Any) -> bool:
+    """Whether two indices of one length have the same names. Much faster than pandas' comparison."""
+    mine, others = known.array, index.array
+    if type(mine) is not type(others):
+        return False
+    if type(mine).__name__ == "ArrowStringArray":
+        return bool(mine.__arrow_array__().equals(others.__arrow_array__()))
+    if known.dtype != index.dtype:
+        return False
+    if known.dtype == object:
+        # Numbers and truth values may be equal.
+        names = index.tolist()
+        return bool(known.tolist() == names and all(type(name) is str for name in names))
+    return bool(known.equals(index))
 
 
 def _columns_of(predictor: BatchPredictor, index: Any) -> Columns:
@@ -212,7 +226,10 @@ def _coded(predictor: BatchPredictor, frame: Any, rows: int, options: Options) -
     """The columns of features whose categories have names, as codes."""
     source = table_of(frame)
     names = source.names()
-    places = predictor._find(names)
+    known = predictor._columns_of_table
+    if known is None or known[0] != names:
+        known = predictor._columns_of_table = names, predictor._find(names)
+    places = known[1]
     given: dict[int, Any] = {}
     for feature in predictor._coded:
         at = places[feature]

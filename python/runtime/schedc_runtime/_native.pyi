@@ -196,3 +196,8 @@ def load_handle(capsule: Any, /) -> Model:
 
     Raises ValueError for a capsule of another version.
     """
+
+def both_classes(second: numpy.typing.NDArray[Any], /) -> numpy.typing.NDArray[Any]:
+    """Probabilities of the first and of the second class, in two columns, from those of the second one: an array of one
+    dimension, float32 or float64.
+    """

@@ -194,6 +194,8 @@ class BatchPredictor:
         self._coded = [feature for feature in range(count) if self._categories.has_names(feature)]
         self._own_places = numpy.arange(count, dtype="int64"), numpy.zeros(count, dtype="int64")
         self._columns_of_frame: _frames.Columns | None = None
+        # The names of the columns of the last table, and the column of each feature.
+        self._columns_of_table: tuple[list[str], list[int | None]] | None = None
 
     def _named(self, columns: Any) -> list[str | None] | None:
         if columns is None and self._features is None:

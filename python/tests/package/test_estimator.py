@@ -168,6 +168,25 @@ def test_attributes_of_trainers(X, y):
     assert not hasattr(ours, "_nothing")
 
 
+def test_probabilities_that_an_object_lacks(X, y):
+    """A model has `predict_proba` if its object or its file has classes."""
+    ranker = lightgbm.LGBMRanker(n_estimators=2, verbose=-1).fit(X, y, group=[len(X)])
+    score = {"objective": "binary:logistic"}
+    booster = xgboost.train(score, xgboost.DMatrix(X, label=y), 2)
+    forest = ensemble.IsolationForest(n_estimators=5).fit(X)
+    for theirs, has in ((regressor().fit(X, y), False), (ranker, False), (forest, False), (booster, True),
+                        (classifier().fit(X, y), True)):
+        ours = schedc.compile(theirs)
+        for model in (ours, schedc.load(ours.library), pickle.loads(pickle.dumps(ours))):
+            for name in ("predict_proba", "predict_log_proba"):
+                assert hasattr(model, name) == has
+                if has:
+                    assert getattr(model, name)(X[:3]).shape == (3, 2)
+                else:
+                    with pytest.raises(AttributeError, match=f"no '{name}': the model is no classifier"):
+                        getattr(model, name)
+
+
 def test_names_of_files(X, y, tmp_path):
     """A library is not written under the name of another kind of file."""
     ours = schedc.compile(classifier().fit(X, y))

@@ -223,6 +223,28 @@ def test_single_precision(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_types_that_change():
+    """Each call looks at the types of its own rows, also if the names or the types are those of the last."""
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    numbers = TABLE[NUMBERS].fillna(1)
+    scale = {name: 1 / 3 + at for at, name in enumerate(NUMBERS)}
+    parts = [(name, preprocessing.StandardScaler(), [name]) for name in NUMBERS]
+    columns = compose.ColumnTransformer(parts)
+    theirs = make(columns, linear_model.LogisticRegression()).fit(numbers * scale, GOALS["two"])
+    ours, given = schedc.compile(theirs, effort="fast"), numbers * scale
+    all_single = dict.fromkeys(NUMBERS, "float32")
+    kinds = [{}, {"age": "float32"}, {**all_single, "age": "float64"}, {"hours": "float32"}, all_single,
+             {"age": "int64"}]
+    frames = [given.astype(kind) for kind in kinds]
+    frames += [frame[NUMBERS[::-1]] for frame in frames]
+    frames += [given.assign(more=given["age"].astype("float32"))]
+    for frame in [each for frame in frames for each in (frame, frame[:1], frames[1], frame)]:
+        expected = theirs.predict_proba(frame)
+        for rows in (frame, polars.from_pandas(frame), pyarrow.Table.from_pandas(frame)):
+            numpy.testing.assert_allclose(ours.predict_proba(rows), expected, rtol=1e-13, atol=0)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_kinds_of_tables():
     polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     theirs = prepared(forest()).fit(TABLE, GOALS["words"])
