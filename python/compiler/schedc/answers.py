@@ -176,6 +176,35 @@ class Scores(ByClass):
 
 
 @dataclass(frozen=True)
+class Detector(Scores):
+    """A detector of outliers without trees: margins are its scores."""
+
+    offset: float = 0.0
+    """The score of a sample whose decision is 0."""
+    kind: Kind = "outlier_detector"
+
+    def score_samples(self, call: Call) -> Array:
+        return self.decision_function(call) + self.offset
+
+
+@dataclass(frozen=True)
+class Mixture(Scores):
+    """A mixture of distributions: the margin is the logarithm of the density."""
+
+    kind: Kind = "density_estimator"
+
+    def score_samples(self, call: Call) -> Array:
+        return self.decision_function(call)
+
+
+@dataclass(frozen=True)
+class Clusters(ByClass):
+    """Clusters by number. The main call gives the distances from their centres."""
+
+    kind: Kind = "clusterer"
+
+
+@dataclass(frozen=True)
 class Staged(ByMargin):
     """Gradient boosting of scikit-learn; leaves are a table of iterations by classes for each row."""
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 from schedc_runtime.batch import is_frame
 
-from .answers import Answers, ByClass, ByMargin, Classifier, Isolation, OneClass, Scores, Votes
+from .answers import (
+    Answers, ByClass, ByMargin, Classifier, Clusters, Detector, Isolation, Mixture, OneClass, Scores, Votes,
+)
 from .findings import Refused, reworded
 from .origin import Origin, is_read, origin_of
 from .parts import advice, searched
@@ -188,7 +190,9 @@ def _answers(model: Any, made: Any) -> Answers:
     kind = key_of(last)
     if kind == "sklearn.IsolationForest":
         return Isolation(offset=float(last.offset_), normal_length=divisor_of(last), **more)
-    more["classes"] = numpy.asarray(last.classes_)
+    more["classes"] = numpy.asarray(made.classes)
+    if made.kind != "classifier":
+        return _unsupervised(last, made, more)
     if len(more["classes"]) == 1:
         return OneClass(**more)
     if kind == "sklearn.AdaBoostClassifier":
@@ -207,6 +211,15 @@ def _answers(model: Any, made: Any) -> Answers:
         follows = margins is None and "probabilities" in made.outputs
         return Classifier(**more) if follows else ByClass(**more)
     return ByClass(**more) if margins is None else Scores(columns=margins.width, **more)
+
+
+def _unsupervised(last: Any, made: Any, more: dict[str, Any]) -> Answers:
+    """The results of a detector of outliers, of clusters or of a mixture."""
+    margins = made.outputs.get("margins", made.outputs.get("scores"))
+    width = 0 if margins is None else margins.width
+    if made.kind == "outliers":
+        return Detector(columns=width, offset=float(numpy.ravel(last.offset_)[0]), **more)
+    return Mixture(columns=width, **more) if made.kind == "mixture" else Clusters(**more)
 
 
 def _methods_of(model: Any, last: Any, made: Any) -> dict[str, Any]:

@@ -192,6 +192,8 @@ class Model(Methods):
 
         Raises AttributeError if there are none.
         """
+        if self._answers.classes is not None and self._answers.kind != "classifier":
+            raise AttributeError(no_attribute("classes_"))
         if self._answers.classes is not None:
             return self._answers.classes
         labels = self._about["model"].get("labels")

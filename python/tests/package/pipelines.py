@@ -196,6 +196,20 @@ def cases():
         for words in ("words", "three"):
             yield imputed(standard(), model), "array", words, "bound"
     yield imputed(standard(), neural_network.MLPRegressor(**net)), "array", "number", "bound"
+    # Sums of kernels.
+    for model in (svm.SVC(), svm.SVC(kernel="linear"), svm.SVC(kernel="poly", coef0=1.0), svm.NuSVC(nu=0.3),
+                  svm.SVC(kernel="sigmoid", gamma=0.1)):
+        for words in ("words", "three"):
+            # Votes of pairs are part of the margins of three classes.
+            yield imputed(standard(), model), "array", words, "bound" if words == "words" else "outside"
+    for model, promise in ((svm.SVC(decision_function_shape="ovo"), "bound"),
+                           (svm.SVC(break_ties=True), "outside")):
+        yield imputed(standard(), model), "array", "three", promise
+    yield make(columns(one_hot(), impute.SimpleImputer(), standard()), svm.SVC()), "table", "words", "bound"
+    for model in (svm.SVR(), svm.NuSVR(kernel="poly", degree=2), svm.SVR(kernel="linear")):
+        yield imputed(standard(), model), "array", "number", "bound"
+    for model in (svm.OneClassSVM(nu=0.2), lin.SGDOneClassSVM(random_state=0)):
+        yield imputed(standard(), model), "array", "two", "bound"
     # Estimators of estimators.
     few = [("a", forest()), ("b", tree.DecisionTreeClassifier(max_depth=3, random_state=0))]
     some = [("a", forest(regressor)), ("b", tree.DecisionTreeRegressor(max_depth=3, random_state=0))]

@@ -1,5 +1,7 @@
 """Exported pipelines predict the values of scikit-learn, in ONNX Runtime and in ONNX's evaluator."""
 
+from dataclasses import replace
+
 import numpy
 import pytest
 
@@ -38,10 +40,12 @@ from sklearn import (  # noqa: E402
     multioutput,
     neighbors,
     preprocessing,
+    svm,
     tree,
 )
 from sklearn.base import clone  # noqa: E402
 from sklearn.feature_extraction.text import CountVectorizer  # noqa: E402
+from sklearn.metrics.pairwise import linear_kernel  # noqa: E402
 
 CASES = list(cases())
 
@@ -68,12 +72,13 @@ def test_same_values(case, tmp_path):
                 found = found.reshape(value.shape)
                 if promises[name] == "equal":
                     numpy.testing.assert_array_equal(found, value)
-                elif name == "label" or promises[name] == "outside":
+                elif name == "label":
                     assert numpy.mean(found != value) < 0.02
                 else:
                     scale = max(1.0, numpy.abs(value).max())
                     tolerance = 1e-10 if kind == "float64" else 1e-5
-                    numpy.testing.assert_allclose(found, value, rtol=0, atol=tolerance * scale)
+                    apart = ~numpy.isclose(found, value, rtol=0, atol=tolerance * scale)
+                    assert numpy.mean(apart) <= (0.02 if promises[name] == "outside" else 0)
         weakest = max(promises.values(), key=["equal", "bound", "outside"].index)
         strongest = min(promises.values(), key=["equal", "bound", "outside"].index)
         assert case[3] in (weakest, strongest), promises
@@ -122,7 +127,7 @@ def test_faults_are_found(fault):
     for node in proto.graph.node:
         if node.op_type == "TreeEnsemble":
             faults()[fault](node)
-    wrong = type(made)(proto.SerializeToString(), made.inputs, made.graph, made.outputs)
+    wrong = replace(made, content=proto.SerializeToString())
     with pytest.raises(Mismatch, match="differ in .* results: label of row|probabilities of row"):
         compare(model, wrong, rows)
 
@@ -136,7 +141,7 @@ def test_cast_decides():
     for node in proto.graph.node:
         if node.op_type == "Cast" and node.attribute[0].i == onnx.TensorProto.FLOAT:
             node.attribute[0].i = onnx.TensorProto.DOUBLE
-    wrong = type(made)(proto.SerializeToString(), made.inputs, made.graph, made.outputs)
+    wrong = replace(made, content=proto.SerializeToString())
     with pytest.raises(Mismatch):
         compare(model, wrong, TABLE[NUMBERS].to_numpy())
 
@@ -149,6 +154,7 @@ REFUSED = [
     (imputed(ensemble.AdaBoostRegressor(n_estimators=2)), "AdaBoostRegressor.*docs/pipelines.md"),
     (imputed(boosted(init=tree.DecisionTreeClassifier())), "begins with a DecisionTreeClassifier"),
     (imputed(multioutput.MultiOutputClassifier(forest())), "MultiOutputClassifier"),
+    (imputed(svm.SVC(kernel=linear_kernel)), "a kernel that is code; rbf, linear, poly and sigmoid are"),
 ]
 
 

@@ -69,6 +69,11 @@ def classifiers():
     yield ensemble.VotingClassifier([*both, ("c", svm.LinearSVC(random_state=0))]), ("transform",)
     yield ensemble.VotingClassifier(both, voting="soft"), ("transform",)
     yield ensemble.StackingClassifier(both, cv=2), ("transform",)
+    yield svm.SVC(), ()
+    yield svm.SVC(kernel="linear"), ()
+    yield svm.NuSVC(nu=0.3, kernel="poly"), ()
+    yield svm.SVC(decision_function_shape="ovo"), ()
+    yield svm.SVC(break_ties=True), ()
 
 
 def named(value):
@@ -96,6 +101,32 @@ def test_featurizers():
     for made in (decomposition.PCA(2), decomposition.PCA(1), preprocessing.MinMaxScaler()):
         ours = check(scaled(made, "two"), ("score_samples",))
         numpy.testing.assert_array_equal(ours.predict(FAR).reshape(len(FAR), -1), ours.transform(FAR))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_detectors():
+    """Detectors of outliers without trees."""
+    for model in (svm.OneClassSVM(nu=0.2), linear_model.SGDOneClassSVM(random_state=0)):
+        ours = check(scaled(model, "two"), close=1e-10)
+        assert set(ours.predict(FAR)) == {-1, 1} and not hasattr(ours, "classes_")
+        with pytest.raises(AttributeError, match="has no 'score'"):
+            ours.score(FAR, FAR[:, 0])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_sums_that_cancel():
+    """Coefficients of millions cancel each other; the check allows for their rounding errors."""
+    theirs = scaled(svm.SVR(C=1e8, gamma=1e-3, max_iter=3000), "number")
+    assert numpy.abs(theirs[-1].dual_coef_).max() > 1e6
+    check(theirs, close=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_chances_of_vectors():
+    """LIBSVM's iteration over two classes takes two steps at most; over more, any number."""
+    check(scaled(svm.SVC(probability=True, random_state=0), "words"), close=1e-11)
+    with pytest.raises(TypeError, match="SVC.*has probability=True.*CalibratedClassifierCV"):
+        schedc.compile(scaled(svm.SVC(probability=True, random_state=0), "three"))
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -128,7 +128,7 @@ def compare(model: Any, made: Any, rows: Any) -> None:
     """
     rows = table(rows)
     theirs = expected(model, rows, made.outputs)
-    scale = _scale(made, rows)
+    scale = magnitude(made, rows)
     for engine in ENGINES:
         ours = engine(made.content, made.feeds(rows))
         for name, value in theirs.items():
@@ -170,20 +170,33 @@ def _difference(kind: str, name: str, found: Any, value: Any, apart: numpy.ndarr
     )
 
 
-def _scale(made: Any, rows: Any) -> float:
-    """The largest sum of magnitudes of the products of any linear model, which bounds its rounding error."""
+def magnitude(made: Any, rows: Any) -> float:
+    """The largest sum of magnitudes of the products of any sum, which bounds its rounding error."""
     if not made.graph.sums:
         return 1.0
     import onnx
 
     proto = onnx.load_from_string(made.content)
-    known = {one.name for one in [*proto.graph.input, *proto.graph.output]}
-    for value, _, _ in made.graph.sums:
-        if value.name not in known:
-            known.add(value.name)
-            proto.graph.output.append(onnx.ValueInfoProto(name=value.name))
+    inputs = {one.name for one in proto.graph.input}
+    wanted = {value.name for value, _, _ in made.graph.sums} - inputs
+    needed, kept = set(wanted), []
+    for node in reversed(proto.graph.node):
+        if needed.intersection(node.output):
+            kept.append(onnx.NodeProto.FromString(node.SerializeToString()))
+            needed.update(node.input)
+    for field, values in (
+        ("node", kept[::-1]), ("output", [onnx.ValueInfoProto(name=name) for name in sorted(wanted)]),
+    ):
+        proto.graph.ClearField(field)
+        getattr(proto.graph, field).extend(values)
     feeds = made.feeds(rows)
-    found = {**feeds, **run(proto.SerializeToString(), feeds)}
+    found = dict(feeds)
+    if wanted:
+        used = {name: array for name, array in feeds.items() if name in needed}
+        unused = [one for one in proto.graph.input if one.name not in used]
+        for one in unused:
+            proto.graph.input.remove(one)
+        found.update(run(proto.SerializeToString(), used))
     sizes = [numpy.abs(found[value.name]) @ weights + offset for value, weights, offset in made.graph.sums]
     return max(1.0, *(float(numpy.nanmax(size, initial=0.0)) for size in sizes))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,10 @@ class Exported:
     graph: Graph
     outputs: dict[str, Value]
     """The values that are the outputs, by the names of outputs."""
+    kind: str
+    """The kind of the model, as of `Prediction`; `columns` for pipelines without one."""
+    classes: Any
+    """The labels that the object predicts; None if it predicts numbers."""
 
     def promises(self) -> dict[str, Promise]:
         """How close each output comes to the object."""
@@ -71,13 +76,16 @@ def exported(model: Any, *, rows: Any = None, types: Any = None, joint: bool = F
     inputs = inputs_of(estimator, rows, types)
     graph = Graph()
     columns = inputs.add(graph)
-    if hasattr(estimator, "steps"):
-        outputs = _outputs(graph, estimator, columns, joint)
-    else:
-        with graph.step(type(estimator).__name__):
-            outputs = _outputs(graph, estimator, columns, joint)
-    content = _file(graph, estimator, inputs, outputs)
-    return Exported(content, inputs, graph, outputs)
+    with nullcontext() if hasattr(estimator, "steps") else graph.step(type(estimator).__name__):
+        if is_model(estimator):
+            made = predict(graph, estimator, columns)
+            outputs = _outputs(graph, made, joint)
+        else:
+            made = Prediction("columns", variable=transform(graph, estimator, columns).value(graph))
+            outputs = {"variable": made.variable}
+    found = {name: value for name, value in outputs.items() if value is not None}
+    content = _file(graph, estimator, inputs, found)
+    return Exported(content, inputs, graph, found, made.kind, made.classes)
 
 
 def _require() -> None:
@@ -106,25 +114,16 @@ def _check_fitted(estimator: Any) -> None:
         raise ValueError(f"the {name} is not fitted yet: call its fit first") from None
 
 
-def _outputs(graph: Graph, estimator: Any, columns: Columns, joint: bool) -> dict[str, Value]:
-    """Adds the whole object; its outputs by name."""
-    if not is_model(estimator):
-        return {"variable": transform(graph, estimator, columns).value(graph)}
-    made = predict(graph, estimator, columns)
-    found: dict[str, Value | None] = {}
+def _outputs(graph: Graph, made: Prediction, joint: bool) -> dict[str, Value | None]:
+    """The outputs of a model by name."""
     if made.kind == "regressor":
-        found["variable"] = made.variable
-        found["margins"] = made.margins
-    else:
-        found["label"] = _label(graph, made)
-        found["probabilities"] = made.probabilities
-        found["margins"] = made.margins
-        found["scores"] = made.scores
-        found["distances"] = made.distances
-        found["joint"] = made.joint if joint else None
-        if made.classes is not None:
-            graph.details["classes"] = numpy.asarray(made.classes).tolist()
-    return {name: value for name, value in found.items() if value is not None}
+        return {"variable": made.variable, "margins": made.margins}
+    if made.classes is not None:
+        graph.details["classes"] = numpy.asarray(made.classes).tolist()
+    return {
+        "label": _label(graph, made), "probabilities": made.probabilities, "margins": made.margins,
+        "scores": made.scores, "distances": made.distances, "joint": made.joint if joint else None,
+    }
 
 
 def _label(graph: Graph, made: Prediction) -> Value:

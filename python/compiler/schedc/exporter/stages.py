@@ -22,12 +22,13 @@ class Prediction:
     """The results of a model."""
 
     kind: str
-    """`classifier`, `regressor` or `outliers`."""
+    """`classifier`, `regressor`, `outliers`, `clusters` or `mixture`."""
     variable: Value | None = None
     """What a regressor predicts, `[n_rows, n_outputs]`."""
     index: Value | None = None
     """The index of the predicted class, `[n_rows]`."""
     classes: Any = None
+    """The labels that `predict` chooses from."""
     probabilities: Value | None = None
     margins: Value | None = None
     """What `decision_function` returns: one column for two classes, else one for each class."""
@@ -140,6 +141,12 @@ _MODELS: dict[str, str] = {
     "sklearn.Perceptron": "linear:descent",
     "sklearn.LinearDiscriminantAnalysis": "linear:discriminant",
     "sklearn.QuadraticDiscriminantAnalysis": "dense:quadratic",
+    "sklearn.SVC": "vectors:classifier",
+    "sklearn.NuSVC": "vectors:classifier",
+    "sklearn.SVR": "vectors:regressor",
+    "sklearn.NuSVR": "vectors:regressor",
+    "sklearn.OneClassSVM": "vectors:one_class",
+    "sklearn.SGDOneClassSVM": "vectors:linear_one_class",
     "sklearn.MLPClassifier": "dense:net_classifier",
     "sklearn.MLPRegressor": "dense:net_regressor",
     "sklearn.GaussianNB": "bayes:gaussian",
@@ -187,7 +194,8 @@ _WAYS_OUT = {
     "CountVectorizer": "text", "TfidfVectorizer": "text", "HashingVectorizer": "text",
     "TfidfTransformer": "text", "FeatureHasher": "text", "DictVectorizer": "text",
     "KNNImputer": "rows", "IterativeImputer": "rows", "KNeighborsClassifier": "rows",
-    "KNeighborsRegressor": "rows", "LocalOutlierFactor": "rows",
+    "KNeighborsRegressor": "rows", "LocalOutlierFactor": "rows", "GaussianProcessRegressor": "rows",
+    "GaussianProcessClassifier": "rows",
 }
 _ADVICE = {
     "text": "run that part outside, and give schedc the numbers that it makes",
