@@ -1,6 +1,7 @@
 """Cost of a call from Python, and rows per second, compared with other packages in the same run.
 
     python bench/python.py MODELS [--names higgs,lgb_reg_500x63] [--most 1000000] [--frames] [--json]
+    python bench/python.py --pipelines [--json]
 
 MODELS is a folder of models as for bench/run.sh. Needs the packages schedc, schedc-runtime and NumPy.
 XGBoost, LightGBM, ONNX Runtime (with onnxmltools) and lleaves are compared if they are installed; missing
@@ -11,12 +12,17 @@ predictions. Contenders take turns (turns.py), and the best of several rounds co
 own calls on the frames that it takes, by the least processor time. The calls find columns by name. Needs
 pandas, Polars, pyarrow and the trainer.
 
+--pipelines measures two fitted pipelines of scikit-learn, a scaled logistic regression of 20 numbers, and one
+of 8 numbers and 4 texts, beside the pipelines themselves and ONNX Runtime, which reads schedc's file and
+columns of the frame that the call takes out of it. Needs scikit-learn, ONNX and the packages of --frames.
+
 """
 
 import argparse
 import importlib.util
 import json
 import os
+import tempfile
 import time
 from pathlib import Path
 
@@ -29,6 +35,7 @@ from turns import Contender, Program, race  # noqa: E402
 ROUNDS = 15  # samples of a contender at a size
 #: Rows of calls on frames, and the most rows of a list of dicts.
 FRAME_SIZES, MOST_RECORDS = (1, 10, 1_000, 100_000), 1_000
+PIPELINE_SIZES = (1, 1_000)
 SIZES = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 
 
@@ -179,6 +186,76 @@ def measure_frames(folder, most):
     return figures
 
 
+def texts_and_numbers(count):
+    """A frame of 8 columns of numbers and 4 of texts with 2 to 12 values."""
+    import pandas
+
+    source = numpy.random.default_rng(0)
+    columns = {f"number_{at}": source.normal(size=count) for at in range(8)}
+    for at, values in enumerate((2, 5, 8, 12)):
+        known = numpy.array([f"value {value} of {at}" for value in range(values)], dtype=object)
+        columns[f"text_{at}"] = known[source.integers(0, values, count)]
+    return pandas.DataFrame(columns)
+
+
+def pipelines():
+    """The fitted pipelines, by name, and the rows of each by their kind."""
+    import polars
+    import pyarrow
+    from sklearn import compose, impute, linear_model, preprocessing
+    from sklearn.pipeline import make_pipeline
+
+    numbers = numpy.random.default_rng(1).normal(size=(4_000, 20))
+    model = make_pipeline(preprocessing.StandardScaler(), linear_model.LogisticRegression())
+    model.fit(numbers, numbers[:, 0] > 0)
+    yield "20 numbers", model, {"array": numbers, "array of float32": numbers.astype("float32")}
+    frame = texts_and_numbers(4_000)
+    texts = [name for name in frame if name.startswith("text")]
+    scaled = make_pipeline(impute.SimpleImputer(), preprocessing.StandardScaler())
+    encoded = preprocessing.OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    parts = [("numbers", scaled, [name for name in frame if name not in texts]), ("texts", encoded, texts)]
+    model = make_pipeline(compose.ColumnTransformer(parts), linear_model.LogisticRegression(max_iter=300))
+    model.fit(frame, frame["number_0"] > 0)
+    table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+    yield "8 numbers and 4 texts", model, {
+        "pandas": frame,
+        "pandas, columns of objects": frame.astype(dict.fromkeys(texts, object)),
+        "pandas, categories": frame.astype(dict.fromkeys(texts, "category")),
+        "Polars": polars.from_arrow(table),
+        "pyarrow Table": table,
+    }
+
+
+def exported_call(model):
+    """A call of ONNX Runtime with the exported file of a pipeline."""
+    import onnxruntime
+
+    with tempfile.TemporaryDirectory() as folder:
+        schedc.export(model, f"{folder}/p.onnx")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        session = onnxruntime.InferenceSession(f"{folder}/p.onnx", options)
+    names = [put.name for put in session.get_inputs()]
+    if names == ["X"]:
+        return lambda rows: session.run(None, {"X": rows})
+    return lambda rows: session.run(None, {name: rows[name].to_numpy().reshape(-1, 1) for name in names})
+
+
+def measure_pipelines(most):
+    figures = {}
+    for name, model, kinds in pipelines():
+        calls = {"schedc": schedc.compile(model).predict_proba, "scikit-learn": model.predict_proba}
+        if installed("onnxruntime"):
+            calls["ONNX Runtime"] = exported_call(model)
+        for size in (size for size in PIPELINE_SIZES if size <= most):
+            ways = [Contender(who, f"{name}, {kind}", call, [rows[:size]]) for who, call in calls.items()
+                    for kind, rows in kinds.items() if takes(call, rows[:size])]
+            race(ways, ROUNDS)
+            for way in ways:
+                figures.setdefault(f"{way.way}: {way.who}", {})[size] = way.samples[len(way.samples) // 2]
+    return figures
+
+
 def table(name, figures):
     sizes = list(next(iter(figures.values())))
     yield f"### {name}, microseconds a call"
@@ -195,15 +272,21 @@ def table(name, figures):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", type=Path)
+    parser.add_argument("models", type=Path, nargs="?")
     parser.add_argument("--names", default="higgs,lgb_reg_500x63")
     parser.add_argument("--most", type=int, default=1_000_000)
     parser.add_argument("--frames", action="store_true")
+    parser.add_argument("--pipelines", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    of_model = measure_frames if arguments.frames else measure
-    all_figures = {name: of_model(arguments.models / name, arguments.most)
-                   for name in arguments.names.split(",")}
+    if arguments.pipelines:
+        all_figures = {"Fitted pipelines": measure_pipelines(arguments.most)}
+    elif arguments.models is None:
+        parser.error("give the folder of models, or --pipelines")
+    else:
+        of_model = measure_frames if arguments.frames else measure
+        all_figures = {name: of_model(arguments.models / name, arguments.most)
+                       for name in arguments.names.split(",")}
     if arguments.json:
         print(json.dumps(all_figures))
         return
