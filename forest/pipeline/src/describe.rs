@@ -2,21 +2,23 @@
 
 use crate::pipeline::Input;
 use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
+use std::collections::HashSet;
+
+/// Most features that a description names, but for the number of others.
+const MOST_NAMES: usize = 4;
 
 /// Most operations that a description lists.
 const MOST_WORDS: usize = 6;
 
 /// A column as its features and the operations that compute it, such as `age: subtract, divide`.
 pub(crate) fn describe(inputs: &[Input], columns: &Columns, column: ColumnId) -> String {
-    let (mut features, mut words): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
+    let (mut features, mut words): (Vec<u32>, Vec<&str>) = (Vec::new(), Vec::new());
+    let mut seen = HashSet::new();
     for needed in columns.needed_for(&[column]) {
         let word = match columns.expr(needed) {
             Expr::Input { feature, .. } => {
-                let name = inputs.get(*feature as usize).map(|input| input.name.clone());
-                let name =
-                    name.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("feature {feature}"));
-                if !features.contains(&name) {
-                    features.push(name);
+                if seen.insert(*feature) {
+                    features.push(*feature);
                 }
                 continue;
             }
@@ -38,10 +40,15 @@ pub(crate) fn describe(inputs: &[Input], columns: &Columns, column: ColumnId) ->
         words.truncate(MOST_WORDS);
         words.push("..");
     }
-    let features = match features.len() {
-        0 => "no feature".to_owned(),
-        1..=4 => features.join(", "),
-        count => format!("{}, {} and {} more", features[0], features[1], count - 2),
+    let name = |feature: &u32| match inputs.get(*feature as usize).map(|input| input.name.as_str()) {
+        None | Some("") => format!("feature {feature}"),
+        Some(name) => name.to_owned(),
+    };
+    let features = match features.as_slice() {
+        [] => "no feature".to_owned(),
+        few if few.len() <= MOST_NAMES => few.iter().map(name).collect::<Vec<_>>().join(", "),
+        [first, second, rest @ ..] => format!("{}, {} and {} more", name(first), name(second), rest.len()),
+        [only] => name(only),
     };
     if words.is_empty() { features } else { format!("{features}: {}", words.join(", ")) }
 }

@@ -37,7 +37,7 @@ pub(super) fn compound(
     let margins = floats().find(|(name, _)| is_margins(name)).map(|(_, cells)| cells).unwrap_or_default();
     let value = floats().find(|(name, _)| !is_margins(name)).map(|(_, cells)| cells);
     let value_name = floats().find(|(name, _)| !is_margins(name)).map(|(name, _)| name);
-    let are_sums = margins.iter().all(|column| !reads_margins(&builder.columns, *column, num_features));
+    let are_sums = !reads_margins(&builder.columns, &margins, num_features);
     for (name, _) in floats() {
         let is_known = Some(name) == value_name || (is_margins(name) && (are_sums || value_name.is_none()));
         if !is_known {

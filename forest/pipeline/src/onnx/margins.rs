@@ -8,9 +8,9 @@ pub(super) fn margin_input(num_features: usize, margin: usize, float: Float) -> 
     Expr::Input { feature: (num_features + margin) as u32, float }
 }
 
-/// Whether a column depends on margins.
-pub(super) fn reads_margins(columns: &Columns, column: ColumnId, num_features: usize) -> bool {
-    columns.needed_for(&[column]).into_iter().any(|needed| match columns.expr(needed) {
+/// Whether one of some columns depends on margins.
+pub(super) fn reads_margins(columns: &Columns, wanted: &[ColumnId], num_features: usize) -> bool {
+    columns.needed_for(wanted).into_iter().any(|needed| match columns.expr(needed) {
         Expr::Input { feature, .. } => *feature as usize >= num_features,
         _ => false,
     })

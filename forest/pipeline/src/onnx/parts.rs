@@ -229,7 +229,7 @@ impl PartForest {
         (num_features, first): (usize, usize),
         label: &str,
     ) -> Result<Tensor, ModelError> {
-        if self.tested.iter().any(|column| reads_margins(&builder.columns, *column, num_features)) {
+        if reads_margins(&builder.columns, &self.tested, num_features) {
             return Err(refused(&format!("the operator {label}, which reads results of other trees")));
         }
         let float = self.forest.types.accumulator;
