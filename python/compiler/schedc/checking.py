@@ -360,7 +360,7 @@ def _of_pipeline(trial: Trial) -> None:
     origin, ours = trial.origin, trial.ours
     if trial.is_skipped or not isinstance(origin, PipelineOrigin):
         return
-    from .exporter.check import METHODS, magnitude, one_job
+    from .exporter.check import METHODS, ROOT_ROUNDING, magnitude, one_job
     from .exporter.rows import rows_for
 
     theirs, made = trial.theirs, origin.exported
@@ -383,7 +383,9 @@ def _of_pipeline(trial: Trial) -> None:
             except Difference:
                 if is_last:
                     raise
-                trial.slack = trial.close * magnitude(made, rows)
+                value = made.outputs[output]
+                relative = CLOSE if value.single else ROOT_ROUNDING if value.root else trial.close
+                trial.slack = relative * magnitude(made, rows)
         return None
 
     if "label" not in made.outputs:

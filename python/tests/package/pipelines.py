@@ -8,16 +8,20 @@ import onnxruntime
 import pandas
 from sklearn import (
     calibration,
+    cluster,
     compose,
+    covariance,
     decomposition,
     discriminant_analysis,
     ensemble,
     feature_selection,
     impute,
     linear_model,
+    mixture,
     model_selection,
     multiclass,
     naive_bayes,
+    neighbors,
     neural_network,
     pipeline,
     preprocessing,
@@ -78,6 +82,11 @@ def one_hot(**options):
 
 def imputed(*steps, **options):
     return make(impute.SimpleImputer(**options), *steps)
+
+
+#: The priors of nearest centroids, which have none before scikit-learn 1.6.
+_HAS_PRIORS = "priors" in neighbors.NearestCentroid().get_params()
+_PRIORS = {name: {"priors": name} if _HAS_PRIORS else {} for name in ("uniform", "empirical")}
 
 
 def cases():
@@ -210,6 +219,23 @@ def cases():
         yield imputed(standard(), model), "array", "number", "bound"
     for model in (svm.OneClassSVM(nu=0.2), lin.SGDOneClassSVM(random_state=0)):
         yield imputed(standard(), model), "array", "two", "bound"
+    # Distances.
+    for priors in ("uniform", "empirical"):
+        for words in ("words", "three"):
+            centroid = neighbors.NearestCentroid(shrink_threshold=0.2, **_PRIORS[priors])
+            yield imputed(standard(), centroid), "array", words, "bound" if _HAS_PRIORS else "outside"
+    yield imputed(standard(), neighbors.NearestCentroid(metric="manhattan")), "array", "three", "outside"
+    centers = cluster.KMeans(4, n_init=1, random_state=0)
+    # Clusters that were fitted in double precision take no rows in single precision.
+    first = columns(one_hot(), impute.SimpleImputer(), standard(), sparse_threshold=0.0)
+    for steps in ((centers,), (cluster.MiniBatchKMeans(4, n_init=1, random_state=0),),
+                  (centers, lin.LogisticRegression())):
+        yield make(first, *steps), "table", "two", "bound"
+    for form in ("full", "tied", "diag", "spherical"):
+        few = {"n_components": 3, "covariance_type": form, "max_iter": 20, "random_state": 0}
+        yield imputed(standard(), mixture.GaussianMixture(**few)), "array", "two", "bound"
+        yield imputed(standard(), mixture.BayesianGaussianMixture(**few)), "array", "two", "bound"
+    yield imputed(standard(), covariance.EllipticEnvelope(random_state=0)), "array", "two", "bound"
     # Estimators of estimators.
     few = [("a", forest()), ("b", tree.DecisionTreeClassifier(max_depth=3, random_state=0))]
     some = [("a", forest(regressor)), ("b", tree.DecisionTreeRegressor(max_depth=3, random_state=0))]
@@ -264,7 +290,8 @@ def results(path, rows):
 
 def theirs(model, name, rows):
     call = {"label": "predict", "probabilities": "predict_proba", "margins": "decision_function",
-            "scores": "score_samples", "variable": "predict" if hasattr(model, "predict") else "transform"}
+            "scores": "score_samples", "distances": "transform",
+            "variable": "predict" if hasattr(model, "predict") else "transform"}
     found = getattr(model, call[name])(rows)
     return found.toarray() if hasattr(found, "toarray") else numpy.asarray(found)
 

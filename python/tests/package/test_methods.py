@@ -11,16 +11,21 @@ pytest.importorskip("pandas")
 import schedc  # noqa: E402
 from pipelines import GOALS, NUMBERS, TABLE, forest, imputed  # noqa: E402
 from sklearn import (  # noqa: E402
+    cluster,
+    covariance,
     decomposition,
     discriminant_analysis,
     ensemble,
     linear_model,
+    mixture,
     multiclass,
     naive_bayes,
+    neighbors,
     neural_network,
     preprocessing,
     svm,
 )
+from sklearn.pipeline import make_pipeline  # noqa: E402
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples", "transform")
 X = TABLE[NUMBERS].to_numpy()
@@ -74,6 +79,9 @@ def classifiers():
     yield svm.NuSVC(nu=0.3, kernel="poly"), ()
     yield svm.SVC(decision_function_shape="ovo"), ()
     yield svm.SVC(break_ties=True), ()
+    yield neighbors.NearestCentroid(), ()
+    yield neighbors.NearestCentroid(shrink_threshold=0.2, priors="empirical"), ()
+    yield neighbors.NearestCentroid(metric="manhattan"), ()
 
 
 def named(value):
@@ -106,11 +114,30 @@ def test_featurizers():
 @pytest.mark.filterwarnings("ignore")
 def test_detectors():
     """Detectors of outliers without trees."""
-    for model in (svm.OneClassSVM(nu=0.2), linear_model.SGDOneClassSVM(random_state=0)):
+    for model in (svm.OneClassSVM(nu=0.2), linear_model.SGDOneClassSVM(random_state=0),
+                  covariance.EllipticEnvelope(random_state=0)):
         ours = check(scaled(model, "two"), close=1e-10)
         assert set(ours.predict(FAR)) == {-1, 1} and not hasattr(ours, "classes_")
         with pytest.raises(AttributeError, match="has no 'score'"):
             ours.score(FAR, FAR[:, 0])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("form", ["full", "tied", "diag", "spherical"])
+def test_mixtures(form):
+    few = {"n_components": 3, "covariance_type": form, "max_iter": 20, "random_state": 0}
+    for model in (mixture.GaussianMixture(**few), mixture.BayesianGaussianMixture(**few)):
+        check(scaled(model, "two"))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_clusters():
+    """The distance of a row from its own point has the rounding error of a square root near zero."""
+    for model in (cluster.KMeans(4, n_init=1, random_state=0), cluster.MiniBatchKMeans(4, n_init=1),
+                  cluster.MeanShift()):
+        check(scaled(model, "two"), close=1e-12)
+    check(scaled(cluster.KMeans(len(X), n_init=1), "two"), close=1e-7, rows=X)
+    check(scaled(make_pipeline(cluster.KMeans(4, n_init=1), linear_model.LogisticRegression()), "two"))
 
 
 @pytest.mark.filterwarnings("ignore")

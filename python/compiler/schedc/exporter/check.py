@@ -15,6 +15,8 @@ from .stages import held, key_of
 #: Difference between two roundings of one result, relative to the largest magnitude in its output. Sums of
 #: some thousand terms stay below.
 _ROUNDING = {4: 1e-5, 8: 1e-9}
+#: The same behind the square root of a difference of sums, as in distances: 1e-14 of the square.
+ROOT_ROUNDING = 1e-7
 #: Share of the rows that may reach other leaves behind a value that is only within a bound. Rows that are
 #: made for the check lie on thresholds, so that a few of 100 do.
 _OUTSIDE_SHARE = 0.1
@@ -204,7 +206,8 @@ def magnitude(made: Any, rows: Any) -> float:
 def _rounding(values: numpy.ndarray, output: Value, scale: float) -> float:
     """The difference between two roundings of an output's values."""
     single = output.single or output.dtype == FLOAT32 or values.dtype == FLOAT32
-    return _ROUNDING[4 if single else 8] * max(scale, float(numpy.nanmax(numpy.abs(values), initial=0.0)))
+    relative = _ROUNDING[4] if single else ROOT_ROUNDING if output.root else _ROUNDING[8]
+    return relative * max(scale, float(numpy.nanmax(numpy.abs(values), initial=0.0)))
 
 
 def differs(ours: numpy.ndarray, theirs: numpy.ndarray, output: Value, scale: float) -> numpy.ndarray:

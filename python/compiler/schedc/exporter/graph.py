@@ -56,6 +56,8 @@ class Value:
     promise: Promise = Promise.EQUAL
     single: bool = False
     """Whether a sum or a function was rounded in f32 on the way."""
+    root: bool = False
+    """Whether a square root was on the way, whose rounding error is large near zero."""
 
 
 class Graph:
@@ -147,7 +149,8 @@ class Graph:
         name = self._unique(f"{self.path}/{op}" if self._path else op)
         is_sum = own is Promise.BOUND or (op == "Cast" and before is not Promise.EQUAL)
         single = (is_sum and kind == FLOAT32) or any(value.single for value in values)
-        value = Value(name, kind, wide if width is None else width, max(before, own), single)
+        root = (op == "Sqrt" and before is not Promise.EQUAL) or any(value.root for value in values)
+        value = Value(name, kind, wide if width is None else width, max(before, own), single, root)
         self.nodes.append(helper.make_node(op, names, [name], name=name, domain=domain, **attributes))
         if key is not True:
             self._values_of_nodes[key] = value
