@@ -13,6 +13,7 @@ mod leaf_vectors;
 mod live;
 mod load;
 mod onnx;
+mod pieces;
 mod pipeline;
 mod prepared;
 mod test_columns;

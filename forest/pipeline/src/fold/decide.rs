@@ -1,9 +1,9 @@
 //! Tests of a column as tests of the feature that it depends on.
 
-use super::chain::Chain;
-use super::domain::FeatureDomain;
-use super::pieces::{Course, NoPieces, Piece, pieces};
-use super::runs::{category, in_runs};
+use crate::pieces::chain::Chain;
+use crate::pieces::domain::FeatureDomain;
+use crate::pieces::runs::{category, in_runs};
+use crate::pieces::{Course, NoPieces, Piece, pieces};
 use sched_forest::{CategorySet, Forest, Inner, Predicate, is_nearly_zero};
 
 /// A column's pieces with the chain that evaluates them.

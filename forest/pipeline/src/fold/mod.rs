@@ -3,20 +3,16 @@
 //! `g(x) <= t`, with `g` a column that rises in `x`, is `x <= T` for the largest `T` with `g(T) <= t`. A
 //! bisection over the values of `x` finds `T` with the column's own operations, so that every row reaches the
 //! same leaves, whatever `g` rounds. Columns that fall swap the sides; columns that do both are several
-//! [pieces](pieces). The value of `g` for a missing `x` is the side of missing values. Columns of categories
+//! [pieces](crate::pieces). The value of `g` for a missing `x` is the side of missing values. Columns of categories
 //! become sets.
 
-mod chain;
 mod decide;
-mod domain;
-mod pieces;
 mod rebuild;
-mod runs;
 
+use crate::pieces::chain::{Chain, NotOne, only_feature};
+use crate::pieces::domain::FeatureDomain;
 use crate::pipeline::{Pipeline, Stage};
-use chain::{Chain, NotOne, only_feature};
 use decide::{Decision, FoldedColumn, Sides};
-use domain::FeatureDomain;
 use rebuild::{NewTest, RebuildError, Rebuilding, SetList};
 use sched_columns::{ColumnId, Columns, Expr};
 use sched_forest::{CategorySet, Comparison, Float, Forest, ForestParts, Inner, ModelError, Predicate};

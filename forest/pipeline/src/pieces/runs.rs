@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 /// Consecutive indices that share a property.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct IndexRun {
+pub(crate) struct IndexRun {
     /// The first index.
     pub first: i64,
     /// The last index.
@@ -18,7 +18,7 @@ pub(super) struct IndexRun {
 const MOST_RUNS: usize = 1 << 17;
 
 /// The last index from `first` to `last` with a property that `first` has, and that ends once.
-pub(super) fn last_with(first: i64, last: i64, mut has: impl FnMut(i64) -> bool) -> i64 {
+pub(crate) fn last_with(first: i64, last: i64, mut has: impl FnMut(i64) -> bool) -> i64 {
     if has(last) {
         return last;
     }
@@ -37,7 +37,7 @@ pub(super) fn last_with(first: i64, last: i64, mut has: impl FnMut(i64) -> bool)
 
 /// The runs of an interval by a property of a column. Indices of equal properties must be consecutive, which
 /// holds for the interval of a value that rises or falls. None if there are too many runs.
-pub(super) fn in_runs<K: PartialEq>(
+pub(crate) fn in_runs<K: PartialEq>(
     chain: &mut Chain,
     column: usize,
     (first, last): (i64, i64),
@@ -58,13 +58,13 @@ pub(super) fn in_runs<K: PartialEq>(
 }
 
 /// The sign of a number that is not NaN.
-pub(super) fn sign(value: ColumnValue) -> Ordering {
+pub(crate) fn sign(value: ColumnValue) -> Ordering {
     value.to_f64().partial_cmp(&0.0).unwrap_or(Ordering::Equal)
 }
 
 /// The place of a value among the first `count` categories: equal for the values of one category, and
 /// ascending in between.
-pub(super) fn category(rule: CategoryRule, count: usize, value: f64) -> (Option<u32>, i64) {
+pub(crate) fn category(rule: CategoryRule, count: usize, value: f64) -> (Option<u32>, i64) {
     let category = rule.category(value).filter(|category| (*category as usize) < count);
     let between = match category {
         Some(_) => 0,
@@ -77,7 +77,7 @@ pub(super) fn category(rule: CategoryRule, count: usize, value: f64) -> (Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fold::domain::FeatureDomain;
+    use crate::pieces::domain::FeatureDomain;
     use sched_columns::Columns;
     use sched_forest::Float;
 

@@ -6,15 +6,19 @@
 //! bisection over the feature's values, with the column's own operations, so pieces are exact. Operations of
 //! mathematical libraries (`exp`, `log`) keep no order that anyone proves, and have no rule here.
 
-use super::chain::Chain;
-use super::runs::{IndexRun, category, in_runs, sign};
+pub(crate) mod chain;
+pub(crate) mod domain;
+pub(crate) mod runs;
+
+use chain::Chain;
+use runs::{IndexRun, category, in_runs, sign};
 use sched_columns::{Binary, ColumnType, ColumnValue, Expr, Unary};
 use std::cmp::Ordering;
 
 /// The course of a column over a piece. A column that rises or falls may have equal neighbours, and is never
 /// NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Course {
+pub(crate) enum Course {
     /// One value.
     Constant(ColumnValue),
     /// No smaller value follows.
@@ -39,7 +43,7 @@ impl Course {
 
 /// An interval of a feature's indices, which begins behind the piece before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Piece {
+pub(crate) struct Piece {
     /// The last index.
     pub last: i64,
     /// The course of the column.
@@ -48,7 +52,7 @@ pub(super) struct Piece {
 
 /// The reason why a column has no pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NoPieces {
+pub(crate) struct NoPieces {
     /// The column of the chain whose operation has no rule for its operands.
     pub column: usize,
 }
@@ -74,7 +78,7 @@ impl Interval {
 }
 
 /// The pieces of the chain's last column, in ascending order of the feature.
-pub(super) fn pieces(chain: &mut Chain) -> Result<Vec<Piece>, NoPieces> {
+pub(crate) fn pieces(chain: &mut Chain) -> Result<Vec<Piece>, NoPieces> {
     let mut all: Vec<Vec<Piece>> = Vec::with_capacity(chain.len());
     for column in 0..chain.len() {
         let found = PieceFinder { chain, column, all: &all }.find();
@@ -303,7 +307,7 @@ impl PieceFinder<'_> {
         let mut first = interval.first;
         while first <= interval.last {
             let key = order(self, first);
-            let last = super::runs::last_with(first, interval.last, |index| order(self, index) == key);
+            let last = runs::last_with(first, interval.last, |index| order(self, index) == key);
             runs.push(IndexRun { first, last });
             first = last + 1;
         }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 /// A column with the columns that it depends on, all of one feature.
 #[derive(Debug)]
-pub(super) struct Chain {
+pub(crate) struct Chain {
     /// The columns, each after those that it reads. Their feature has the number 0.
     exprs: Columns,
     values: Vec<ColumnValue>,
@@ -18,7 +18,7 @@ pub(super) struct Chain {
 
 /// The number of features that a column depends on, other than one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NotOne {
+pub(crate) enum NotOne {
     /// The column is the same for every row.
     None,
     /// The column depends on several features.
@@ -26,7 +26,7 @@ pub(super) enum NotOne {
 }
 
 /// The feature of a column that depends on one.
-pub(super) fn only_feature(columns: &Columns, column: ColumnId) -> Result<u32, NotOne> {
+pub(crate) fn only_feature(columns: &Columns, column: ColumnId) -> Result<u32, NotOne> {
     let mut features = columns.needed_for(&[column]).into_iter().filter_map(|it| match columns.expr(it) {
         Expr::Input { feature, .. } => Some(*feature),
         _ => None,

@@ -11,7 +11,7 @@ const EXACT: i64 = 1 << 53;
 
 /// The values of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FeatureDomain {
+pub(crate) enum FeatureDomain {
     /// All numbers of a floating-point type but NaN.
     Float(Float),
     /// Whole numbers that double precision holds exactly.
