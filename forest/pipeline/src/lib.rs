@@ -8,6 +8,7 @@
 mod category_classes;
 mod constants;
 mod describe;
+mod fault;
 mod fold;
 mod leaf_vectors;
 mod live;
@@ -16,10 +17,12 @@ mod onnx;
 mod pieces;
 mod pipeline;
 mod prepared;
+mod tables;
 mod test_columns;
 
 pub use category_classes::MOST_SET_BYTES;
 pub use constants::constants;
+pub use fault::{PassFault, with_pass_fault};
 pub use fold::{Fate, Folding, Reason, fold};
 pub use leaf_vectors::leaf_vectors;
 pub use live::live;
@@ -27,4 +30,5 @@ pub use load::{ColumnSummary, LoadedModel, StageSummary, load};
 pub use onnx::{ReadPipeline, read_pipeline};
 pub use pipeline::{Input, InputKind, OTHER, Pipeline, Stage};
 pub use prepared::{Prepared, SetTests};
+pub use tables::{Tabulation, tables};
 pub use test_columns::TablesTooLarge;

@@ -7,6 +7,7 @@ use crate::leaf_vectors::leaf_vectors;
 use crate::live::live;
 use crate::onnx::{ReadPipeline, read_pipeline};
 use crate::pipeline::Pipeline;
+use crate::tables::{Tabulation, tables};
 use sched_columns::TypeMismatch;
 use sched_forest::{ModelError, ONNX, Quirk, ReadOptions, Source, codes};
 
@@ -72,7 +73,12 @@ fn folded(pipeline: Pipeline) -> Result<(sched_forest::Forest, Vec<StageSummary>
     let whole_tested: Vec<_> = pipeline.stages.iter().map(|stage| stage.tested().to_vec()).collect();
     let pipeline = leaf_vectors(constants(live(pipeline)).map_err(impossible)?)?;
     let names: Vec<String> = pipeline.stages.iter().map(|stage| stage.name().to_owned()).collect();
-    let folding = fold(pipeline)?;
+    let Tabulation { pipeline, replaced } = tables(pipeline)?;
+    let mut folding = fold(pipeline)?;
+    for (fates, replaced) in folding.fates.iter_mut().zip(replaced) {
+        let of_tables = fates.iter_mut().zip(0..).filter(|(_, feature)| replaced.contains(feature));
+        of_tables.for_each(|(fate, _)| *fate = Fate::Table);
+    }
     let stages = folding.fates.into_iter().zip(whole_tested).zip(names);
     let stages = stages.map(|((fates, tested), name)| {
         let columns = tested.into_iter().zip(fates);

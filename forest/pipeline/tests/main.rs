@@ -1,8 +1,10 @@
 //! Tests of pipelines as a whole.
 
 mod damaged;
+mod draw;
 mod fixtures;
 mod nodes;
 mod operators;
 mod passes;
 mod random;
+mod tables;

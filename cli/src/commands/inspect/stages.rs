@@ -13,7 +13,7 @@ fn word(fate: Fate) -> &'static str {
     let [folded, table, computed, never_read] = WORDS;
     match fate {
         Fate::Folded => folded,
-        Fate::Categories => table,
+        Fate::Categories | Fate::Table => table,
         Fate::Computed(_) => computed,
         Fate::Unread => never_read,
     }

@@ -37,6 +37,9 @@ pub enum Fate {
     Folded,
     /// Its tests are tests of a feature's categories: the column is not computed.
     Categories,
+    /// Sums add entries of a table of the feature's values in place of its products: the column is not
+    /// computed.
+    Table,
     /// The column has to be computed.
     Computed(Reason),
 }

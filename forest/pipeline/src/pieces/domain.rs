@@ -59,6 +59,14 @@ impl FeatureDomain {
         }
     }
 
+    /// The index of a value.
+    pub fn index(self, value: f64) -> i64 {
+        match self {
+            FeatureDomain::Float(float) => index_of(value, float),
+            FeatureDomain::Whole | FeatureDomain::Codes { .. } => value as i64,
+        }
+    }
+
     /// Whether a test can tell the value of an index from the next one: it cannot tell -0 from 0.
     pub fn can_split_after(self, index: i64) -> bool {
         !matches!(self, FeatureDomain::Float(_)) || index != -1

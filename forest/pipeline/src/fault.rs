@@ -1,0 +1,35 @@
+//! Seeded faults: deliberate mistakes, one or more for each pass, which tests switch on to prove that they
+//! detect them.
+
+use std::cell::Cell;
+
+/// A deliberate mistake in one pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassFault {
+    /// *Tables*: a value on the first edge has the entry below the edge.
+    TableEdgeBeside,
+    /// *Tables*: the last two entries are swapped.
+    TableEntriesSwapped,
+    /// *Tables*: a missing value has the entry of the smallest values.
+    TableForgetsMissing,
+}
+
+thread_local!(static SEEDED: Cell<Option<PassFault>> = const { Cell::new(None) });
+
+/// Runs `body` with one fault switched on in this thread.
+pub fn with_pass_fault<R>(fault: PassFault, body: impl FnOnce() -> R) -> R {
+    struct Reset;
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            SEEDED.set(None);
+        }
+    }
+    SEEDED.set(Some(fault));
+    let _reset = Reset;
+    body()
+}
+
+/// Whether a fault is switched on in this thread.
+pub(crate) fn seeded(fault: PassFault) -> bool {
+    SEEDED.get() == Some(fault)
+}

@@ -1,0 +1,122 @@
+//! Groups: adjacent products of a sum that one table replaces.
+
+use super::entries::Entries;
+use super::operations;
+use super::steps::Steps;
+use crate::pieces::domain::FeatureDomain;
+use sched_columns::{ColumnId, Columns};
+use sched_forest::Float;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// A term of a sum: its feature and weight, and the column that the feature is.
+type ColumnTerm = (u32, f64, ColumnId);
+
+/// Operations of a product in a sum: it loads a value and a weight, multiplies and adds.
+const PRODUCT: usize = 3;
+
+/// Adjacent products over one feature. For each value of the feature at most one is not 0.
+pub(super) struct Group {
+    /// The terms, in order.
+    pub terms: Vec<ColumnTerm>,
+    feature: u32,
+    domain: FeatureDomain,
+    accumulator: Float,
+    steps: Vec<Rc<Steps>>,
+    /// Indices at which a product is not 0: the last one of each interval, by the first one.
+    occupied: BTreeMap<i64, i64>,
+    /// Whether a product is not 0 for a missing value.
+    is_missing_occupied: bool,
+}
+
+impl Group {
+    /// A group of one term.
+    pub fn new(term: ColumnTerm, steps: &Rc<Steps>, accumulator: Float) -> Option<Group> {
+        let mut group = Group {
+            terms: Vec::new(),
+            feature: steps.feature,
+            domain: steps.domain,
+            accumulator,
+            steps: Vec::new(),
+            occupied: BTreeMap::new(),
+            is_missing_occupied: false,
+        };
+        group.add(term, steps).then_some(group)
+    }
+
+    /// Adds a term, if it is of the same feature, and 0 where another term is not.
+    pub fn add(&mut self, term: ColumnTerm, steps: &Rc<Steps>) -> bool {
+        if steps.feature != self.feature {
+            return false;
+        }
+        let (low, _) = self.domain.bounds();
+        let mut first = low;
+        let mut added: Vec<(i64, i64)> = Vec::new();
+        for &(last, value) in &steps.pieces {
+            if self.product(term.1, value) != 0.0 {
+                let before = self.occupied.range(..=last).next_back();
+                if before.is_some_and(|(_, end)| *end >= first) {
+                    return false;
+                }
+                added.push((first, last));
+            }
+            first = last + 1;
+        }
+        let is_missing = self.product(term.1, steps.missing) != 0.0;
+        if is_missing && self.is_missing_occupied {
+            return false;
+        }
+        self.is_missing_occupied |= is_missing;
+        self.occupied.extend(added);
+        self.terms.push(term);
+        self.steps.push(Rc::clone(steps));
+        true
+    }
+
+    /// A weight times a value, in the type of sums.
+    fn product(&self, weight: f64, value: f64) -> f64 {
+        match self.accumulator {
+            Float::F32 => f64::from((weight * value) as f32),
+            Float::F64 => weight * value,
+        }
+    }
+
+    /// Operations that compute the group's columns and products, for one of `sums` sums that read the
+    /// columns.
+    pub fn work(&self, columns: &Columns, sums: usize) -> usize {
+        let own: Vec<ColumnId> = self.terms.iter().map(|(_, _, column)| *column).collect();
+        operations(columns, &own).div_ceil(sums.max(1)) + self.terms.len() * PRODUCT
+    }
+
+    /// The sum of the group's products on each piece of the feature. None if it tells -0 from 0.
+    pub fn entries(&self, rows: Float) -> Option<Entries> {
+        let mut ends: Vec<i64> = self.steps.iter().flat_map(|of| &of.pieces).map(|(last, _)| *last).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        let mut values: Vec<Option<f64>> = vec![None; ends.len()];
+        // Changes in the number of products that are 0, not -0, from a piece to the next one.
+        let mut zeros = vec![0_isize; ends.len() + 1];
+        let mut missing = -0.0;
+        for (steps, (_, weight, _)) in self.steps.iter().zip(&self.terms) {
+            let mut next = 0;
+            for &(last, value) in &steps.pieces {
+                let (first, product) = (next, self.product(*weight, value));
+                next = ends.partition_point(|end| *end <= last);
+                if product != 0.0 {
+                    values[first..next].fill(Some(product));
+                } else if product.is_sign_positive() {
+                    zeros[first] += 1;
+                    zeros[next] -= 1;
+                }
+            }
+            missing += self.product(*weight, steps.missing);
+        }
+        let mut positive = 0;
+        let sum = |(value, change): (Option<f64>, isize)| {
+            positive += change;
+            value.unwrap_or(if positive > 0 { 0.0 } else { -0.0 })
+        };
+        let sums = values.into_iter().zip(zeros).map(sum);
+        Entries::new((self.feature, self.domain), rows, ends.iter().copied().zip(sums), missing)
+    }
+}
