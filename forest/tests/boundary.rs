@@ -2,11 +2,14 @@
 //! row reaches others.
 
 use crate::common::{files, fixtures};
+use sched_columns::{Binary, ColumnType, ColumnValue, Columns, Edges, Expr, Ties};
 use sched_forest::{
-    Boundary, BoundaryOptions, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Tree, read,
+    Boundary, BoundaryOptions, ComputedColumns, Float, Forest, ForestParts, Inner, Leaf, LinearLeaf, NodeRef,
+    Predicate, Target, Tree, read,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 fn paths() -> Vec<PathBuf> {
@@ -296,4 +299,45 @@ fn large_models_are_covered() {
             boundary.coverage()
         );
     }
+}
+
+#[test]
+fn rows_lie_on_edges_of_computed_columns() {
+    let mut columns = Columns::default();
+    let [x, y, z] = [0, 1, 2].map(|feature| columns.input(feature, Float::F32));
+    let edge = columns.constant(ColumnValue::F32(2.5));
+    let is_above = columns.add(Expr::Binary(Binary::LessOrEqual, edge, x)).expect("two singles");
+    let edges = Arc::new(Edges { at: vec![-1.0, 7.0], ties: Ties::Above });
+    let rank = columns.add(Expr::Step { of: y, edges }).expect("a single");
+    let read = [is_above, rank].map(|column| columns.cast(column, ColumnType::F32).expect("a cast"));
+    let read = [&read[..], &[z]].concat();
+    let leaf = Leaf { source: 0, values: [0.0].into() };
+    let tree = Tree {
+        root: NodeRef::Leaf(0),
+        inner: Vec::new(),
+        leaves: vec![leaf],
+        target: Target::One(0),
+        source: 0,
+    };
+    let terms = vec![(3, 1.0), (4, 1.0), (5, 1.0)];
+    let forest = Forest::new(ForestParts {
+        trees: vec![tree],
+        num_features: 3,
+        linear: vec![vec![LinearLeaf { constant: 0.0, terms }]],
+        computed: ComputedColumns { columns, read },
+        ..ForestParts::default()
+    });
+    let forest = forest.expect("a forest");
+    let mut boundary = Boundary::new(&forest, BoundaryOptions { rows: Float::F32, finite: false });
+    let (mut row, mut rows) = ([0.0; 3], Vec::new());
+    while boundary.next_row(&mut row) {
+        rows.push(row);
+    }
+    let has = |feature: usize, value: f32| rows.iter().any(|row| row[feature] == f64::from(value));
+    for (feature, edge) in [(0, 2.5), (1, -1.0), (1, 7.0_f32)] {
+        assert!([edge.next_down(), edge, edge.next_up()].into_iter().all(|value| has(feature, value)));
+    }
+    // The first row reaches the leaf. Random rows follow those on edges.
+    assert!(rows.len() > 500, "{} rows", rows.len());
+    assert!(rows[1..7].iter().all(|row| row.iter().all(|value| value.is_finite())));
 }

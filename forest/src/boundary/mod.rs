@@ -17,12 +17,14 @@
 //! This module repeats no arithmetic: the reference walker determines the cut of each test.
 
 mod domain;
+mod edges;
 mod keys;
 mod lines;
 mod targets;
 
 use crate::forest::{Float, Forest, Inner, NodeRef};
 use domain::{Domain, has};
+use edges::edges;
 use keys::{Key, Keys, NAN, key, value};
 use lines::{RowKind, Specials, Test, TestedFeature};
 use targets::{Choice, RowValue, Targets};
@@ -34,7 +36,7 @@ const LARGE: u64 = 1 << 17;
 const PATIENCE: u32 = 8;
 
 /// Number of rows of random values for forests with computed columns, or with sums alone, for which no rows
-/// are solved.
+/// are solved. Rows with values on the edges of computed columns come first.
 const RANDOM_ROWS: u32 = 512;
 
 /// The kind of rows to make.
@@ -94,6 +96,10 @@ pub struct Boundary {
     is_large: bool,
     /// Inner nodes that test computed columns.
     computed_nodes: usize,
+    /// For each feature its values on edges of computed columns.
+    edges: Vec<Vec<Key>>,
+    /// Rows with values on edges so far.
+    edge_rows: usize,
     /// Rows of random values that are still to make.
     random_rows: u32,
 }
@@ -152,6 +158,8 @@ impl Boundary {
             random: Random(0x5eed),
             is_large,
             computed_nodes,
+            edges: edges(forest, rows),
+            edge_rows: 0,
             random_rows: if is_random { RANDOM_ROWS } else { 0 },
             specials,
             lines,
@@ -166,7 +174,7 @@ impl Boundary {
             .map(|step| (self.next + step) % count)
             .find(|tree| self.trees[*tree].below(self.trees[*tree].root) > 0)
         else {
-            return self.random_row(row);
+            return self.edge_row(row) || self.random_row(row);
         };
         self.next = first + 1;
         let is_open = |this: &Boundary, tree: usize| this.trees[tree].below(this.trees[tree].root) > 0;
@@ -195,6 +203,22 @@ impl Boundary {
             }
         }
         met > 0
+    }
+
+    /// Makes a row of values on edges of computed columns, if some are left to make. Features without edges
+    /// have numbers, so that no sum is NaN.
+    fn edge_row(&mut self, row: &mut [f64]) -> bool {
+        let number = self.edge_rows;
+        if self.edges.iter().all(|keys| keys.len() <= number) {
+            return false;
+        }
+        self.edge_rows += 1;
+        for (place, keys) in row.iter_mut().zip(&self.edges) {
+            let random = || key(self.float, self.random.number());
+            let key = keys.get(number % keys.len().max(1)).copied().unwrap_or_else(random);
+            *place = value(self.float, key);
+        }
+        true
     }
 
     /// Makes a row of random values, if some are left to make.
@@ -379,9 +403,14 @@ impl Random {
         }
     }
 
+    /// A number of ordinary size.
+    fn number(&mut self) -> f64 {
+        (self.next() % 20_001) as f64 / 64.0 - 150.0
+    }
+
     /// A random value for a feature that no test uses.
     fn noise(&mut self, float: Float, finite: bool) -> f64 {
-        let number = (self.next() % 20_001) as f64 / 64.0 - 150.0;
+        let number = self.number();
         match self.next() % 16 {
             0..4 => f64::NAN,
             4 if !finite => f64::INFINITY,

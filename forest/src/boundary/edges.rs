@@ -1,0 +1,62 @@
+//! Values on the edges of computed columns: the numbers that expressions compare a feature with, and the
+//! numbers next to these.
+
+use super::keys::{Key, key};
+use super::lines::RowKind;
+use crate::forest::Forest;
+use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
+use std::collections::BTreeSet;
+
+/// Most edges of a feature. Features with more have evenly spaced ones of these.
+const MOST_EDGES: usize = 2048;
+
+/// Keys of the values of each feature on edges of computed columns, ascending.
+pub(super) fn edges(forest: &Forest, rows: RowKind) -> Vec<Vec<Key>> {
+    let mut edges: Vec<BTreeSet<Key>> = vec![BTreeSet::new(); forest.num_features];
+    let columns = &forest.computed.columns;
+    for column in columns.all() {
+        let Some((compared, numbers)) = comparison(columns, columns.expr(column)) else { continue };
+        let Some(of_feature) = feature(columns, compared).and_then(|feature| edges.get_mut(feature)) else {
+            continue;
+        };
+        for number in numbers.into_iter().filter(|number| !number.is_nan()) {
+            let key = key(rows.float, number);
+            of_feature.extend([key - 1, key, key + 1]);
+        }
+    }
+    let all = super::Keys::all(rows.float, rows.finite);
+    let in_rows = |keys: BTreeSet<Key>| {
+        let keys: Vec<Key> = keys.into_iter().filter(|key| all.contains(*key)).collect();
+        let step = keys.len().div_ceil(MOST_EDGES).max(1);
+        keys.into_iter().step_by(step).collect()
+    };
+    edges.into_iter().map(in_rows).collect()
+}
+
+/// The column that an expression compares, and the numbers that it compares it with.
+fn comparison(columns: &Columns, expr: &Expr) -> Option<(ColumnId, Vec<f64>)> {
+    let constant = |column: ColumnId| match columns.expr(column) {
+        Expr::Const(value) => Some(vec![value.to_f64()]),
+        _ => None,
+    };
+    match expr {
+        Expr::Binary(Binary::Less | Binary::LessOrEqual | Binary::Equal, x, y) => {
+            constant(*y).map(|number| (*x, number)).or_else(|| Some((*y, constant(*x)?)))
+        }
+        Expr::Step { of, edges } => Some((*of, edges.at.clone())),
+        Expr::Table { of, table } => Some((*of, (0..=table.values.len()).map(|at| at as f64).collect())),
+        _ => None,
+    }
+}
+
+/// The feature that a column is, but for missing values and for rounding.
+fn feature(columns: &Columns, mut column: ColumnId) -> Option<usize> {
+    loop {
+        column = match columns.expr(column) {
+            Expr::Input { feature, .. } => return Some(*feature as usize),
+            Expr::Unary(Unary::Cast(_), of) => *of,
+            Expr::Select { otherwise, .. } => *otherwise,
+            _ => return None,
+        };
+    }
+}
