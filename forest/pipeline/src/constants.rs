@@ -1,7 +1,8 @@
 //! The pass *constants*: a column whose operands are the same in every row is a constant.
 
+use crate::fault::{PassFault, seeded};
 use crate::pipeline::{Pipeline, Stage};
-use sched_columns::{ColumnId, Columns, TypeMismatch};
+use sched_columns::{ColumnId, Columns, Expr, TypeMismatch};
 use std::collections::HashMap;
 
 /// Replaces columns that are the same in every row by constants.
@@ -13,7 +14,14 @@ pub fn constants(pipeline: Pipeline) -> Result<Pipeline, TypeMismatch> {
     let mut numbers: HashMap<ColumnId, ColumnId> = HashMap::new();
     for old in pipeline.columns.all() {
         let expr = pipeline.columns.expr(old).clone().with_operands(|operand| numbers[&operand]);
-        numbers.insert(old, columns.add_folded(expr)?);
+        let first = expr.operands().next();
+        let mut column = columns.add_folded(expr)?;
+        if let (true, Some(first), Expr::Const(value)) =
+            (seeded(PassFault::ConstantsSkipOperation), first, columns.expr(column).clone())
+        {
+            column = columns.cast(first, value.column_type())?;
+        }
+        numbers.insert(old, column);
     }
     let stages = pipeline.stages.into_iter().map(|stage| stage.with_tested(|column| numbers[&column]));
     Ok(Pipeline { stages: stages.collect(), columns, inputs: pipeline.inputs })

@@ -6,6 +6,16 @@ use std::cell::Cell;
 /// A deliberate mistake in one pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassFault {
+    /// *Live*: the last column that nodes test counts as never tested.
+    LiveDropsColumn,
+    /// *Constants*: an operation on constants has the value of its first operand.
+    ConstantsSkipOperation,
+    /// *Fold*: the value above a threshold passes, too.
+    FoldThresholdBeside,
+    /// *Fold*: missing values go to the side of values that do not pass.
+    FoldForgetsMissing,
+    /// *Fold*, categories: a set lacks its last member.
+    FoldLosesMember,
     /// *Tables*: a value on the first edge has the entry below the edge.
     TableEdgeBeside,
     /// *Tables*: the last two entries are swapped.

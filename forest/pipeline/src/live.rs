@@ -1,5 +1,6 @@
 //! The pass *live*: columns that no node tests, and that no tested column reads, go.
 
+use crate::fault::{PassFault, seeded};
 use crate::pipeline::{Pipeline, Stage};
 use sched_columns::{ColumnId, ColumnValue, Columns};
 use std::collections::HashMap;
@@ -38,6 +39,11 @@ fn tested_columns(stage: &Stage) -> Vec<Option<ColumnId>> {
     }
     for (feature, _) in forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms) {
         is_tested[*feature as usize] = true;
+    }
+    if seeded(PassFault::LiveDropsColumn)
+        && let Some(last) = is_tested.iter().rposition(|is_tested| *is_tested)
+    {
+        is_tested[last] = false;
     }
     tested.iter().zip(is_tested).map(|(column, is_tested)| is_tested.then_some(*column)).collect()
 }

@@ -141,7 +141,10 @@ impl Draw {
             return self.cast(x, to);
         }
         let number = self.random.constant();
-        let constant = self.value(x, number);
+        let mut constant = self.value(x, number);
+        if self.random.one_in(6) {
+            constant = self.add(Expr::Binary(Binary::Add, constant, constant));
+        }
         let binary = |op| Expr::Binary(op, x, constant);
         let is_float = column_type.is_float();
         match self.random.below(22) {

@@ -6,7 +6,9 @@ use sched_forest::grow::{Growing, Slot};
 use sched_forest::{
     CategoryRule, Comparison, Float, Forest, ForestParts, Leaf, Predicate, Target, Types, predict_leaves,
 };
-use sched_pipeline::{Fate, Folding, Input, InputKind, Pipeline, Stage, constants, fold, live};
+use sched_pipeline::{
+    Fate, Folding, Input, InputKind, PassFault, Pipeline, Stage, constants, fold, live, with_pass_fault,
+};
 
 /// A pipeline with one forest.
 fn pipeline(mut draw: Draw) -> (Pipeline, Random) {
@@ -148,37 +150,30 @@ fn folded_pipelines_reach_the_same_leaves() {
 }
 
 #[test]
-fn a_threshold_beside_the_right_one_is_found() {
-    let (mut wrong, mut found) = (0, 0);
-    for seed in 0..cases() / 4 {
-        let (pipeline, random) = pipeline(Draw::new(seed));
-        let live = constants(live(pipeline.clone())).expect("types that fit");
-        let Folding { pipeline: folded, .. } = fold(live).expect("a forest");
-        let rows = rows(&pipeline, &folded, random);
-        let mut broken = folded;
-        let Stage::Forest { forest, .. } = &mut broken.stages[0];
-        let float = forest.types.threshold;
-        let mut is_broken = false;
-        for inner in forest.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
-            let is_float = matches!(
-                pipeline.inputs.get(inner.feature as usize).map(|input| input.kind),
-                Some(InputKind::Float(of)) if of == float
-            );
-            if let (Predicate::Numeric { threshold }, true) = (&mut inner.predicate, is_float)
-                && threshold.is_finite()
-                && *threshold != 0.0
-            {
-                is_broken = true;
-                *threshold = match float {
-                    Float::F32 => f64::from((*threshold as f32).next_up()),
-                    Float::F64 => threshold.next_up(),
-                };
+fn seeded_faults_of_passes_are_found() {
+    let faults = [
+        PassFault::LiveDropsColumn,
+        PassFault::ConstantsSkipOperation,
+        PassFault::FoldThresholdBeside,
+        PassFault::FoldForgetsMissing,
+        PassFault::FoldLosesMember,
+    ];
+    for fault in faults {
+        let (mut wrong, mut found) = (0, 0);
+        for seed in 0..cases() / 2 {
+            let (pipeline, random) = pipeline(Draw::new(seed));
+            let folded = || {
+                let live = constants(live(pipeline.clone())).expect("types that fit");
+                fold(live).expect("a forest").pipeline
+            };
+            let (right, broken) = (folded(), with_pass_fault(fault, folded));
+            if broken == right {
+                continue;
             }
-        }
-        if is_broken {
+            let rows = rows(&pipeline, &right, random);
             wrong += 1;
             found += usize::from(leaves(&pipeline, &rows) != leaves(&broken, &rows));
         }
+        assert!(wrong >= 20 && found * 2 > wrong, "{fault:?}: {found} of {wrong} faults were found");
     }
-    assert!(wrong > 20 && found * 10 > wrong * 7, "{found} of {wrong} faults were found");
 }

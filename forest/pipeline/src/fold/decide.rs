@@ -1,5 +1,6 @@
 //! Tests of a column as tests of the feature that it depends on.
 
+use crate::fault::{PassFault, seeded};
 use crate::pieces::chain::Chain;
 use crate::pieces::domain::FeatureDomain;
 use crate::pieces::runs::{category, in_runs};
@@ -113,6 +114,7 @@ impl FoldedColumn {
         let missing = forest.goes_left(inner, self.chain.of(column, f64::NAN).to_f64());
         let domain = self.chain.domain;
         let inner_ends = &runs[..runs.len().saturating_sub(1)];
+        let missing = missing && !seeded(PassFault::FoldForgetsMissing);
         let is_expressible = inner_ends.iter().all(|(last, _)| domain.can_split_after(*last));
         let sides = Sides { runs, missing, domain };
         debug_assert!(self.agrees(&sides, forest, inner), "{sides:?} {:?} {:?}", self.pieces, self.chain);
@@ -151,7 +153,8 @@ impl Sides {
             1 if first_side == self.missing => Decision::Always(first_side),
             1 => Decision::Test { test: Passes::UpTo(f64::INFINITY), passing: first_side },
             2 => {
-                let test = Passes::UpTo(self.domain.value(self.runs[0].0));
+                let beside = i64::from(seeded(PassFault::FoldThresholdBeside));
+                let test = Passes::UpTo(self.domain.value(self.runs[0].0 + beside));
                 Decision::Test { test, passing: first_side }
             }
             _ => match self.points(first_side) {
@@ -171,6 +174,9 @@ impl Sides {
                 members.extend((first..=last).filter_map(|code| u32::try_from(code).ok()));
             }
             first = last + 1;
+        }
+        if seeded(PassFault::FoldLosesMember) {
+            members.pop();
         }
         match members.as_slice() {
             [] if other == self.missing => Decision::Always(other),
