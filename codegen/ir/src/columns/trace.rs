@@ -113,7 +113,8 @@ impl Tracer<'_> {
     pub fn trace(&mut self, column: ColumnId) -> Trace {
         let mut trace = Trace::default();
         let mut places: HashMap<ColumnId, usize> = HashMap::new();
-        // Operands first, in the order in which the expression names them.
+        // Operands first, in the order in which the expression names them. The other way round for choices:
+        // in a chain of them, each condition then stands beside its choice, and few masks wait.
         let mut open = vec![(column, false)];
         while let Some((next, is_ready)) = open.pop() {
             if places.contains_key(&next) {
@@ -129,8 +130,13 @@ impl Tracer<'_> {
             let operands: Vec<ColumnId> = self.columns.expr(next).operands().collect();
             if !is_ready {
                 open.push((next, true));
-                let computed = operands.into_iter().rev().filter(|operand| !self.is_constant(*operand));
+                let is_choice = matches!(self.columns.expr(next), Expr::Select { .. });
+                let computed = operands.into_iter().filter(|operand| !self.is_constant(*operand));
+                let first = open.len();
                 open.extend(computed.map(|operand| (operand, false)));
+                if !is_choice {
+                    open[first..].reverse();
+                }
                 continue;
             }
             // Each use of a constant is an operation of its own: constants that happen to be equal change no
