@@ -71,6 +71,45 @@ struct Term {
     number: Value,
     /// Column of its values, an index.
     column: Value,
+    /// Whether values are multiplied by coefficients.
+    is_multiplied: bool,
+}
+
+/// Adjacent terms of adjacent columns.
+#[derive(Clone, Debug)]
+struct TermRange {
+    /// Number of the first term.
+    term: u32,
+    /// The columns.
+    columns: Range<u32>,
+    /// Whether values are multiplied by coefficients. Entries of tables are not: their coefficients are 1.
+    is_multiplied: bool,
+}
+
+/// Fewest adjacent terms without products that have code of their own, and a loop of their own.
+const LEAST_ADDED: usize = 4;
+
+/// The terms of a range of columns, the first of which has a number, apart by whether they are products.
+fn term_ranges(k: &KernelBuilder, first: u32, columns: &Range<u32>) -> Vec<TermRange> {
+    let hir = &k.ports.lowering.hir;
+    let is_added = |term: usize| (0..hir.forest.trees.len()).all(|tree| hir.terms(tree)[term].1 == 1.0);
+    let added: Vec<bool> = (first as usize..).take(columns.len()).map(is_added).collect();
+    let mut ranges: Vec<TermRange> = Vec::new();
+    let mut start = 0;
+    for run in added.chunk_by(|one, next| one == next) {
+        let is_multiplied = !run[0] || run.len() < LEAST_ADDED;
+        let end = start + run.len() as u32;
+        match ranges.last_mut().filter(|before| before.is_multiplied == is_multiplied) {
+            Some(before) => before.columns.end = columns.start + end,
+            None => ranges.push(TermRange {
+                term: first + start,
+                columns: columns.start + start..columns.start + end,
+                is_multiplied,
+            }),
+        }
+        start = end;
+    }
+    ranges
 }
 
 impl Sums {
@@ -160,27 +199,37 @@ impl<'g> TermGroup<'g> {
         for (number, range) in columns.iter().enumerate() {
             let dropped = number + 1 == columns.len() && seeded(Fault::DenseStopsShort);
             let range = range.start..range.end - u32::from(dropped);
-            let whole = if range.len() as u32 > WRITTEN_OUT { range.len() as u32 / TOGETHER } else { 0 };
-            let looped = range.start..range.start + whole * TOGETHER;
-            if whole > 0 {
-                let (zero, end) = (k.b.int(0), k.b.int(looped.len() as i64));
-                let after = k.for_loop((zero, end, TOGETHER.into()), &sums.carried(), |k, at, inside| {
-                    let mut sums = Sums::of_carried(inside, self.lanes.len());
-                    for ahead in 0..i64::from(TOGETHER) {
-                        let number = k.b.add_int(at, i64::from(term) + ahead);
-                        let column = k.b.add_int(at, i64::from(range.start) + ahead);
-                        self.add(k, Term { number, column }, &mut sums, None);
-                    }
-                    sums.carried()
-                });
-                sums = Sums::of_carried(&after, self.lanes.len());
-            }
-            for column in looped.end..range.end {
-                let number = k.b.int((term + column - range.start).into());
-                let column = k.b.int(column.into());
-                self.add(k, Term { number, column }, &mut sums, None);
+            for part in term_ranges(k, term, &range) {
+                sums = self.range(k, &part, sums);
             }
             term += range.len() as u32;
+        }
+        sums
+    }
+
+    /// Adds the terms of adjacent columns.
+    fn range(&self, k: &mut KernelBuilder, range: &TermRange, mut sums: Sums) -> Sums {
+        let TermRange { columns, is_multiplied, .. } = range;
+        let (term, is_multiplied) = (i64::from(range.term), *is_multiplied);
+        let whole = if columns.len() as u32 > WRITTEN_OUT { columns.len() as u32 / TOGETHER } else { 0 };
+        let looped = columns.start..columns.start + whole * TOGETHER;
+        if whole > 0 {
+            let (zero, end) = (k.b.int(0), k.b.int(looped.len() as i64));
+            let after = k.for_loop((zero, end, TOGETHER.into()), &sums.carried(), |k, at, inside| {
+                let mut sums = Sums::of_carried(inside, self.lanes.len());
+                for ahead in 0..i64::from(TOGETHER) {
+                    let number = k.b.add_int(at, term + ahead);
+                    let column = k.b.add_int(at, i64::from(columns.start) + ahead);
+                    self.add(k, Term { number, column, is_multiplied }, &mut sums, None);
+                }
+                sums.carried()
+            });
+            sums = Sums::of_carried(&after, self.lanes.len());
+        }
+        for column in looped.end..columns.end {
+            let number = k.b.int(term + i64::from(column - columns.start));
+            let column = k.b.int(column.into());
+            self.add(k, Term { number, column, is_multiplied }, &mut sums, None);
         }
         sums
     }
@@ -199,7 +248,7 @@ impl<'g> TermGroup<'g> {
             let mut sums = Sums::of_carried(inside, self.lanes.len());
             let at = k.b.add(first, number);
             let column = k.b.load_index(Scalar::I32, Address::element(columns, at, Scalar::I32));
-            self.add(k, Term { number, column }, &mut sums, Some(at));
+            self.add(k, Term { number, column, is_multiplied: true }, &mut sums, Some(at));
             sums.carried()
         });
         Sums::of_carried(&after, self.lanes.len())
@@ -211,7 +260,7 @@ impl<'g> TermGroup<'g> {
         let mut loaded: Vec<(Value, Value)> = Vec::new();
         let mut row_value: Option<Value> = None;
         for (number, lane) in self.lanes.iter().enumerate() {
-            let coefficient = match self.has_trees(lane) {
+            let coefficient = term.is_multiplied.then(|| match self.has_trees(lane) {
                 true => self.coefficients(k, lane, term.number),
                 false => {
                     let known = loaded.iter().find(|(tree, _)| *tree == lane.tree);
@@ -221,13 +270,20 @@ impl<'g> TermGroup<'g> {
                     loaded.push((lane.tree, one));
                     k.b.splat(one, lane.walk.width)
                 }
-            };
+            });
             // Walks over trees have one row.
             let shared = row_value.filter(|_| self.context.walks.over == Axis::Tree);
             let one = shared.unwrap_or_else(|| self.value(k, lane, term.column));
             row_value = Some(one);
             let value = if k.b.ty(one).lanes == 1 { k.b.splat(one, lane.walk.width) } else { one };
-            sums.sums[number] = plus(&mut k.b, sums.sums[number], coefficient, value);
+            let sum = sums.sums[number];
+            sums.sums[number] = match coefficient {
+                Some(coefficient) => plus(&mut k.b, sum, coefficient, value),
+                None => {
+                    let value = k.b.cast(Cast::Float, value, k.b.ty(sum));
+                    k.b.add(sum, value)
+                }
+            };
             if let Some(missing) = sums.missing.get_mut(number) {
                 let is_missing = k.b.cmp(Cmp::Uno, value, value);
                 *missing = k.b.bin(Bin::Or, *missing, is_missing);

@@ -114,7 +114,7 @@ fn parts_of(leaf: &LinearLeaf, tested: &[ColumnId], search: &mut StepColumns, ki
 fn close(parts: &mut Vec<SumPart>, group: Option<Group>, search: &StepColumns, kind: SumKind) {
     let Some(group) = group else { return };
     let entries = group.entries(kind.rows);
-    match entries.filter(|entries| entries.work() < group.work(search.columns, kind.sums)) {
+    match entries.filter(|entries| group.is_worth(entries, search.columns, kind.sums)) {
         Some(entries) => parts.push(SumPart::Table(entries)),
         None => {
             let products = group.terms.iter().map(|(feature, weight, _)| SumPart::Product(*feature, *weight));
