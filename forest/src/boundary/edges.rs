@@ -1,7 +1,7 @@
 //! Values on the edges of computed columns: the numbers that expressions compare a feature with, and the
 //! numbers next to these.
 
-use super::keys::{Key, key};
+use super::keys::{Key, Keys, key};
 use super::lines::RowKind;
 use crate::forest::Forest;
 use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
@@ -24,7 +24,7 @@ pub(super) fn edges(forest: &Forest, rows: RowKind) -> Vec<Vec<Key>> {
             of_feature.extend([key - 1, key, key + 1]);
         }
     }
-    let all = super::Keys::all(rows.float, rows.finite);
+    let all = Keys::all(rows.float, rows.finite);
     let in_rows = |keys: BTreeSet<Key>| {
         let keys: Vec<Key> = keys.into_iter().filter(|key| all.contains(*key)).collect();
         let step = keys.len().div_ceil(MOST_EDGES).max(1);

@@ -107,7 +107,7 @@ fn write_rows(rows: &RowSummary, out: &mut String) -> std::fmt::Result {
     if computed_nodes > 0 {
         writeln!(
             out,
-            "    random    {computed_nodes} nodes test computed columns, which get values on their edges, and random ones"
+            "    random    {computed_nodes} nodes test computed columns, with values on edges and random rows"
         )?;
     }
     Ok(())

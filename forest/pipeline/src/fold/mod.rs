@@ -3,8 +3,8 @@
 //! `g(x) <= t`, with `g` a column that rises in `x`, is `x <= T` for the largest `T` with `g(T) <= t`. A
 //! bisection over the values of `x` finds `T` with the column's own operations, so that every row reaches the
 //! same leaves, whatever `g` rounds. Columns that fall swap the sides; columns that do both are several
-//! [pieces](crate::pieces). The value of `g` for a missing `x` is the side of missing values. Columns of categories
-//! become sets.
+//! [pieces](crate::pieces). The value of `g` for a missing `x` is the side of missing values. Columns of
+//! categories become sets.
 
 mod decide;
 mod rebuild;

@@ -1,8 +1,8 @@
 //! Tables: a number for each piece of a feature, and the column that looks it up.
 //!
 //! Few pieces are compared with one after the other, which vectors of rows or of columns do at once. Single
-//! whole numbers are a table by category. Many other pieces are a table by the rank of a value among their
-//! edges.
+//! whole numbers are a table by category. Many other pieces are a table by the number of edges that a value
+//! reaches.
 
 use crate::fault::{PassFault, seeded};
 use crate::pieces::domain::FeatureDomain;
@@ -175,8 +175,8 @@ impl Entries {
             }
             false => {
                 let edges = Arc::new(Edges { at: edges.collect(), ties: Ties::Above });
-                let rank = columns.add(Expr::Step { of: x, edges })?;
-                columns.add(Expr::Pick { of: rank, values: numbers.map(number).collect() })?
+                let reached = columns.add(Expr::Step { of: x, edges })?;
+                columns.add(Expr::Pick { of: reached, values: numbers.map(number).collect() })?
             }
         };
         if !entries.has_missing() {

@@ -1,10 +1,9 @@
 //! Groups: adjacent products of a sum that one table replaces.
 
 use super::entries::Entries;
-use super::operations;
 use super::steps::Steps;
 use crate::pieces::domain::FeatureDomain;
-use sched_columns::{ColumnId, Columns};
+use sched_columns::{ColumnId, Columns, Expr};
 use sched_forest::Float;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -19,12 +18,12 @@ const PRODUCT: usize = 3;
 const SHARED_PRODUCT: usize = 2;
 
 /// Operations of an entry in a sum: it loads a value and adds. Entries of several sums are columns of their
-/// own, each of which takes one more for each sum: with 8 classes and 10 bins, tables took as long as products
+/// own, each of which takes one more for each sum. With 8 classes and 10 bins, tables took as long as products
 /// for many rows of a call, and 1.4 times as long for one, on Zen 5.
 const ENTRY: usize = 2;
 
 /// Adjacent products over one feature. For each value of the feature at most one is not 0.
-pub(super) struct Group {
+pub(super) struct FeatureTerms {
     /// The terms, in order.
     pub terms: Vec<ColumnTerm>,
     feature: u32,
@@ -37,10 +36,10 @@ pub(super) struct Group {
     is_missing_occupied: bool,
 }
 
-impl Group {
+impl FeatureTerms {
     /// A group of one term.
-    pub fn new(term: ColumnTerm, steps: &Rc<Steps>, accumulator: Float) -> Option<Group> {
-        let mut group = Group {
+    pub fn new(term: ColumnTerm, steps: &Rc<Steps>, accumulator: Float) -> Option<FeatureTerms> {
+        let mut group = FeatureTerms {
             terms: Vec::new(),
             feature: steps.feature,
             domain: steps.domain,
@@ -128,4 +127,11 @@ impl Group {
         let sums = values.into_iter().zip(zeros).map(sum);
         Entries::new((self.feature, self.domain), rows, ends.iter().copied().zip(sums), missing)
     }
+}
+
+/// Number of operations among the columns that some columns are computed from.
+fn operations(columns: &Columns, of: &[ColumnId]) -> usize {
+    let is_operation =
+        |column: &ColumnId| !matches!(columns.expr(*column), Expr::Input { .. } | Expr::Const(_));
+    columns.needed_for(of).iter().filter(|column| is_operation(column)).count()
 }

@@ -14,8 +14,8 @@ mod steps;
 use crate::pieces::domain::FeatureDomain;
 use crate::pipeline::{Pipeline, Stage};
 use entries::{Entries, longest_chain};
-use group::Group;
-use sched_columns::{ColumnId, Columns, Expr, TypeMismatch};
+use group::FeatureTerms;
+use sched_columns::{ColumnId, Columns, TypeMismatch};
 use sched_forest::{Float, Forest, LinearLeaf, LinearMissing, ModelError, codes};
 use std::collections::HashSet;
 use steps::StepColumns;
@@ -88,7 +88,7 @@ enum SumPart {
 /// The parts of a leaf's sum. Adjacent terms of one feature form groups.
 fn parts_of(leaf: &LinearLeaf, tested: &[ColumnId], search: &mut StepColumns, kind: SumKind) -> Vec<SumPart> {
     let mut parts = Vec::new();
-    let mut open: Option<Group> = None;
+    let mut open: Option<FeatureTerms> = None;
     for &(feature, weight) in &leaf.terms {
         let column = tested[feature as usize];
         let Some(steps) = search.of(column) else {
@@ -100,7 +100,7 @@ fn parts_of(leaf: &LinearLeaf, tested: &[ColumnId], search: &mut StepColumns, ki
         let is_added = open.as_mut().is_some_and(|group| group.add(term, &steps));
         if !is_added {
             close(&mut parts, open.take(), search, kind);
-            open = Group::new(term, &steps, kind.accumulator);
+            open = FeatureTerms::new(term, &steps, kind.accumulator);
             if open.is_none() {
                 parts.push(SumPart::Product(feature, weight));
             }
@@ -111,7 +111,7 @@ fn parts_of(leaf: &LinearLeaf, tested: &[ColumnId], search: &mut StepColumns, ki
 }
 
 /// Adds a group to the parts of a sum: as a table, if that takes less work than its products.
-fn close(parts: &mut Vec<SumPart>, group: Option<Group>, search: &StepColumns, kind: SumKind) {
+fn close(parts: &mut Vec<SumPart>, group: Option<FeatureTerms>, search: &StepColumns, kind: SumKind) {
     let Some(group) = group else { return };
     let entries = group.entries(kind.rows);
     match entries.filter(|entries| group.is_worth(entries, search.columns, kind.sums)) {
@@ -168,11 +168,4 @@ fn read_features(forest: &Forest) -> HashSet<u32> {
 
 fn impossible(error: TypeMismatch) -> ModelError {
     ModelError::new(codes::ONNX_TYPE, error.to_string())
-}
-
-/// Number of operations among the columns that some columns are computed from.
-fn operations(columns: &Columns, of: &[ColumnId]) -> usize {
-    let is_operation =
-        |column: &ColumnId| !matches!(columns.expr(*column), Expr::Input { .. } | Expr::Const(_));
-    columns.needed_for(of).iter().filter(|column| is_operation(column)).count()
 }
