@@ -18,8 +18,8 @@ const PRODUCT: usize = 3;
 const SHARED_PRODUCT: usize = 2;
 
 /// Operations of an entry in a sum: it loads a value and adds. Entries of several sums are columns of their
-/// own, each of which takes one more for each sum. With 8 classes and 10 bins, tables took as long as products
-/// for many rows of a call, and 1.4 times as long for one, on Zen 5.
+/// own, each of which takes one more for each sum. With 8 classes and 10 bins, tables took as long as
+/// products for many rows of a call, and 1.4 times as long for one, on Zen 5.
 const ENTRY: usize = 2;
 
 /// Adjacent products over one feature. For each value of the feature at most one is not 0.
