@@ -11,11 +11,13 @@ from sklearn import (
     cluster,
     compose,
     covariance,
+    cross_decomposition,
     decomposition,
     discriminant_analysis,
     ensemble,
     feature_selection,
     impute,
+    kernel_approximation,
     linear_model,
     mixture,
     model_selection,
@@ -25,6 +27,7 @@ from sklearn import (
     neural_network,
     pipeline,
     preprocessing,
+    random_projection,
     svm,
     tree,
 )
@@ -199,6 +202,19 @@ def cases():
         yield imputed(standard(), model), "array", "number", "bound"
     for made in (decomposition.PCA(2), decomposition.PCA(3, whiten=True), decomposition.TruncatedSVD(2)):
         yield imputed(standard(), made, lin.LogisticRegression()), "array", "three", "bound"
+    for made in (decomposition.KernelPCA(3, kernel="rbf"), decomposition.KernelPCA(2, kernel="cosine"),
+                 kernel_approximation.Nystroem(n_components=20, random_state=0),
+                 kernel_approximation.Nystroem("poly", degree=2, n_components=9, random_state=0),
+                 kernel_approximation.RBFSampler(n_components=8, random_state=0),
+                 decomposition.FactorAnalysis(2), discriminant_analysis.LinearDiscriminantAnalysis(),
+                 random_projection.GaussianRandomProjection(3, random_state=0),
+                 random_projection.SparseRandomProjection(3, random_state=0)):
+        yield imputed(standard(), made, lin.LogisticRegression()), "array", "three", "bound"
+    for pool in (numpy.mean, numpy.max):
+        merged = cluster.FeatureAgglomeration(2, pooling_func=pool)
+        yield imputed(standard(), merged, forest()), "array", "two", "equal"
+    for model in (cross_decomposition.PLSRegression(2), cross_decomposition.CCA(1)):
+        yield imputed(model), "array", "number", "bound"
     net = {"hidden_layer_sizes": (8, 5), "max_iter": 20, "random_state": 0}
     for model in (neural_network.MLPClassifier(**net), neural_network.MLPClassifier(activation="tanh", **net),
                   discriminant_analysis.QuadraticDiscriminantAnalysis()):
@@ -249,6 +265,9 @@ def cases():
             (calibration.CalibratedClassifierCV(svm.LinearSVC(), cv=2, method="isotonic"), "bound"),
             (multiclass.OneVsRestClassifier(boosted()), "equal"),
             (multiclass.OneVsRestClassifier(lin.LogisticRegression()), "bound"),
+            (multiclass.OneVsOneClassifier(lin.LogisticRegression()), "outside"),
+            (multiclass.OneVsOneClassifier(svm.SVC()), "outside"),
+            (multiclass.OneVsOneClassifier(forest()), "bound"),
             (ens.BaggingClassifier(lin.LogisticRegression(), 3, random_state=0), "bound"),
         ):
             yield imputed(standard(), model), "array", words, promise

@@ -14,9 +14,10 @@ from sklearn import ensemble
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.decomposition import PCA, KernelPCA
+from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multioutput import MultiOutputRegressor
+from sklearn.neural_network import BernoulliRBM
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -78,7 +79,7 @@ def test_searches(X, y):
 
 def composites(X, y):
     """Estimators that are made of others, with their first part that compiles."""
-    pipeline = make_pipeline(KernelPCA(4), classifier())
+    pipeline = make_pipeline(BernoulliRBM(4, n_iter=1), classifier())
     named = [("a", classifier()), ("b", ensemble.RandomForestClassifier(3))]
     yield pipeline.fit(X, y), "model[-1]"
     search = GridSearchCV(pipeline, {"xgbclassifier__max_depth": [2]}, cv=2)

@@ -13,9 +13,11 @@ from pipelines import GOALS, NUMBERS, TABLE, forest, imputed  # noqa: E402
 from sklearn import (  # noqa: E402
     cluster,
     covariance,
+    cross_decomposition,
     decomposition,
     discriminant_analysis,
     ensemble,
+    kernel_approximation,
     linear_model,
     mixture,
     multiclass,
@@ -23,6 +25,7 @@ from sklearn import (  # noqa: E402
     neighbors,
     neural_network,
     preprocessing,
+    random_projection,
     svm,
 )
 from sklearn.pipeline import make_pipeline  # noqa: E402
@@ -74,6 +77,8 @@ def classifiers():
     yield ensemble.VotingClassifier([*both, ("c", svm.LinearSVC(random_state=0))]), ("transform",)
     yield ensemble.VotingClassifier(both, voting="soft"), ("transform",)
     yield ensemble.StackingClassifier(both, cv=2), ("transform",)
+    yield multiclass.OneVsOneClassifier(linear_model.LogisticRegression()), ()
+    yield multiclass.OneVsOneClassifier(svm.SVC()), ()
     yield svm.SVC(), ()
     yield svm.SVC(kernel="linear"), ()
     yield svm.NuSVC(nu=0.3, kernel="poly"), ()
@@ -120,6 +125,27 @@ def test_detectors():
         assert set(ours.predict(FAR)) == {-1, 1} and not hasattr(ours, "classes_")
         with pytest.raises(AttributeError, match="has no 'score'"):
             ours.score(FAR, FAR[:, 0])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_kernels():
+    """Columns of kernels and of random projections, with a model behind them."""
+    for made in (decomposition.KernelPCA(2, kernel="rbf"), decomposition.KernelPCA(2, kernel="sigmoid"),
+                 kernel_approximation.Nystroem(n_components=12, random_state=0),
+                 decomposition.FactorAnalysis(2), cluster.FeatureAgglomeration(2),
+                 discriminant_analysis.LinearDiscriminantAnalysis(),
+                 random_projection.SparseRandomProjection(2, random_state=0)):
+        check(scaled(make_pipeline(made, linear_model.LogisticRegression()), "three"))
+    made = decomposition.KernelPCA(2, kernel="rbf")
+    check(scaled(make_pipeline(made, forest()), "three"), rows=X)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_latent_regression():
+    target = numpy.column_stack([GOALS["number"], GOALS["three"]])
+    for model in (cross_decomposition.PLSRegression(2), cross_decomposition.PLSCanonical(1)):
+        check(imputed(model).fit(X, target), ("transform",))
+        check(imputed(model).fit(X, target[:, 0]), ("transform",))
 
 
 @pytest.mark.filterwarnings("ignore")

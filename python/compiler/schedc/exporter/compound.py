@@ -14,6 +14,7 @@ from .forests import best
 from .graph import FLOAT64, INT64, Graph, Promise, Value
 from .stages import Prediction, predict, refuse
 from .versions import last_of_ties
+from .votes import confidences, normalized
 
 
 def _parts(graph: Graph, estimator: Any, columns: Columns) -> list[tuple[Any, Prediction]]:
@@ -178,16 +179,6 @@ def _isotonic(graph: Graph, calibrator: Any, column: Value) -> Value:
     return replace(made, promise=Promise.BOUND)
 
 
-def normalized(graph: Graph, shares: Value, otherwise: float) -> Value:
-    """Shares divided by their sum; `otherwise` in rows where all are zero."""
-    total = graph.add("ReduceSum", shares, numpy.array([1], INT64), keepdims=1, width=1)
-    none = graph.add("Equal", total, 0.0, promise=Promise.EQUAL)
-    kind = shares.dtype.type
-    total = graph.add("Where", none, kind(1), total, dtype=shares.dtype)
-    shares = graph.add("Where", none, kind(otherwise), shares, dtype=shares.dtype, width=shares.width)
-    return graph.add("Div", shares, total)
-
-
 def one_vs_rest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """A classifier of two classes for each class; the highest score wins."""
     if estimator.multilabel_:
@@ -219,6 +210,32 @@ def one_vs_rest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
         found = normalized(graph, found, 0.0) if len(parts) > 1 else found
     return Prediction("classifier", index=index, classes=estimator.classes_, probabilities=found,
                       margins=score if has_margins else None)
+
+
+def one_vs_one(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """A classifier for each pair of classes; their votes and margins are the scores."""
+    if estimator.pairwise_indices_ is not None:
+        raise refuse(graph, estimator, "takes kernels in place of columns")
+    choices, duels = [], []
+    parts, count = estimator.estimators_, len(estimator.classes_)
+    has_margins = all(hasattr(part, "decision_function") for part in parts)
+    for at, part in enumerate(parts):
+        with graph.step(f"pair{at}"):
+            made = predict(graph, part, columns)
+        if made.kind != "classifier" or len(part.classes_) != 2:
+            raise refuse(graph, estimator, "has parts that are no classifiers of two classes")
+        choices.append(graph.cast(_column(graph, _index(graph, made)), FLOAT64))
+        method = "decision_function" if hasattr(part, "decision_function") else "predict_proba"
+        score = _response(graph, estimator, part, made, method)
+        duels.append(graph.cast(graph.take(score, [score.width - 1]), FLOAT64))
+    is_second = graph.add("Greater", graph.join(choices), 0.5)
+    margins = confidences(graph, is_second, graph.add("Neg", graph.join(duels)), count)
+    if count > 2:
+        index = best(graph, margins)
+    else:
+        margins = graph.take(margins, [1])
+        index = threshold_index(graph, margins, "Greater", 0.0 if has_margins else 0.5)
+    return Prediction("classifier", index=index, classes=estimator.classes_, margins=margins)
 
 
 def multi_output_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:

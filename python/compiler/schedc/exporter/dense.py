@@ -11,16 +11,29 @@ from .columns import Columns, columns_of, names_out
 from .forests import best
 from .graph import FLOAT64, INT64, Graph, Value
 from .linear import margins_of
+from .scalers import step
 from .stages import Prediction, refuse
+from .versions import scales_before_product
 
 _ACTIVATIONS = {"identity": "", "logistic": "Sigmoid", "tanh": "Tanh", "relu": "Relu", "softmax": "Softmax",
                 "exp": "Exp"}
 
 
 def projection(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """Principal components, independent ones, and singular vectors."""
-    components = numpy.asarray(estimator.components_)
-    mean = getattr(estimator, "mean_", None)
+    """Principal components, independent ones, singular vectors, and random projections."""
+    components = estimator.components_
+    components = components.toarray() if hasattr(components, "toarray") else numpy.asarray(components)
+    product = _projected(graph, estimator, columns, components, getattr(estimator, "mean_", None))
+    if getattr(estimator, "whiten", False) is True and hasattr(estimator, "explained_variance_"):
+        scale = numpy.sqrt(estimator.explained_variance_)
+        scale = numpy.maximum(scale, numpy.finfo(scale.dtype).eps)
+        product = graph.add("Div", product, scale.astype(product.dtype))
+    return columns_of(product, names_out(estimator, columns, product.width))
+
+
+def _projected(graph: Graph, estimator: Any, columns: Columns, components: numpy.ndarray,
+               mean: Any) -> Value:
+    """`(X - mean) @ components.T`"""
     if mean is not None and not columns.sparse:
         kind = numpy.result_type(columns.floating, numpy.asarray(mean).dtype)
         value = graph.add("Sub", columns.value(graph, kind), numpy.asarray(mean).astype(kind))
@@ -30,12 +43,37 @@ def projection(graph: Graph, estimator: Any, columns: Columns) -> Columns:
         raise refuse(graph, estimator, "centers a sparse matrix; make the encoder before it dense")
     for column in columns:
         graph.note(column.source, [-1.0, 0.0, 1.0, 10.0])
-    product = margins_of(graph, columns, components, 0.0)
-    if getattr(estimator, "whiten", False) is True and hasattr(estimator, "explained_variance_"):
-        scale = numpy.sqrt(estimator.explained_variance_)
-        scale = numpy.maximum(scale, numpy.finfo(scale.dtype).eps)
-        product = graph.add("Div", product, scale.astype(product.dtype))
+    return margins_of(graph, columns, components, 0.0)
+
+
+def factors(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """Factor analysis: the expected factors of a row, in one product."""
+    loadings = numpy.asarray(estimator.components_)
+    scaled = loadings / estimator.noise_variance_
+    spread = numpy.linalg.inv(numpy.eye(len(loadings)) + scaled @ loadings.T)
+    product = _projected(graph, estimator, columns, spread.T @ scaled, estimator.mean_)
     return columns_of(product, names_out(estimator, columns, product.width))
+
+
+def discriminant_axes(graph: Graph, estimator: Any, columns: Columns) -> Columns:
+    """The axes along which linear discriminant analysis separates classes."""
+    if estimator.solver == "lsqr":
+        raise refuse(graph, estimator, "has the solver lsqr, which makes no columns; use svd or eigen")
+    axes = numpy.asarray(estimator.scalings_)[:, : estimator._max_components].T
+    product = _projected(graph, estimator, columns, axes,
+                         estimator.xbar_ if estimator.solver == "svd" else None)
+    return columns_of(product, names_out(estimator, columns, product.width))
+
+
+def latent_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """Regression by partial least squares."""
+    # Each step is rounded to the type of the columns.
+    value = step(graph, "Sub", columns.value(graph, columns.floating), estimator._x_mean)
+    if scales_before_product(estimator):
+        value = step(graph, "Div", value, estimator._x_std)
+    columns = columns_of(value, [column.name for column in columns])
+    variable = margins_of(graph, columns, estimator.coef_, numpy.asarray(estimator.intercept_))
+    return Prediction("regressor", variable=variable)
 
 
 def quadratic(graph: Graph, estimator: Any, columns: Columns) -> Prediction:

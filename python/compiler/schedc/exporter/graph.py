@@ -36,8 +36,8 @@ class Promise(IntEnum):
 
 
 #: Operations that NumPy, SciPy and ONNX Runtime round differently.
-_ROUNDED = {"MatMul", "Gemm", "Sigmoid", "Softmax", "LogSoftmax", "Exp", "Log", "Pow", "Tanh", "ReduceL1",
-            "ReduceL2", "ReduceSum", "ReduceLogSumExp", "Erf"}
+_ROUNDED = {"MatMul", "Gemm", "Sigmoid", "Softmax", "LogSoftmax", "Exp", "Log", "Pow", "Tanh", "Cos",
+            "ReduceL1", "ReduceL2", "ReduceSum", "ReduceLogSumExp", "Erf"}
 
 #: Operations that decide, so that a rounding error of their input may change the result altogether.
 _DECIDING = {"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal", "ArgMax", "ArgMin", "TreeEnsemble",

@@ -8,10 +8,10 @@ import numpy
 
 from .boosting import threshold_index, two_chances
 from .columns import Columns
-from .compound import normalized
 from .forests import best
 from .graph import FLOAT64, Graph, Value
 from .stages import Prediction
+from .votes import normalized
 
 
 def margins_of(graph: Graph, columns: Columns, coefficients: Any, intercept: Any) -> Value:

@@ -12,7 +12,7 @@ from .stages import refuse
 from .versions import at_least
 
 
-def _step(graph: Graph, op: str, value: Value, parameter: Any, rounds_first: bool = False) -> Value:
+def step(graph: Graph, op: str, value: Value, parameter: Any, rounds_first: bool = False) -> Value:
     """One operation of a scaler, `value op parameter`, in the type of the value.
 
     The parameters are f64 mostly. NumPy then computes rows of f32 in f64, and rounds the result.
@@ -27,7 +27,7 @@ def _step(graph: Graph, op: str, value: Value, parameter: Any, rounds_first: boo
 
 def _sparse_scale(graph: Graph, value: Value, scale: Any) -> Value:
     """Multiplication by the reciprocal, as scikit-learn scales sparse matrices."""
-    return _step(graph, "Mul", value, 1 / numpy.asarray(scale))
+    return step(graph, "Mul", value, 1 / numpy.asarray(scale))
 
 
 def standard_scaler(graph: Graph, estimator: Any, columns: Columns) -> Columns:
@@ -40,8 +40,8 @@ def standard_scaler(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     else:
         # Since scikit-learn 1.8, parameters are rounded to the type of the rows.
         first = at_least(1, 8)
-        value = value if mean is None else _step(graph, "Sub", value, mean, first)
-        value = value if scale is None else _step(graph, "Div", value, scale, first)
+        value = value if mean is None else step(graph, "Sub", value, mean, first)
+        value = value if scale is None else step(graph, "Div", value, scale, first)
     return same_names(columns, value, _inverse(columns, scale, mean))
 
 
@@ -58,16 +58,16 @@ def robust_scaler(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     if columns.sparse:
         value = value if scale is None else _sparse_scale(graph, value, scale)
     else:
-        value = value if center is None else _step(graph, "Sub", value, center)
-        value = value if scale is None else _step(graph, "Div", value, scale)
+        value = value if center is None else step(graph, "Sub", value, center)
+        value = value if scale is None else step(graph, "Div", value, scale)
     return same_names(columns, value, _inverse(columns, scale, center))
 
 
 def min_max_scaler(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     """`x * scale + min`, clipped on request."""
     value = columns.value(graph, columns.floating)
-    value = _step(graph, "Mul", value, estimator.scale_)
-    value = _step(graph, "Add", value, estimator.min_)
+    value = step(graph, "Mul", value, estimator.scale_)
+    value = step(graph, "Add", value, estimator.min_)
     if estimator.clip:
         value = _clip(graph, value, *estimator.feature_range)
     scale = 1 / numpy.asarray(estimator.scale_)
@@ -80,7 +80,7 @@ def max_abs_scaler(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     if columns.sparse:
         value = _sparse_scale(graph, value, estimator.scale_)
     else:
-        value = _step(graph, "Div", value, estimator.scale_)
+        value = step(graph, "Div", value, estimator.scale_)
     if getattr(estimator, "clip", False):
         value = _clip(graph, value, -1.0, 1.0)
     return same_names(columns, value, _inverse(columns, estimator.scale_, None))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy
@@ -14,6 +13,7 @@ from .graph import FLOAT64, Graph, Value
 from .kernels import dense, kernel, products
 from .linear import margins_of
 from .stages import Prediction, refuse
+from .votes import confidences, pairs, votes
 
 #: LIBSVM keeps probabilities of pairs this far from 0 and 1.
 _LEAST_CHANCE = 1e-7
@@ -21,11 +21,6 @@ _LEAST_CHANCE = 1e-7
 _STEPS = 2
 #: The error at which that iteration stops.
 _CLOSE = 0.005 / 2
-
-
-def pairs(n_classes: int) -> Iterator[tuple[int, int]]:
-    """The pairs of classes, in order."""
-    return ((i, j) for i in range(n_classes) for j in range(i + 1, n_classes))
 
 
 def _sums(graph: Graph, estimator: Any, columns: Columns, weights: numpy.ndarray) -> Value:
@@ -100,35 +95,9 @@ def classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
         raise refuse(graph, estimator, "has break_ties=True with pairs of classes as its decision_function, "
                      "for which it predicts nothing")
     else:
-        index = best(graph, _votes(graph, graph.add("LessOrEqual", duels, 0.0), classes))
+        index = best(graph, votes(graph, graph.add("LessOrEqual", duels, 0.0), classes))
     margins = scores if estimator.decision_function_shape == "ovr" else duels
     return Prediction("classifier", index=index, classes=estimator.classes_, margins=margins)
-
-
-def _signs(classes: int) -> numpy.ndarray:
-    """For each pair of classes 1 at its first class and -1 at its second one: `[n_pairs, n_classes]`."""
-    signs = numpy.zeros((classes * (classes - 1) // 2, classes))
-    for at, (i, j) in enumerate(pairs(classes)):
-        signs[at, i], signs[at, j] = 1.0, -1.0
-    return signs
-
-
-def _votes(graph: Graph, is_second: Value, classes: int) -> Value:
-    """The number of votes for each class. `is_second` tells for each pair whether it votes for its second
-    class."""
-    signs = _signs(classes)
-    # Sums of small whole numbers are exact in each order.
-    changes = graph.add("MatMul", graph.cast(is_second, FLOAT64), -signs, width=classes,
-                        promise=is_second.promise)
-    return graph.add("Add", changes, (signs > 0).sum(axis=0).astype(FLOAT64))
-
-
-def confidences(graph: Graph, is_second: Value, duels: Value, classes: int) -> Value:
-    """One score for each class: its votes, and less than half a vote by its margins. `duels` are the margins
-    of pairs, positive for the first class."""
-    total = graph.add("MatMul", duels, _signs(classes), width=classes)
-    size = graph.add("Mul", graph.add("Add", graph.add("Abs", total), 1.0), 3.0)
-    return graph.add("Add", _votes(graph, is_second, classes), graph.add("Div", total, size))
 
 
 def _coupled(graph: Graph, estimator: Any, margins: Value) -> Value:

@@ -72,6 +72,14 @@ def last_of_ties() -> bool:
     return "reversed(" not in getsource(OneVsRestClassifier.predict)
 
 
+def scales_before_product(estimator: Any) -> bool:
+    """Whether partial least squares divides columns by their deviations before the product. Later releases
+    have coefficients for columns as they are."""
+    from inspect import getsource
+
+    return "_x_std" in getsource(type(estimator).predict)
+
+
 def column_positions(estimator: Any, name: str) -> list[int]:
     """The positions of the columns that a part of a ColumnTransformer takes."""
     return [int(at) for at in estimator._transformer_to_input_indices[name]]
