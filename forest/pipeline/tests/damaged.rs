@@ -12,6 +12,8 @@ const FILES: &[&str] = &[
     "fixtures/bins-ordinal-forest.onnx",
     "skl2onnx/bins-onehot.onnx",
     "skl2onnx/ordinal.onnx",
+    "skl2onnx/svc-three.onnx",
+    "skl2onnx/adaboost.onnx",
 ];
 
 /// Places at which a file is changed.
