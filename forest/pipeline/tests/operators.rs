@@ -39,6 +39,7 @@ const EQUAL: &[&str] = &[
     "expanded rows",
     "tiled",
     "place",
+    "dropout",
 ];
 
 /// Largest distance of other results: a part of the result, and a number.

@@ -15,10 +15,20 @@ pub(super) fn identity(node: &GraphNode, _: &mut GraphColumns) -> Outputs {
 }
 
 pub(super) fn cast(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-    let of = node.input(0)?;
     let code = node.attributes.int("to")?.unwrap_or(0);
     let to = Element::of_code(code)
         .ok_or_else(|| node.refuse(&format!("makes values of the type {}", element::name(code))))?;
+    cast_to(node, builder, to)
+}
+
+/// A cast to the type of a second tensor.
+pub(super) fn cast_like(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    let to = node.input(1)?.element;
+    cast_to(node, builder, to)
+}
+
+fn cast_to(node: &GraphNode, builder: &mut GraphColumns, to: Element) -> Outputs {
+    let of = node.input(0)?;
     if to == of.element {
         return identity(node, builder);
     }
@@ -30,6 +40,21 @@ pub(super) fn cast(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     };
     builder.spend(Some(cells.len()))?;
     Ok(vec![Tensor::numbers(of.by_row, of.shape.clone(), to, cells)])
+}
+
+/// `Dropout` of a trained net, which drops nothing.
+pub(super) fn dropout(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    let of = node.input(0)?;
+    let trains = match node.optional(2) {
+        Some(trains) => node.constants(builder, trains)?.iter().any(|value| value.is_true()),
+        None => false,
+    };
+    if trains {
+        return Err(node.refuse("drops cells by chance"));
+    }
+    let kept = builder.columns.constant(ColumnValue::Bool(true));
+    let mask = Tensor::numbers(of.by_row, of.shape.clone(), Element::Bool, vec![kept; of.cells.len()]);
+    Ok(vec![Tensor::clone(of), mask])
 }
 
 fn unary(node: &GraphNode, builder: &mut GraphColumns, op: Unary, to: Option<Element>) -> Outputs {

@@ -67,6 +67,15 @@ pub(super) fn compound(
                 .help("convert the model with an output of numbers"));
         }
     };
+    let is_constant = |column: &ColumnId| builder.constant(*column).is_some();
+    if parts.is_empty() && values.iter().chain(&margins).all(is_constant) {
+        return Err(ModelError::new(
+            codes::UNSUPPORTED_OPERATOR,
+            "the graph has the same result for all rows",
+        )
+        .at("graph.output")
+        .help("convert the model with an output that depends on the row"));
+    }
     let count = values.len();
     values.extend(class.as_ref().map(|class| class.number));
     let columns = std::mem::take(&mut builder.columns);

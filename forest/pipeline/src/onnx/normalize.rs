@@ -134,3 +134,104 @@ fn signed_root(formula: &mut Formula, x: ColumnId, by: ColumnId) -> Result<Colum
     let condition = formula.binary(Binary::Less, x, zero)?;
     formula.builder.add(Expr::Select { condition, then: negative, otherwise: root })
 }
+
+/// The number under the root beside a variance, if the file does not say.
+const EPSILON: f32 = 1e-5;
+
+/// `BatchNormalization` of a trained net: the mean and the variance of each column are constants.
+pub(super) fn batch_normalization(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    let of = node.input(0)?;
+    let element = of.element;
+    if node.attributes.int("training_mode")?.unwrap_or(0) != 0 || node.outputs > 1 {
+        return Err(node.refuse("trains, so that rows would depend on others"));
+    }
+    if !element.is_float() || !of.by_row || of.shape.is_empty() {
+        return Err(node.refuse("reads no rows of floats"));
+    }
+    let epsilon = node.attributes.float("epsilon")?.unwrap_or(EPSILON).into();
+    // The first axis behind that of rows is that of channels.
+    let (channels, width) = (of.shape[0], of.shape[1..].iter().product::<usize>());
+    let mut parameters = Vec::new();
+    for number in 1..5 {
+        let cells = node.numbers(node.input(number)?)?;
+        if node.input(number)?.by_row || cells.len() != channels {
+            return Err(node.refuse("has parameters that do not fit its columns"));
+        }
+        parameters.push(builder.cast(cells, element)?);
+    }
+    let mut results = Vec::with_capacity(of.cells.len());
+    for (at, cell) in node.numbers(of)?.iter().enumerate() {
+        let [scale, shift, mean, variance] = [0, 1, 2, 3].map(|number| parameters[number][at / width]);
+        let mut formula = Formula { builder, element };
+        let moved = formula.binary(Binary::Subtract, *cell, mean)?;
+        let sum = formula.with(Binary::Add, variance, epsilon)?;
+        let root = formula.unary(Unary::SquareRoot, sum)?;
+        let quotient = formula.binary(Binary::Divide, moved, root)?;
+        let product = formula.binary(Binary::Multiply, quotient, scale)?;
+        results.push(formula.binary(Binary::Add, product, shift)?);
+    }
+    Ok(vec![Tensor::numbers(true, of.shape.clone(), element, results)])
+}
+
+/// `LayerNormalization`: the cells along the last axes, moved by their mean and divided by their deviation,
+/// times constants, plus constants.
+pub(super) fn layer_normalization(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    let of = node.input(0)?;
+    if !of.element.is_float() {
+        return Err(node.refuse(&format!("computes with values of the type {}", of.element.name())));
+    }
+    let epsilon: f64 = node.attributes.float("epsilon")?.unwrap_or(EPSILON).into();
+    let first = node.axis(of, node.attributes.int("axis")?.unwrap_or(-1))?;
+    let axes: Vec<usize> = (first..of.shape.len()).collect();
+    let normal = along(node, builder, &axes, of, |formula, cells| {
+        let count = cells.len() as f64;
+        let sum = formula.sum(cells)?;
+        let mean = formula.with(Binary::Divide, sum, count)?;
+        let moved = cells.iter().map(|cell| formula.binary(Binary::Subtract, *cell, mean));
+        let moved = moved.collect::<Result<Vec<_>, _>>()?;
+        let squares = formula.sum_of_squares(&moved)?;
+        let variance = formula.with(Binary::Divide, squares, count)?;
+        let sum = formula.with(Binary::Add, variance, epsilon)?;
+        let deviation = formula.unary(Unary::SquareRoot, sum)?;
+        moved.into_iter().map(|cell| formula.binary(Binary::Divide, cell, deviation)).collect()
+    })?;
+    // Further outputs, the mean and the deviation, are for training.
+    let mut result = normal;
+    for (number, op) in [(1, Binary::Multiply), (2, Binary::Add)] {
+        if let Some(parameter) = node.optional(number) {
+            let of = &result[0];
+            let computed = node.each(builder, &[of, parameter], of.element, |builder, cells| {
+                builder.add(Expr::Binary(op, cells[0], cells[1]))
+            })?;
+            result = vec![computed];
+        }
+    }
+    Ok(result)
+}
+
+/// `LpNormalization`: the cells along an axis, divided by the sum of their sizes or by their length. Cells
+/// stay 0 where that is 0.
+pub(super) fn lp_normalization(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    let of = node.input(0)?;
+    let axis = node.axis(of, node.attributes.int("axis")?.unwrap_or(-1))?;
+    let order = node.attributes.int("p")?.unwrap_or(2);
+    if !of.element.is_float() || ![1, 2].contains(&order) {
+        return Err(node.refuse("has another norm than sizes and lengths of floats"));
+    }
+    along(node, builder, &[axis], of, |formula, cells| {
+        let by = match order {
+            1 => formula.sum_of(cells, |it, x| it.unary(Unary::Abs, x))?,
+            _ => {
+                let squares = formula.sum_of_squares(cells)?;
+                formula.unary(Unary::SquareRoot, squares)?
+            }
+        };
+        let zero = formula.number(0.0)?;
+        let is_zero = formula.binary(Binary::Equal, by, zero)?;
+        let result = |cell: &ColumnId| {
+            let quotient = formula.binary(Binary::Divide, *cell, by)?;
+            formula.builder.add(Expr::Select { condition: is_zero, then: zero, otherwise: quotient })
+        };
+        cells.iter().map(result).collect()
+    })
+}

@@ -76,7 +76,9 @@ operators! {
     Standard "ArgMin" reduce::arg_min;
     Standard "Asinh" hyperbolic::asinh;
     Standard "Atanh" hyperbolic::atanh;
+    Standard "BatchNormalization" normalize::batch_normalization;
     Standard "Cast" arithmetic::cast;
+    Standard "CastLike" arithmetic::cast_like;
     Standard "Ceil" arithmetic::ceil;
     Standard "Celu" functions::celu;
     Standard "Clip" arithmetic::clip;
@@ -84,6 +86,7 @@ operators! {
     Standard "ConstantOfShape" sizes::constant_of_shape;
     Standard "Cosh" hyperbolic::cosh;
     Standard "Div" arithmetic::div;
+    Standard "Dropout" arithmetic::dropout;
     Standard "Elu" functions::elu;
     Standard "Equal" arithmetic::equal;
     Standard "Erf" functions::erf;
@@ -101,11 +104,13 @@ operators! {
     Standard "Identity" arithmetic::identity;
     Standard "IsInf" functions::is_inf;
     Standard "IsNaN" arithmetic::is_nan;
+    Standard "LayerNormalization" normalize::layer_normalization;
     Standard "LeakyRelu" functions::leaky_relu;
     Standard "Less" arithmetic::less;
     Standard "LessOrEqual" arithmetic::less_or_equal;
     Standard "Log" functions::log;
     Standard "LogSoftmax" normalize::log_softmax;
+    Standard "LpNormalization" normalize::lp_normalization;
     Standard "MatMul" linear::mat_mul;
     Standard "Max" arithmetic::max;
     Standard "Mean" functions::mean;

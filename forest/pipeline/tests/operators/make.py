@@ -178,6 +178,16 @@ def build_more(float_type, version):
     one = graph.node("Slice", ["X", whole("from", [1]), whole("to", [2]), whole("along", [1])])
     graph.part("expanded rows", graph.node("Expand", [one, whole("wide", [1, 3])]), 3)
     graph.part("tiled", graph.node("Tile", ["X", whole("repeats", [1, 2])]), 2 * WIDTH)
+    scale, shift = number("factors", [0.5, 2.0, -1.5, 1.0]), number("shifts", [0.25, -1.0, 0.0, 3.0])
+    means, variances = number("means", [0.1, -0.5, 1.0, 2.0]), number("variances", [1.0, 4.0, 0.3, 2.5])
+    moved = graph.node("Add", ["X", number("distance", [10.0, 12.0, -9.0, 11.0])])
+    batch = [moved, scale, shift, means, variances]
+    graph.part("batch", graph.node("BatchNormalization", batch, epsilon=1e-3))
+    graph.part("layer", graph.node("LayerNormalization", [moved, scale, shift]))
+    graph.part("layer", graph.node("LayerNormalization", [moved, scale], axis=1, epsilon=0.1))
+    for p in (1, 2):
+        graph.part("length", graph.node("LpNormalization", [moved], axis=-1, p=p))
+    graph.part("dropout", graph.node("Dropout", ["X"]))
     signs = graph.node("Sign", ["X"])
     for operator in ("ArgMax", "ArgMin"):
         for last in (0, 1):
