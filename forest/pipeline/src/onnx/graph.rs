@@ -11,6 +11,7 @@ use super::operators::{OperatorSet, operator};
 use super::order::{is_ensemble, needed_nodes, scores_node};
 use super::outcome::{Behind, Operand, Trees};
 use super::parts::PartForest;
+use super::stacked::{Arranged, Stacked, run, stacking};
 use super::tensor::{Cells, Element, Tensor};
 use crate::pipeline::{Pipeline, Stage};
 use sched_columns::{ColumnId, ColumnValue};
@@ -23,6 +24,8 @@ use std::rc::Rc;
 #[derive(Clone)]
 enum GraphValue {
     Tensor(Rc<Tensor>),
+    /// Rows that are not along the first axis.
+    Stacked(Rc<Stacked>),
     Behind(Behind),
 }
 
@@ -171,8 +174,10 @@ impl<'a> GraphReader<'a> {
         inputs: Vec<Option<GraphValue>>,
     ) -> Result<Vec<GraphValue>, ModelError> {
         let Some(operator) = operator(name, domain) else { return Err(not_understood(&label, "before")) };
-        let inputs: Vec<Option<Rc<Tensor>>> = inputs.into_iter().map(tensor_of).collect();
         let outputs = node.all(field::NODE_OUTPUT).count();
+        let arranged: Vec<Option<Arranged>> =
+            inputs.iter().map(|input| input.as_ref().and_then(arranged)).collect();
+        let inputs: Vec<Option<Rc<Tensor>>> = inputs.into_iter().map(tensor_of).collect();
         let is_single = |input: &Rc<Tensor>| input.by_row && input.element == Element::F32;
         let scales =
             matches!(name, "Scaler" | "Sub" | "Div" | "Mul") && inputs.iter().flatten().any(is_single);
@@ -181,6 +186,13 @@ impl<'a> GraphReader<'a> {
             self.single_scaler = Some(label.clone());
         }
         let node = GraphNode { label, attributes: Attributes::of(node), inputs, outputs };
+        let stacked = match arranged.iter().flatten().any(|input| matches!(input, Arranged::Stacked(_))) {
+            true => Some(run(&node, name, &arranged, &mut self.builder)?),
+            false => stacking(&node, name, &mut self.builder)?,
+        };
+        if let Some(stacked) = stacked {
+            return Ok(vec![GraphValue::from(stacked)]);
+        }
         let results = (operator.run)(&node, &mut self.builder)?;
         for tensor in &results {
             self.builder.spend(Some(tensor.cells.len()))?;
@@ -287,10 +299,11 @@ impl<'a> GraphReader<'a> {
     ) -> Result<GraphValue, ModelError> {
         let Some(found) = &self.found else { return Err(not_understood(label, "behind")) };
         let operand = |value| match value {
-            GraphValue::Tensor(tensor) => Operand::Constant(tensor),
-            GraphValue::Behind(behind) => Operand::Behind(behind),
+            GraphValue::Tensor(tensor) => Ok(Operand::Constant(tensor)),
+            GraphValue::Behind(behind) => Ok(Operand::Behind(behind)),
+            GraphValue::Stacked(_) => Err(not_understood(label, "behind")),
         };
-        let operands: Vec<Operand> = inputs.into_iter().flatten().map(operand).collect();
+        let operands = inputs.into_iter().flatten().map(operand).collect::<Result<Vec<_>, _>>()?;
         let trees = Trees { forest: &found.forest, columns: &self.builder.columns };
         let value = trees.follow(name, Attributes::of(node), &operands)?;
         value.map(GraphValue::Behind).ok_or_else(|| not_understood(label, "behind"))
@@ -327,6 +340,13 @@ impl<'a> GraphReader<'a> {
             let name = output?.text(field::VALUE_NAME)?;
             match self.values.get(name) {
                 Some(GraphValue::Tensor(tensor)) => outputs.push((name, Rc::clone(tensor))),
+                Some(GraphValue::Stacked(_)) => {
+                    let message =
+                        format!("the output `{name}` has rows along another axis than the first one");
+                    return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
+                        .at("graph.output")
+                        .help("convert the model with rows along the first axis of its outputs"));
+                }
                 _ => return Err(not_computed(name)),
             }
         }
@@ -357,6 +377,23 @@ fn not_computed(output: &str) -> ModelError {
     ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
         .at("graph.output")
         .help("convert the model without this output")
+}
+
+impl From<Arranged> for GraphValue {
+    fn from(arranged: Arranged) -> GraphValue {
+        match arranged {
+            Arranged::Rows(tensor) => GraphValue::Tensor(tensor),
+            Arranged::Stacked(stacked) => GraphValue::Stacked(stacked),
+        }
+    }
+}
+
+fn arranged(value: &GraphValue) -> Option<Arranged> {
+    match value {
+        GraphValue::Tensor(tensor) => Some(Arranged::Rows(Rc::clone(tensor))),
+        GraphValue::Stacked(stacked) => Some(Arranged::Stacked(Rc::clone(stacked))),
+        GraphValue::Behind(_) => None,
+    }
 }
 
 fn tensor_of(value: Option<GraphValue>) -> Option<Rc<Tensor>> {

@@ -30,6 +30,7 @@ mod reduce;
 mod scale;
 mod shape;
 mod sizes;
+mod stacked;
 mod svm;
 mod tensor;
 mod whole;

@@ -24,7 +24,7 @@ pub(super) fn moved(
 }
 
 /// Tensors one after the other along an axis.
-fn concatenated(
+pub(super) fn concatenated(
     node: &GraphNode,
     builder: &mut GraphColumns,
     tensors: &[Rc<Tensor>],

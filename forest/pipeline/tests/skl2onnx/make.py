@@ -22,8 +22,11 @@ from skl2onnx import to_onnx
 from skl2onnx.common.data_types import FloatTensorType, Int64TensorType, StringTensorType
 from sklearn.base import is_classifier
 from sklearn.compose import ColumnTransformer
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
     AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     RandomForestClassifier,
@@ -31,6 +34,7 @@ from sklearn.ensemble import (
 )
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import (
     Binarizer,
@@ -46,12 +50,13 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.svm import SVC, SVR, NuSVR, OneClassSVM
+from sklearn.tree import DecisionTreeRegressor
 
 HERE = pathlib.Path(__file__).parent
 N_ROWS = 64
 NUMBERS = ["age", "income", "hours", "distance"]
 # Pipelines whose results are functions, of which libraries round some the other way.
-BOUND = ["adaboost"]
+BOUND = ["adaboost", "bagging", "bagged-trees", "quadratic"]
 # Pipelines whose kernels and sums ONNX Runtime computes in single precision.
 SINGLE = ["svc", "svc-three", "svc-linear", "svr", "svr-sigmoid", "one-class"]
 # Fitted on few rows, so that the files are small.
@@ -120,6 +125,11 @@ def cases():
     yield "svr", make_pipeline(*scaled, SVR()), False, "number"
     yield "svr-sigmoid", make_pipeline(*scaled, NuSVR(kernel="sigmoid", gamma=0.1)), False, "number"
     yield "one-class", make_pipeline(*scaled, OneClassSVM(gamma=0.1)), False, "number"
+    bagged = BaggingClassifier(LogisticRegression(), n_estimators=3, random_state=0)
+    yield "bagging", make_pipeline(*scaled, bagged), False, "three"
+    bagged = BaggingRegressor(DecisionTreeRegressor(max_depth=3), n_estimators=3, random_state=0)
+    yield "bagged-trees", make_pipeline(impute, bagged), False, "number"
+    yield "quadratic", make_pipeline(impute, QuadraticDiscriminantAnalysis()), False, "three"
     yield "adaboost", make_pipeline(impute, AdaBoostClassifier(n_estimators=2)), False, "two"
 
 
