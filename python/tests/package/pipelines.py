@@ -130,8 +130,10 @@ def cases():
     yield pipeline.Pipeline([*empty, ("f", forest())]), "array", "two", "equal"
     yield make(pre.FunctionTransformer(), forest()), "array", "two", "equal"
     for curve in (pre.QuantileTransformer(n_quantiles=20), pre.PowerTransformer(), pre.SplineTransformer(),
+                  pre.QuantileTransformer(n_quantiles=30, output_distribution="normal"),
                   pre.SplineTransformer(degree=2, knots="quantile", include_bias=False, n_knots=4)):
-        promise = "outside" if isinstance(curve, pre.PowerTransformer) else "equal"
+        has_functions = isinstance(curve, pre.PowerTransformer) or "normal" in str(curve)
+        promise = "outside" if has_functions else "equal"
         yield imputed(curve, forest()), "array", "two", promise
         yield imputed(curve, lin.LogisticRegression()), "array", "two", "bound"
     # Categories.

@@ -132,12 +132,36 @@ def test_kernels():
     """Columns of kernels and of random projections, with a model behind them."""
     for made in (decomposition.KernelPCA(2, kernel="rbf"), decomposition.KernelPCA(2, kernel="sigmoid"),
                  kernel_approximation.Nystroem(n_components=12, random_state=0),
+                 preprocessing.QuantileTransformer(n_quantiles=30, output_distribution="normal"),
                  decomposition.FactorAnalysis(2), cluster.FeatureAgglomeration(2),
                  discriminant_analysis.LinearDiscriminantAnalysis(),
                  random_projection.SparseRandomProjection(2, random_state=0)):
         check(scaled(make_pipeline(made, linear_model.LogisticRegression()), "three"))
     made = decomposition.KernelPCA(2, kernel="rbf")
     check(scaled(make_pipeline(made, forest()), "three"), rows=X)
+
+
+def test_normal_quantiles():
+    """The operations of SciPy: the same bits in the middle, and rounded logarithms in the tails."""
+    from onnx import helper
+    from schedc.exporter.check import run
+    from schedc.exporter.graph import FLOAT64, OPSET, Graph, tensor
+    from schedc.exporter.normal import normal_quantile
+    from scipy.special import ndtri
+
+    graph = Graph()
+    found = normal_quantile(graph, graph.input("X", FLOAT64, 1))
+    ends = [helper.make_tensor_value_info(name, 11, [None, 1]) for name in ("X", found.name)]
+    constants = [tensor(name, array) for name, array in graph.constants.items()]
+    made = helper.make_graph(graph.nodes, "quantiles", ends[:1], ends[1:], constants)
+    sets = [helper.make_opsetid("", OPSET)]
+    content = helper.make_model(made, opset_imports=sets, ir_version=10).SerializeToString()
+    tails = 10.0 ** -numpy.linspace(0.5, 7, 500)
+    shares = numpy.concatenate([numpy.linspace(0.001, 0.999, 2001), tails, 1 - tails])
+    ours, theirs = run(content, {"X": shares[:, None]})[found.name][:, 0], ndtri(shares)
+    middle = numpy.abs(shares - 0.5) < 0.36
+    numpy.testing.assert_array_equal(ours[middle], theirs[middle])
+    numpy.testing.assert_allclose(ours, theirs, rtol=2e-15)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -9,6 +9,7 @@ import numpy
 from .columns import Columns, columns_of, names_out, same_names
 from .graph import FLOAT64, INT64, Graph, Value
 from .scalers import standard_scaler
+from .normal import LEAST_SHARE, normal_quantile
 from .stages import refuse
 
 
@@ -72,10 +73,8 @@ def interpolated(graph: Graph, column: Value, x: numpy.ndarray, y: numpy.ndarray
 
 
 def quantile_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """The rank of a value among fitted quantiles, between 0 and 1."""
-    if estimator.output_distribution != "uniform":
-        raise refuse(graph, estimator, "has normal output, which has no exact form; use "
-                     "output_distribution='uniform'")
+    """The rank of a value among fitted quantiles, between 0 and 1, or the normal quantile of that."""
+    is_normal = estimator.output_distribution == "normal"
     if columns.sparse:
         raise refuse(graph, estimator, "transforms a sparse matrix; make the encoder before it dense")
     kind = columns.floating
@@ -91,12 +90,27 @@ def quantile_transformer(graph: Graph, estimator: Any, columns: Columns) -> Colu
         up = interpolated(graph, column, points, references)
         down = interpolated(graph, graph.add("Neg", column), -points[::-1], -references[::-1])
         mean = graph.cast(graph.add("Mul", graph.add("Sub", up, down), 0.5), kind)
-        for bound, level in ((quantiles[-1], 1.0), (quantiles[0], 0.0)):
-            here = graph.add("Equal", graph.cast(narrow, wide), wide.type(bound), promise=narrow.promise)
+        for bound, level, op in ((quantiles[-1], 1.0, "Greater"), (quantiles[0], 0.0, "Less")):
+            if is_normal:
+                # Values near an end count as it.
+                moved = graph.add("Add", narrow, LEAST_SHARE if level else -LEAST_SHARE)
+                here = graph.add(op, graph.cast(moved, wide), wide.type(bound), promise=narrow.promise)
+            else:
+                here = graph.add("Equal", graph.cast(narrow, wide), wide.type(bound), promise=narrow.promise)
             mean = graph.add("Where", here, kind.type(level), mean, dtype=kind, width=1)
+        mean = graph.cast(_normal(graph, graph.cast(mean, FLOAT64)), kind) if is_normal else mean
         gap = graph.add("IsNaN", narrow)
         made.append(graph.add("Where", gap, narrow, mean, dtype=kind, width=1))
     return same_names(columns, graph.join(made), [None] * len(columns))
+
+
+def _normal(graph: Graph, share: Value) -> Value:
+    """The normal quantile of a share, cut as scikit-learn cuts it."""
+    from scipy.special import ndtri
+
+    least = LEAST_SHARE - numpy.spacing(1)
+    inside = graph.add("Clip", share, numpy.float64(least), numpy.float64(1 - least))
+    return graph.add("Clip", normal_quantile(graph, inside), ndtri(least), ndtri(1 - least))
 
 
 def spline_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:

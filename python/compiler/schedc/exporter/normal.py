@@ -1,0 +1,62 @@
+"""Quantiles of the normal distribution, by the operations of SciPy's `ndtri`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy
+
+from .graph import FLOAT64, Graph, Value
+
+#: Coefficients of the rational functions of Cephes, the library behind SciPy, highest power first.
+_MIDDLE = (
+    (-59.9633501014107895267, 98.0010754185999661536, -56.6762857469070293439, 13.9312609387279679503,
+     -1.23916583867381258016),
+    (1.95448858338141759834, 4.67627912898881538453, 86.3602421390890590575, -225.462687854119370527,
+     200.260212380060660359, -82.0372256168333339912, 15.9056225126211695515, -1.18331621121330003142),
+)
+_TAIL = (
+    (4.05544892305962419923, 31.5251094599893866154, 57.1628192246421288162, 44.0805073893200834700,
+     14.6849561928858024014, 2.18663306850790267539, -0.140256079171354495875, -0.0350424626827848203418,
+     -0.000857456785154685413611),
+    (15.7799883256466749731, 45.3907635128879210584, 41.3172038254672030440, 15.0425385692907503408,
+     2.50464946208309415979, -0.142182922854787788574, -0.0380806407691578277194, -0.000933259480895457427372),
+)
+#: The square root of 2 pi, and the square of 1 / e: shares below it, and above 1 minus it, are in the tails.
+_ROOT, _EDGE = 2.50662827463100050242, 0.13533528323661269189
+#: The least share, as of scikit-learn: quantiles beyond it are cut.
+LEAST_SHARE = 1e-7
+
+
+def normal_quantile(graph: Graph, share: Value) -> Value:
+    """The value below which a share of the normal distribution lies, for f64 shares between `LEAST_SHARE` and
+    1 minus that: the same bits as SciPy's in the middle, and within the rounding of a logarithm elsewhere."""
+    centered = graph.add("Sub", share, 0.5)
+    square = graph.add("Mul", centered, centered)
+    ratio = graph.add("Div", graph.add("Mul", square, _polynomial(graph, square, _MIDDLE[0])),
+                      _polynomial(graph, square, _MIDDLE[1], is_monic=True))
+    middle = graph.add("Mul", graph.add("Add", centered, graph.add("Mul", centered, ratio)), _ROOT)
+    is_high = graph.add("Greater", share, 1.0 - _EDGE)
+    low = graph.add("Where", is_high, graph.add("Sub", 1.0, share), share, dtype=FLOAT64)
+    is_middle = graph.add("Greater", low, _EDGE)
+    # The logarithm of a share in the middle does not count.
+    far = graph.add("Sqrt", graph.add("Mul", graph.add("Log", low), -2.0))
+    inverse = graph.add("Div", numpy.float64(1), far)
+    rest = graph.add("Div", graph.add("Mul", inverse, _polynomial(graph, inverse, _TAIL[0])),
+                     _polynomial(graph, inverse, _TAIL[1], is_monic=True))
+    near = graph.add("Sub", far, graph.add("Div", graph.add("Log", far), far))
+    tail = graph.add("Sub", near, rest)
+    tail = graph.add("Where", is_high, tail, graph.add("Neg", tail), dtype=FLOAT64)
+    return graph.add("Where", is_middle, middle, tail, dtype=FLOAT64)
+
+
+def _polynomial(graph: Graph, x: Value, coefficients: Sequence[float], is_monic: bool = False) -> Value:
+    """A polynomial by Horner's rule; `is_monic` puts the coefficient 1 before the others."""
+    if is_monic:
+        total, others = graph.add("Add", x, coefficients[0]), coefficients[1:]
+    else:
+        total = graph.add("Add", graph.add("Mul", x, coefficients[0]), coefficients[1])
+        others = coefficients[2:]
+    for coefficient in others:
+        total = graph.add("Add", graph.add("Mul", total, x), coefficient)
+    return total
