@@ -79,6 +79,8 @@ def classifiers():
     yield ensemble.StackingClassifier(both, cv=2), ("transform",)
     yield multiclass.OneVsOneClassifier(linear_model.LogisticRegression()), ()
     yield multiclass.OneVsOneClassifier(svm.SVC()), ()
+    for part in (linear_model.LogisticRegression(), svm.LinearSVC(random_state=0), svm.SVC()):
+        yield ensemble.BaggingClassifier(part, 3, max_features=3, random_state=0), ()
     yield svm.SVC(), ()
     yield svm.SVC(kernel="linear"), ()
     yield svm.NuSVC(nu=0.3, kernel="poly"), ()

@@ -15,7 +15,7 @@ from .stages import held, key_of
 #: Difference between two roundings of one result, relative to the largest magnitude in its output. Sums of
 #: some thousand terms stay below.
 _ROUNDING = {4: 1e-5, 8: 1e-9}
-#: The same behind the square root of a difference of sums, as in distances: 1e-14 of the square.
+#: Difference behind the square root of a sum, as in distances: 1e-14 of the square.
 ROOT_ROUNDING = 1e-7
 #: Share of the rows that may reach other leaves behind a value that is only within a bound. Rows that are
 #: made for the check lie on thresholds, so that a few of 100 do.

@@ -27,6 +27,7 @@ def bagging_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predic
     parts, count = estimator.estimators_, int(estimator.n_classes_)
     features = estimator.estimators_features_
     total: Value | None = None
+    margins: Value | None = None
     if _are(parts, _TREE_CLASSIFIERS):
         trees = []
         for one, chosen in zip(parts, features):
@@ -36,16 +37,33 @@ def bagging_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predic
             trees.append(tree_of(graph, columns, one.tree_, value, features=chosen))
         total = add_trees(graph, single(graph, columns), trees, count)
     else:
+        decisions: list[Value] = []
         for at, (one, chosen) in enumerate(zip(parts, features)):
             with graph.step(f"estimator{at}"):
                 made = predict(graph, one, columns.take(chosen))
-            if made.probabilities is None or made.probabilities.width != count:
-                raise refuse(graph, estimator, "has parts without the probability of each class")
-            total = made.probabilities if total is None else graph.add("Add", total, made.probabilities)
+                chances = _chances(graph, estimator, made, count)
+            total = chances if total is None else graph.add("Add", total, chances)
+            decisions += [made.margins] if made.margins is not None else []
+        if len(decisions) == len(parts) and hasattr(estimator, "decision_function"):
+            margins = decisions[0]
+            for one in decisions[1:]:
+                margins = graph.add("Add", margins, one)
+            margins = graph.add("Div", margins, float(len(parts)))
     assert total is not None
     chances = graph.add("Div", total, float(len(parts)))
     return Prediction("classifier", index=best(graph, chances), classes=estimator.classes_,
-                      probabilities=chances)
+                      probabilities=chances, margins=margins)
+
+
+def _chances(graph: Graph, estimator: Any, made: Prediction, count: int) -> Value:
+    """The probabilities of a part, or its vote."""
+    if made.kind != "classifier" or len(made.classes) != count:
+        raise refuse(graph, estimator, "has parts that have not seen each class")
+    if made.probabilities is not None:
+        return made.probabilities
+    assert made.index is not None
+    index = graph.add("Unsqueeze", made.index, numpy.array([1], INT64), width=1)
+    return graph.cast(graph.add("Equal", index, numpy.arange(count, dtype=INT64)), FLOAT64)
 
 
 def bagging_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
