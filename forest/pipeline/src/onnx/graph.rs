@@ -11,6 +11,7 @@ use super::operators::{OperatorSet, operator};
 use super::order::{is_ensemble, needed_nodes, scores_node};
 use super::outcome::{Behind, Operand, Trees};
 use super::parts::PartForest;
+use super::scan::{Scan, stacked};
 use super::stacked::{Arranged, Stacked, run, stacking};
 use super::tensor::{Cells, Element, Tensor};
 use crate::pipeline::{Pipeline, Stage};
@@ -155,6 +156,7 @@ impl<'a> GraphReader<'a> {
             Some(OperatorSet::Standard) if name == "Constant" => {
                 vec![GraphValue::Tensor(Rc::new(self.constant_node(node, &label)?))]
             }
+            Some(OperatorSet::Standard) if name == "Scan" => self.scan(node, label, &inputs)?,
             Some(domain) => self.tensors(node, (name, domain), label, inputs)?,
             None => return Err(not_understood(&label, "before")),
         };
@@ -198,6 +200,67 @@ impl<'a> GraphReader<'a> {
             self.builder.spend(Some(tensor.cells.len()))?;
         }
         Ok(results.into_iter().map(|tensor| GraphValue::Tensor(Rc::new(tensor))).collect())
+    }
+
+    /// Reads a scan: its body, once for each entry of its constants.
+    fn scan(
+        &mut self,
+        message: Message<'a>,
+        label: String,
+        inputs: &[Option<GraphValue>],
+    ) -> Result<Vec<GraphValue>, ModelError> {
+        let node = GraphNode { label, attributes: Attributes::of(message), inputs: Vec::new(), outputs: 0 };
+        let inputs = inputs.iter().map(|input| input.as_ref().and_then(arranged)).collect();
+        let mut scan = Scan::read(message, &node, inputs)?;
+        let mut names = Vec::new();
+        for input in scan.body.all(field::GRAPH_INPUT) {
+            names.push(input?.text(field::VALUE_NAME)?);
+        }
+        let mut outputs = Vec::new();
+        for output in scan.body.all(field::GRAPH_OUTPUT) {
+            outputs.push(output?.text(field::VALUE_NAME)?);
+        }
+        let (n_states, lacks) = (scan.states.len(), || node.refuse("has a body of other inputs and outputs"));
+        let mut results = vec![Vec::new(); outputs.len().checked_sub(n_states).ok_or_else(lacks)?];
+        let outside = self.values.clone();
+        for constant in scan.body.all(field::GRAPH_CONSTANT) {
+            let constant = constant?;
+            let tensor = constant_tensor(&mut self.builder, FileTensor::new(constant)?)?;
+            let value = GraphValue::Tensor(Rc::new(tensor));
+            self.values.insert(constant.text(field::CONSTANT_NAME)?, value);
+        }
+        for at in 0..scan.length {
+            let values: Vec<Arranged> = scan.states.iter().cloned().chain(scan.entries(at)).collect();
+            if values.len() != names.len() {
+                return Err(lacks());
+            }
+            for (name, value) in names.iter().zip(values) {
+                self.values.insert(name, GraphValue::from(value));
+            }
+            for inner in scan.body.all(field::GRAPH_NODE) {
+                self.builder.spend(Some(1))?;
+                self.body_node(&node, inner?)?;
+            }
+            let found = outputs.iter().map(|name| self.values.get(name).and_then(arranged));
+            let mut found = found.collect::<Option<Vec<_>>>().ok_or_else(lacks)?;
+            for (results, result) in results.iter_mut().zip(found.split_off(n_states)) {
+                results.push(result);
+            }
+            scan.states = found;
+        }
+        self.values = outside;
+        let states = scan.states.into_iter().map(Ok);
+        let all = states.chain(results.iter().map(|results| stacked(&node, &mut self.builder, results)));
+        all.map(|result| result.map(GraphValue::from)).collect()
+    }
+
+    /// Reads a node of a body. Bodies have no trees, and no bodies of their own.
+    fn body_node(&mut self, scan: &GraphNode, node: Message<'a>) -> Result<(), ModelError> {
+        let name = node.text(field::NODE_OPERATOR)?;
+        match is_ensemble(name) || name == "Scan" {
+            true => Err(scan.refuse(&format!("has a body with the operator `{name}`"))),
+            false => self.node(usize::MAX, node),
+        }
     }
 
     fn constant_node(&mut self, node: Message<'a>, label: &str) -> Result<Tensor, ModelError> {

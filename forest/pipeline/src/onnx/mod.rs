@@ -28,6 +28,7 @@ mod outcome;
 mod parts;
 mod reduce;
 mod scale;
+mod scan;
 mod shape;
 mod sizes;
 mod stacked;
@@ -35,7 +36,7 @@ mod svm;
 mod tensor;
 mod whole;
 
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, Stage};
 use operators::OperatorSet;
 use sched_forest::onnx::Message;
 use sched_forest::{ModelError, Note, codes};
@@ -90,7 +91,11 @@ pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
             }
         }
     }
-    if let Some(step) = read.single_scaler.filter(|_| !is_exact) {
+    let has_tests = pipeline.stages.iter().filter_map(Stage::forest).any(|forest| {
+        let mut trees = forest.trees.iter();
+        trees.any(|tree| !tree.inner.is_empty())
+    });
+    if let Some(step) = read.single_scaler.filter(|_| has_tests && !is_exact) {
         notes.push(Note(format!(
             "the operator {step} scales in single precision before the trees: rows on a threshold can get \
              another answer than from the fitted pipeline; `schedc.export(pipeline, \"p.onnx\")` writes a \

@@ -33,7 +33,7 @@ pub(super) enum Arranged {
 
 impl Stacked {
     /// The tensor with its axis of rows at a place of the file.
-    fn arranged(tensor: Tensor, row_axis: usize) -> Arranged {
+    pub fn arranged(tensor: Tensor, row_axis: usize) -> Arranged {
         match row_axis {
             0 => Arranged::Rows(Rc::new(tensor)),
             _ => Arranged::Stacked(Rc::new(Stacked { tensor, row_axis, is_joined: false })),

@@ -22,6 +22,7 @@ from skl2onnx import to_onnx
 from skl2onnx.common.data_types import FloatTensorType, Int64TensorType, StringTensorType
 from sklearn.base import is_classifier
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import KernelPCA
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -34,7 +35,7 @@ from sklearn.ensemble import (
 )
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import (
     Binarizer,
@@ -58,7 +59,7 @@ NUMBERS = ["age", "income", "hours", "distance"]
 # Pipelines whose results are functions, of which libraries round some the other way.
 BOUND = ["adaboost", "bagging", "bagged-trees", "quadratic"]
 # Pipelines whose kernels and sums ONNX Runtime computes in single precision.
-SINGLE = ["svc", "svc-three", "svc-linear", "svr", "svr-sigmoid", "one-class"]
+SINGLE = ["svc", "svc-three", "svc-linear", "svr", "svr-sigmoid", "one-class", "kernel-pca"]
 # Fitted on few rows, so that the files are small.
 SMALL = 60
 TYPES = {"f4": "f32", "f8": "f64", "i8": "i64"}
@@ -129,6 +130,8 @@ def cases():
     yield "bagging", make_pipeline(*scaled, bagged), False, "three"
     bagged = BaggingRegressor(DecisionTreeRegressor(max_depth=3), n_estimators=3, random_state=0)
     yield "bagged-trees", make_pipeline(impute, bagged), False, "number"
+    kernel = KernelPCA(n_components=2, kernel="rbf", gamma=0.1)
+    yield "kernel-pca", make_pipeline(*scaled, kernel, LinearRegression()), False, "number"
     yield "quadratic", make_pipeline(impute, QuadraticDiscriminantAnalysis()), False, "three"
     yield "adaboost", make_pipeline(impute, AdaBoostClassifier(n_estimators=2)), False, "two"
 

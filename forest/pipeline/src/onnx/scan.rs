@@ -1,0 +1,112 @@
+//! `Scan` over constants, such as the points of pairwise distances: its body, once for each entry.
+
+use super::builder::GraphColumns;
+use super::field;
+use super::node::GraphNode;
+use super::stacked::{Arranged, Stacked};
+use super::tensor::{Tensor, size};
+use sched_forest::ModelError;
+use sched_forest::onnx::Message;
+use std::rc::Rc;
+
+/// Attributes that change the order or the axes of a scan.
+const OTHER_ORDERS: &[&str] =
+    &["scan_input_axes", "scan_input_directions", "scan_output_axes", "scan_output_directions"];
+
+/// A scan.
+pub(super) struct Scan<'a> {
+    /// The graph that computes an entry.
+    pub body: Message<'a>,
+    /// The values that one entry hands on to the next, at first.
+    pub states: Vec<Arranged>,
+    /// The constants whose entries are scanned.
+    scanned: Vec<Rc<Tensor>>,
+    /// The number of entries.
+    pub length: usize,
+}
+
+impl<'a> Scan<'a> {
+    /// The scan of a node with these inputs.
+    ///
+    /// # Errors
+    /// `M0040` for a scan of rows, in another order, or along other axes.
+    pub fn read(
+        message: Message<'a>,
+        node: &GraphNode,
+        inputs: Vec<Option<Arranged>>,
+    ) -> Result<Scan<'a>, ModelError> {
+        let inputs: Option<Vec<Arranged>> = inputs.into_iter().collect();
+        let mut states = inputs.ok_or_else(|| node.refuse("lacks an input"))?;
+        for name in OTHER_ORDERS {
+            if node.ints(name)?.is_some_and(|values| values.iter().any(|value| *value != 0)) {
+                return Err(node.refuse("scans in another order, or along other axes than the first one"));
+            }
+        }
+        let count = usize::try_from(node.attributes.int("num_scan_inputs")?.unwrap_or(0)).unwrap_or(0);
+        let first = states.len().checked_sub(count).filter(|_| count > 0);
+        let scanned = states.split_off(first.ok_or_else(|| node.refuse("scans nothing"))?);
+        let constant = |input: Arranged| match input {
+            Arranged::Rows(tensor) if !tensor.by_row && !tensor.shape.is_empty() => Some(tensor),
+            _ => None,
+        };
+        let scanned: Option<Vec<Rc<Tensor>>> = scanned.into_iter().map(constant).collect();
+        let scanned =
+            scanned.ok_or_else(|| node.refuse("scans rows, so that rows would depend on others"))?;
+        let length = scanned[0].shape[0];
+        if length == 0 || scanned.iter().any(|tensor| tensor.shape[0] != length) {
+            return Err(node.refuse("scans inputs of several lengths"));
+        }
+        Ok(Scan { body: body(message)?, states, scanned, length })
+    }
+
+    /// The entries of the scanned constants at a place.
+    pub fn entries(&self, at: usize) -> Vec<Arranged> {
+        let entry = |tensor: &Rc<Tensor>| {
+            let shape = tensor.shape[1..].to_vec();
+            let width = tensor.cells.len() / self.length;
+            let cells = tensor.cells.at(&(at * width..(at + 1) * width).collect::<Vec<_>>());
+            Arranged::Rows(Rc::new(Tensor { by_row: false, shape, element: tensor.element, cells }))
+        };
+        self.scanned.iter().map(entry).collect()
+    }
+}
+
+/// The graph of a node's attribute `body`; an empty one if it has none.
+fn body(node: Message<'_>) -> Result<Message<'_>, ModelError> {
+    for attribute in node.all(field::NODE_ATTRIBUTE) {
+        let attribute = attribute?;
+        if attribute.text(field::ATTRIBUTE_NAME)? == "body" {
+            return attribute.child(field::ATTRIBUTE_GRAPH);
+        }
+    }
+    Ok(Message::new(&[]))
+}
+
+/// The results of all entries, along a new first axis.
+///
+/// # Errors
+/// `M0040` for results of several shapes or types.
+pub(super) fn stacked(
+    node: &GraphNode,
+    builder: &mut GraphColumns,
+    results: &[Arranged],
+) -> Result<Arranged, ModelError> {
+    let refuse = || node.refuse("has results of several shapes or types");
+    let tensor = |result: &Arranged| match result {
+        Arranged::Rows(tensor) => Some(Rc::clone(tensor)),
+        Arranged::Stacked(_) => None,
+    };
+    let tensors: Vec<Rc<Tensor>> = results.iter().map(tensor).collect::<Option<_>>().ok_or_else(refuse)?;
+    let first = tensors.first().ok_or_else(refuse)?;
+    let mut cells = Vec::new();
+    for tensor in &tensors {
+        if (tensor.by_row, &tensor.shape, tensor.element) != (first.by_row, &first.shape, first.element) {
+            return Err(refuse());
+        }
+        cells.extend_from_slice(node.numbers(tensor)?);
+    }
+    let shape = [&[tensors.len()], first.shape.as_slice()].concat();
+    builder.spend(size(&shape))?;
+    let tensor = Tensor::numbers(first.by_row, shape, first.element, cells);
+    Ok(Stacked::arranged(tensor, usize::from(first.by_row)))
+}
