@@ -71,7 +71,11 @@ pub(super) fn stacking(
 ) -> Result<Option<Arranged>, ModelError> {
     let Some(of) = node.optional(0).filter(|of| of.by_row) else { return Ok(None) };
     match name {
-        "Reshape" if node.optional(1).is_some() => Ok(reshaped(of, &node.sizes(builder, 1)?)),
+        "Reshape" if node.optional(1).is_some() => {
+            let made = reshaped(of, &node.sizes(builder, 1)?);
+            Ok(made.filter(|made| matches!(made, Arranged::Stacked(_))))
+        }
+        "Add" | "Sub" | "Mul" | "Div" => with_number(node, name, builder),
         "Unsqueeze" => unsqueezed(node, of, builder),
         "Transpose" => {
             let order = order_of(node, of.rank())?;
@@ -86,10 +90,25 @@ pub(super) fn stacking(
     }
 }
 
-/// A tensor of the shape `[1, .., rows, ..]`.
+/// The result of rows and a single number with more axes, all of one cell.
+fn with_number(
+    node: &GraphNode,
+    name: &str,
+    builder: &mut GraphColumns,
+) -> Result<Option<Arranged>, ModelError> {
+    let (of, number) = (node.input(0)?, node.input(1)?);
+    let more = number.rank().checked_sub(of.rank()).filter(|more| *more > 0);
+    let Some(more) = more.filter(|_| !number.by_row && number.cells.len() == 1) else { return Ok(None) };
+    let number = Some(Rc::new(number.with_shape(Vec::new())));
+    let result = on_rows(node, (name, of), vec![number], builder)?;
+    let shape = [vec![1; more], result.shape.clone()].concat();
+    Ok(Some(Stacked::arranged(result.with_shape(shape), more)))
+}
+
+/// A tensor of the shape `[1, .., rows, ..]`. None for other shapes.
 fn reshaped(of: &Tensor, sizes: &[Size]) -> Option<Arranged> {
     let is_rows = |size: &Size| matches!(size, Size::Rows | Size::Cells(-1));
-    let row_axis = sizes.iter().position(is_rows).filter(|axis| *axis > 0)?;
+    let row_axis = sizes.iter().position(is_rows)?;
     let count = |size: &Size| match size {
         Size::Cells(count) => usize::try_from(*count).ok().filter(|count| *count > 0),
         Size::Rows => None,
@@ -171,9 +190,12 @@ pub(super) fn run(
     let Some(Some(Arranged::Stacked(of))) = inputs.first() else { return Err(refuse()) };
     match name {
         "Reshape" if of.is_joined => split(node, builder, of),
+        "Reshape" if of.tensor.shape[..of.row_axis].iter().all(|count| *count == 1) => {
+            reshaped(&of.tensor, &node.sizes(builder, 1)?).ok_or_else(refuse)
+        }
         _ if of.is_joined => Err(node.refuse("works on rows behind rows")),
         "Identity" | "Cast" => {
-            let result = on_rows(node, (name, of), Vec::new(), builder)?;
+            let result = on_rows(node, (name, &of.tensor), Vec::new(), builder)?;
             Ok(Stacked::arranged(result, of.row_axis))
         }
         "Concat" => {
@@ -248,20 +270,20 @@ fn along_others(
     }
     let keeps = name != "Squeeze" && node.attributes.int("keepdims")?.unwrap_or(1) != 0;
     let axes = Tensor::numbers(false, vec![places.len()], Element::I64, places);
-    let result = on_rows(node, (name, of), vec![Some(Rc::new(axes))], builder)?;
+    let result = on_rows(node, (name, &of.tensor), vec![Some(Rc::new(axes))], builder)?;
     Ok(Stacked::arranged(result, of.row_axis - if keeps { 0 } else { before }))
 }
 
 /// The result of a node's operator on the tensor with rows in front.
 fn on_rows(
     node: &GraphNode,
-    (name, of): (&str, &Stacked),
+    (name, of): (&str, &Tensor),
     more: Vec<Option<Rc<Tensor>>>,
     builder: &mut GraphColumns,
 ) -> Result<Tensor, ModelError> {
     let refuse = || node.refuse("works on rows along another axis than the first one");
     let operator = operator(name, OperatorSet::Standard).ok_or_else(refuse)?;
-    let inputs = [vec![Some(Rc::new(of.tensor.clone()))], more].concat();
+    let inputs = [vec![Some(Rc::new(of.clone()))], more].concat();
     let on_rows =
         GraphNode { label: node.label.clone(), attributes: node.attributes, inputs, outputs: node.outputs };
     let results = (operator.run)(&on_rows, builder)?;
