@@ -17,12 +17,43 @@ use std::rc::Rc;
 pub(super) struct Stacked {
     /// The values with the axis of rows in front.
     tensor: Tensor,
-    /// The place of the axis of rows in the file.
-    row_axis: usize,
-    /// Whether the file has one axis for both the first axis of `tensor` and that of rows: the rows of one
-    /// model, then those of the next.
-    is_joined: bool,
+    layout: Layout,
 }
+
+/// The axes of a stacked tensor in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// The axis of rows is at this place, behind others.
+    Behind(usize),
+    /// One axis for both the first axis and that of rows: the rows of one model, then those of the next.
+    Joined,
+    /// `[1, cells of all rows]`: the cells of one row, then those of the next.
+    Flat,
+}
+
+/// Operators that compute each cell from cells at the same place.
+const CELL_BY_CELL: &[&str] = &[
+    "Abs",
+    "Add",
+    "And",
+    "Cast",
+    "Div",
+    "Equal",
+    "Exp",
+    "Greater",
+    "GreaterOrEqual",
+    "IsNaN",
+    "Less",
+    "LessOrEqual",
+    "Log",
+    "Mul",
+    "Neg",
+    "Not",
+    "Or",
+    "Sqrt",
+    "Sub",
+    "Where",
+];
 
 /// A tensor of rows, or a stacked one.
 #[derive(Clone)]
@@ -36,21 +67,29 @@ impl Stacked {
     pub fn arranged(tensor: Tensor, row_axis: usize) -> Arranged {
         match row_axis {
             0 => Arranged::Rows(Rc::new(tensor)),
-            _ => Arranged::Stacked(Rc::new(Stacked { tensor, row_axis, is_joined: false })),
+            _ => Stacked::with(tensor, Layout::Behind(row_axis)),
         }
     }
 
-    /// The number of axes in the file.
-    fn rank(&self) -> usize {
-        self.tensor.rank() - usize::from(self.is_joined)
+    fn with(tensor: Tensor, layout: Layout) -> Arranged {
+        Arranged::Stacked(Rc::new(Stacked { tensor, layout }))
     }
+}
 
+/// A tensor with its axis of rows behind others.
+struct Behind<'a> {
+    tensor: &'a Tensor,
+    /// The place of the axis of rows in the file.
+    row_axis: usize,
+}
+
+impl Behind<'_> {
     /// The place of an axis of the file, as the tensor with rows in front has it. None for the axis of rows.
     ///
     /// # Errors
     /// `M0040` if there is no such axis.
     fn axis(&self, node: &GraphNode, axis: i64) -> Result<Option<usize>, ModelError> {
-        let rank = self.rank() as i64;
+        let rank = self.tensor.rank() as i64;
         let from_start = if axis < 0 { axis + rank } else { axis };
         if !(0..rank).contains(&from_start) {
             return Err(node.refuse(&format!("asks for axis {axis} of {rank}")));
@@ -86,6 +125,9 @@ pub(super) fn stacking(
             }
         }
         "Concat" => joined(node, builder),
+        "Flatten" if node.attributes.int("axis")? == Some(0) => {
+            Ok(Some(Stacked::with(Tensor::clone(of), Layout::Flat)))
+        }
         _ => Ok(None),
     }
 }
@@ -155,7 +197,7 @@ fn joined(node: &GraphNode, builder: &mut GraphColumns) -> Result<Option<Arrange
     builder.spend(Some(cells.len()))?;
     let shape = [&[tensors.len()], first.shape.as_slice()].concat();
     let tensor = Tensor::numbers(true, shape, first.element, cells);
-    Ok(Some(Arranged::Stacked(Rc::new(Stacked { tensor, row_axis: 0, is_joined: true }))))
+    Ok(Some(Stacked::with(tensor, Layout::Joined)))
 }
 
 /// The order of axes that a node asks for.
@@ -176,7 +218,7 @@ fn transposed(builder: &mut GraphColumns, of: &Tensor, order: &[usize]) -> Resul
     moved(builder, of, pick(&of.shape), &pick(&of.strides()), 0)
 }
 
-/// The result of an operator whose first input is stacked. `inputs` are its inputs in their order.
+/// The result of an operator with a stacked input. `inputs` are its inputs in their order.
 ///
 /// # Errors
 /// `M0040` for operators that do not work on such tensors.
@@ -186,52 +228,114 @@ pub(super) fn run(
     inputs: &[Option<Arranged>],
     builder: &mut GraphColumns,
 ) -> Result<Arranged, ModelError> {
-    let refuse = || node.refuse("works on rows along another axis than the first one");
-    let Some(Some(Arranged::Stacked(of))) = inputs.first() else { return Err(refuse()) };
-    match name {
-        "Reshape" if of.is_joined => split(node, builder, of),
-        "Reshape" if of.tensor.shape[..of.row_axis].iter().all(|count| *count == 1) => {
-            reshaped(&of.tensor, &node.sizes(builder, 1)?).ok_or_else(refuse)
+    let stacked = |input: &Option<Arranged>| match input {
+        Some(Arranged::Stacked(stacked)) => Some(Rc::clone(stacked)),
+        _ => None,
+    };
+    let of = inputs.iter().find_map(stacked).ok_or_else(|| refused(node))?;
+    match of.layout {
+        Layout::Joined if name == "Reshape" => split(node, builder, &of.tensor),
+        Layout::Joined => Err(node.refuse("works on rows behind rows")),
+        Layout::Flat => flat(node, (name, &of.tensor), inputs, builder),
+        Layout::Behind(_) if !matches!(inputs.first(), Some(Some(Arranged::Stacked(_)))) => {
+            Err(refused(node))
         }
-        _ if of.is_joined => Err(node.refuse("works on rows behind rows")),
+        Layout::Behind(row_axis) => {
+            behind(node, (name, Behind { tensor: &of.tensor, row_axis }), inputs, builder)
+        }
+    }
+}
+
+fn refused(node: &GraphNode) -> ModelError {
+    node.refuse("works on rows along another axis than the first one")
+}
+
+/// The result of an operator on a tensor with rows behind other axes.
+fn behind(
+    node: &GraphNode,
+    (name, of): (&str, Behind),
+    inputs: &[Option<Arranged>],
+    builder: &mut GraphColumns,
+) -> Result<Arranged, ModelError> {
+    match name {
+        "Reshape" if of.tensor.shape[..of.row_axis].iter().all(|count| *count == 1) => {
+            reshaped(of.tensor, &node.sizes(builder, 1)?).ok_or_else(|| refused(node))
+        }
         "Identity" | "Cast" => {
-            let result = on_rows(node, (name, &of.tensor), Vec::new(), builder)?;
+            let result = on_rows(node, (name, of.tensor), Vec::new(), builder)?;
             Ok(Stacked::arranged(result, of.row_axis))
         }
         "Concat" => {
             let own = |input: &Option<Arranged>| match input {
-                Some(Arranged::Stacked(other)) if !other.is_joined && other.row_axis == of.row_axis => {
+                Some(Arranged::Stacked(other)) if other.layout == Layout::Behind(of.row_axis) => {
                     Some(Rc::new(other.tensor.clone()))
                 }
                 _ => None,
             };
-            let tensors: Vec<Rc<Tensor>> =
-                inputs.iter().map(own).collect::<Option<_>>().ok_or_else(refuse)?;
+            let tensors = inputs.iter().map(own).collect::<Option<Vec<_>>>();
+            let tensors = tensors.ok_or_else(|| refused(node))?;
             let axis = of.axis(node, node.attributes.int("axis")?.unwrap_or(0))?;
             let axis = axis.ok_or_else(|| node.refuse("appends rows to rows"))?;
             let result = concatenated(node, builder, &tensors, axis as i64)?;
             Ok(Stacked::arranged(result, of.row_axis))
         }
         "Transpose" => {
-            let order = order_of(node, of.rank())?;
+            let order = order_of(node, of.tensor.rank())?;
             let row_axis = order.iter().position(|axis| *axis == of.row_axis).unwrap_or(0);
             let front = |axis: usize| if axis > of.row_axis { axis } else { axis + 1 };
             let others = order.iter().filter(|axis| **axis != of.row_axis);
             let order: Vec<usize> = others.map(|axis| front(*axis)).collect();
-            Ok(Stacked::arranged(transposed(builder, &of.tensor, &order)?, row_axis))
+            Ok(Stacked::arranged(transposed(builder, of.tensor, &order)?, row_axis))
         }
         "Squeeze" | "ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" => {
             along_others(node, (name, of), builder)
         }
-        _ => Err(refuse()),
+        _ => Err(refused(node)),
     }
 }
 
+/// The result of an operator on the cells of all rows: another one of each cell, or the rows again.
+fn flat(
+    node: &GraphNode,
+    (name, of): (&str, &Tensor),
+    inputs: &[Option<Arranged>],
+    builder: &mut GraphColumns,
+) -> Result<Arranged, ModelError> {
+    match name {
+        "Flatten" | "Identity" => return Ok(Stacked::with(of.clone(), Layout::Flat)),
+        "Reshape" => {
+            let made = reshaped(of, &node.sizes(builder, 1)?);
+            return made.filter(|made| matches!(made, Arranged::Rows(_))).ok_or_else(|| refused(node));
+        }
+        _ => {}
+    }
+    let is_look_up = name == "Gather" && node.attributes.int("axis")?.unwrap_or(0) == 0;
+    if !is_look_up && !CELL_BY_CELL.contains(&name) {
+        return Err(refused(node));
+    }
+    let in_front = |(number, input): (usize, &Option<Arranged>)| match input {
+        Some(Arranged::Stacked(other)) if other.layout == Layout::Flat && other.tensor.shape == of.shape => {
+            Some(Rc::new(other.tensor.clone()))
+        }
+        Some(Arranged::Rows(table)) if is_look_up && number == 0 && !table.by_row => {
+            (table.shape.len() == 1).then(|| Rc::clone(table))
+        }
+        Some(Arranged::Rows(number)) if !number.by_row && number.cells.len() == 1 => {
+            Some(Rc::new(number.with_shape(Vec::new())))
+        }
+        _ => None,
+    };
+    let fronts = inputs.iter().enumerate().map(in_front).collect::<Option<Vec<_>>>();
+    let fronts = fronts.ok_or_else(|| refused(node))?;
+    let result = with_inputs(node, name, fronts.into_iter().map(Some).collect(), builder)?;
+    Ok(Stacked::with(result, Layout::Flat))
+}
+
 /// The rows of several models, side by side.
-fn split(node: &GraphNode, builder: &GraphColumns, of: &Stacked) -> Result<Arranged, ModelError> {
+fn split(node: &GraphNode, builder: &GraphColumns, of: &Tensor) -> Result<Arranged, ModelError> {
     let sizes = node.sizes(builder, 1)?;
     let (Some(&models), [Size::Cells(count), Size::Cells(-1) | Size::Rows, rest @ ..]) =
-        (of.tensor.shape.first(), sizes.as_slice())
+        (of.shape.first(), sizes.as_slice())
     else {
         return Err(node.refuse("joins rows"));
     };
@@ -242,8 +346,8 @@ fn split(node: &GraphNode, builder: &GraphColumns, of: &Stacked) -> Result<Arran
             _ => return Err(node.refuse("joins rows")),
         }
     }
-    match *count == models as i64 && size(&shape) == Some(of.tensor.cells.len()) {
-        true => Ok(Stacked::arranged(of.tensor.with_shape(shape), 1)),
+    match *count == models as i64 && size(&shape) == Some(of.cells.len()) {
+        true => Ok(Stacked::arranged(of.with_shape(shape), 1)),
         false => Err(node.refuse("joins rows")),
     }
 }
@@ -251,7 +355,7 @@ fn split(node: &GraphNode, builder: &GraphColumns, of: &Stacked) -> Result<Arran
 /// An operator along axes that are not of rows.
 fn along_others(
     node: &GraphNode,
-    (name, of): (&str, &Stacked),
+    (name, of): (&str, Behind),
     builder: &mut GraphColumns,
 ) -> Result<Arranged, ModelError> {
     let axes = node.integers(builder, 1, "axes")?.unwrap_or_default();
@@ -270,22 +374,30 @@ fn along_others(
     }
     let keeps = name != "Squeeze" && node.attributes.int("keepdims")?.unwrap_or(1) != 0;
     let axes = Tensor::numbers(false, vec![places.len()], Element::I64, places);
-    let result = on_rows(node, (name, &of.tensor), vec![Some(Rc::new(axes))], builder)?;
+    let result = on_rows(node, (name, of.tensor), vec![Some(Rc::new(axes))], builder)?;
     Ok(Stacked::arranged(result, of.row_axis - if keeps { 0 } else { before }))
 }
 
-/// The result of a node's operator on the tensor with rows in front.
+/// The result of a node's operator on the tensor with rows in front, and on more inputs.
 fn on_rows(
     node: &GraphNode,
     (name, of): (&str, &Tensor),
     more: Vec<Option<Rc<Tensor>>>,
     builder: &mut GraphColumns,
 ) -> Result<Tensor, ModelError> {
-    let refuse = || node.refuse("works on rows along another axis than the first one");
-    let operator = operator(name, OperatorSet::Standard).ok_or_else(refuse)?;
-    let inputs = [vec![Some(Rc::new(of.clone()))], more].concat();
-    let on_rows =
-        GraphNode { label: node.label.clone(), attributes: node.attributes, inputs, outputs: node.outputs };
-    let results = (operator.run)(&on_rows, builder)?;
-    results.into_iter().next().ok_or_else(refuse)
+    with_inputs(node, name, [vec![Some(Rc::new(of.clone()))], more].concat(), builder)
+}
+
+/// The result of a node's operator on other inputs.
+fn with_inputs(
+    node: &GraphNode,
+    name: &str,
+    inputs: Vec<Option<Rc<Tensor>>>,
+    builder: &mut GraphColumns,
+) -> Result<Tensor, ModelError> {
+    let operator = operator(name, OperatorSet::Standard).ok_or_else(|| refused(node))?;
+    let (label, attributes) = (node.label.clone(), node.attributes);
+    let node = GraphNode { label, attributes, inputs, outputs: node.outputs };
+    let results = (operator.run)(&node, builder)?;
+    results.into_iter().next().ok_or_else(|| refused(&node))
 }

@@ -47,6 +47,7 @@ from sklearn.preprocessing import (
     OrdinalEncoder,
     PolynomialFeatures,
     PowerTransformer,
+    QuantileTransformer,
     RobustScaler,
     StandardScaler,
 )
@@ -131,6 +132,8 @@ def cases():
     bagged = BaggingRegressor(DecisionTreeRegressor(max_depth=3), n_estimators=3, random_state=0)
     yield "bagged-trees", make_pipeline(impute, bagged), False, "number"
     kernel = KernelPCA(n_components=2, kernel="rbf", gamma=0.1)
+    quantiles = QuantileTransformer(n_quantiles=4, random_state=0)
+    yield "quantiles", make_pipeline(impute, quantiles, forest()), False, "two"
     yield "kernel-pca", make_pipeline(*scaled, kernel, LinearRegression()), False, "number"
     yield "quadratic", make_pipeline(impute, QuadraticDiscriminantAnalysis()), False, "three"
     yield "adaboost", make_pipeline(impute, AdaBoostClassifier(n_estimators=2)), False, "two"
