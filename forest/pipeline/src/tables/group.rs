@@ -1,6 +1,6 @@
 //! Groups: adjacent products of a sum that one table replaces.
 
-use super::entries::Entries;
+use super::entries::{Entries, LOOK_UP};
 use super::steps::Steps;
 use crate::pieces::domain::FeatureDomain;
 use sched_columns::{ColumnId, Columns, Expr};
@@ -129,9 +129,13 @@ impl FeatureTerms {
     }
 }
 
-/// Number of operations among the columns that some columns are computed from.
+/// Number of operations of the columns that some columns are computed from.
 fn operations(columns: &Columns, of: &[ColumnId]) -> usize {
-    let is_operation =
-        |column: &ColumnId| !matches!(columns.expr(*column), Expr::Input { .. } | Expr::Const(_));
-    columns.needed_for(of).iter().filter(|column| is_operation(column)).count()
+    let operations = |column: ColumnId| match columns.expr(column) {
+        Expr::Input { .. } | Expr::Const(_) => 0,
+        Expr::Table { .. } | Expr::Pick { .. } => LOOK_UP,
+        Expr::Step { edges, .. } => 2 * edges.at.len(),
+        _ => 1,
+    };
+    columns.needed_for(of).into_iter().map(operations).sum()
 }

@@ -144,7 +144,9 @@ fn with_tables(
             leaf.terms.push(match part {
                 SumPart::Product(feature, weight) => (feature, weight),
                 SumPart::Table(entries) => {
+                    // Comparisons have as many lanes as the numbers that they choose.
                     let x = columns.input(entries.feature, rows);
+                    let x = columns.cast(x, float.into()).map_err(impossible)?;
                     let column = entries.column(columns, x, (float, chain)).map_err(impossible)?;
                     tested.push(column);
                     (tested.len() as u32 - 1, 1.0)
