@@ -60,12 +60,11 @@ class Trial:
         close: float = 0.0,
         rows: Any = None,
         counted: Array | None = None,
-        share: float = 0.0,
     ) -> Array | None:
         """Compares the answers of a method, and returns the object's.
 
         ``close`` bounds the difference, relative to the largest answer; ``counted`` selects the rows to
-        compare. A ``share`` of the rows may differ by more.
+        compare.
         """
         try:
             expected = numpy.asarray(theirs())
@@ -87,7 +86,7 @@ class Trial:
         if counted is not None:
             wrong &= counted
         self.compared += 1
-        if wrong.any() and wrong.mean() > share:
+        if wrong.any():
             at = int(numpy.argmax(wrong))
             self._refuse(method, rows, at, expected[at], found[at])
         return expected

@@ -19,7 +19,7 @@ _ROUNDING = {4: 1e-5, 8: 1e-9}
 ROOT_ROUNDING = 1e-7
 #: Share of the rows that may reach other leaves behind a value that is only within a bound. Rows that are
 #: made for the check lie on thresholds, so that a few of 100 do.
-OUTSIDE_SHARE = 0.1
+_OUTSIDE_SHARE = 0.1
 
 
 class Mismatch(ValueError):
@@ -160,7 +160,7 @@ def _beyond(apart: numpy.ndarray, name: str, theirs: dict[str, numpy.ndarray],
         ordered = numpy.sort(scores, axis=1)
         gap = numpy.abs(scores[:, 0]) if scores.shape[1] == 1 else ordered[:, -1] - ordered[:, -2]
         return numpy.asarray(apart & (gap > _rounding(scores, outputs[by], scale)))
-    return apart if apart.mean() > OUTSIDE_SHARE else numpy.zeros_like(apart)
+    return apart if apart.mean() > _OUTSIDE_SHARE else numpy.zeros_like(apart)
 
 
 def _difference(kind: str, name: str, found: Any, value: Any, apart: numpy.ndarray) -> str:

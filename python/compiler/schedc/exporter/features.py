@@ -22,7 +22,7 @@ def _weighted(graph: Graph, kernels: Value, weights: numpy.ndarray, offsets: Any
 
 def _made(graph: Graph, estimator: Any, columns: Columns, value: Value, points: Any) -> Columns:
     """A value in the type that scikit-learn returns, as columns."""
-    value = graph.cast(value, numpy.result_type(columns.floating, points.dtype))
+    value = graph.cast(value, numpy.result_type(columns.floating, numpy.asarray(points).dtype))
     return columns_of(value, names_out(estimator, columns, value.width))
 
 

@@ -12,7 +12,7 @@ from .columns import Column, Columns, Source
 from .frames import categories_of, encoded_columns
 from .graph import FLOAT32, FLOAT64, TEXT, Graph
 from .imputers import is_missing
-from .stages import held
+from .stages import held, is_known, refusal
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,8 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
     names = getattr(estimator, "feature_names_in_", None)
     count = _width(estimator)
     if count is None and rows is None:
+        if (first := _first(estimator)) is not None and not is_known(first):
+            raise refusal(Graph(), first)
         raise ValueError(
             f"the {type(estimator).__name__} does not tell how many columns it takes: give rows by check=X")
     count = numpy.shape(rows)[1] if count is None else int(count)
@@ -136,6 +138,13 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
             )
         kinds.append(kind)
     return Inputs([Feature(name, kind) for name, kind in zip(known, kinds)], named)
+
+
+def _first(estimator: Any) -> Any:
+    """The first step of a pipeline, or the estimator itself; None if a step has no name in the tables."""
+    while steps := getattr(held(estimator), "steps", None):
+        estimator = steps[0][1]
+    return None if isinstance(estimator, str) else estimator
 
 
 def _width(estimator: Any) -> int | None:

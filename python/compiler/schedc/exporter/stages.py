@@ -216,10 +216,13 @@ _WAYS_OUT = {
     "TfidfTransformer": "text", "FeatureHasher": "text", "DictVectorizer": "text",
     "KNNImputer": "rows", "IterativeImputer": "rows", "KNeighborsClassifier": "rows",
     "KNeighborsRegressor": "rows", "LocalOutlierFactor": "rows", "GaussianProcessRegressor": "rows",
-    "GaussianProcessClassifier": "rows",
+    "GaussianProcessClassifier": "rows", "LabelEncoder": "labels", "LabelBinarizer": "labels",
+    "MultiLabelBinarizer": "labels",
 }
 _ADVICE = {
     "text": "run that part outside, and give schedc the numbers that it makes",
+    "labels": "it encodes labels, and a compiled classifier returns the labels that it was trained with; "
+              "OrdinalEncoder and OneHotEncoder encode columns",
     "rows": "it needs the training rows for each row; run that part outside, and give schedc its numbers",
 }
 
@@ -256,6 +259,12 @@ def is_model(estimator: Any) -> bool:
     if isinstance(steps, list) and steps:
         return is_model(steps[-1][1])
     return key_of(estimator) in _MODELS
+
+
+def is_known(estimator: Any) -> bool:
+    """Whether the tables have a row for an estimator of this class."""
+    key = key_of(held(estimator))
+    return key in _TRANSFORMERS or key in _MODELS
 
 
 def transform(graph: Graph, estimator: Any, columns: Columns) -> Columns:
