@@ -9,7 +9,7 @@ pytest.importorskip("onnx")
 pytest.importorskip("pandas")
 
 import schedc  # noqa: E402
-from pipelines import GOALS, NUMBERS, TABLE, columns, forest, imputed, one_hot  # noqa: E402
+from pipelines import GOALS, NUMBERS, TABLE, forest, imputed  # noqa: E402
 from sklearn import (  # noqa: E402
     cluster,
     covariance,
@@ -17,7 +17,6 @@ from sklearn import (  # noqa: E402
     decomposition,
     discriminant_analysis,
     ensemble,
-    impute,
     kernel_approximation,
     linear_model,
     mixture,
@@ -165,16 +164,6 @@ def test_normal_quantiles():
     middle = numpy.abs(shares - 0.5) < 0.36
     numpy.testing.assert_array_equal(ours[middle], theirs[middle])
     numpy.testing.assert_allclose(ours, theirs, rtol=2e-15)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_kernels_of_categories():
-    """Points of a sparse matrix."""
-    first = columns(one_hot(), impute.SimpleImputer(), sparse_threshold=1.0)
-    kernels = kernel_approximation.Nystroem("linear", n_components=5, random_state=0)
-    for model in (make_pipeline(kernels, linear_model.LogisticRegression()), svm.SVC(kernel="linear")):
-        theirs = make_pipeline(first, preprocessing.MaxAbsScaler(), model).fit(TABLE, GOALS["words"])
-        check(theirs, close=1e-9, rows=TABLE)
 
 
 @pytest.mark.filterwarnings("ignore")
