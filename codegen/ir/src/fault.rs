@@ -71,6 +71,8 @@ pub enum Fault {
     SetChangesSides,
     /// Columns: values near zero do not count as missing.
     ZeroIsNotMissing,
+    /// Columns: a value on an edge counts as below it.
+    EdgeNotReached,
     /// Columns: functions round products before they add to them.
     FunctionsRoundTwice,
     /// Columns: all terms of a weighted sum have the first one's weight.

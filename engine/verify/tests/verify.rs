@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr};
+use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Ties};
 use sched_forest::{
-    ClassRule, Forest, ForestParts, Inner, Iterations, Output, OutputColumns, Predicate, ReadOptions, Target,
-    Transform, Tree, endings,
+    ClassRule, ComputedColumns, Forest, ForestParts, Inner, Iterations, Leaf, LinearLeaf, LinearMissing,
+    NodeRef, Output, OutputColumns, Predicate, ReadOptions, Target, Transform, Tree, endings,
 };
 use sched_ir::fault::{Fault, with_fault};
 use sched_lang::Checked;
@@ -215,6 +215,49 @@ fn swapped_results_of_expressions_are_found() {
         let program = with_expressions(schedule);
         let wrong = with_fault(Fault::OutputColumnsSwapped, || program.report(is_simulated, UNLIMITED));
         let wrong = wrong.unwrap();
+        assert!(!wrong.is_equal(), "{schedule}");
+    }
+}
+
+/// A sum of two columns: the interval of a feature, and whether another one is not below a number. Random rows
+/// do not meet the edges.
+fn with_intervals(schedule: &str) -> Program {
+    let options = ReadOptions { iterations: EXAMPLE_TREES, ..ReadOptions::default() };
+    let model = Model::read(&repository().join(EXAMPLE), &options).unwrap();
+    let parts = model.forest().as_ref().clone().into_parts();
+    let float = parts.types.input;
+    let mut columns = Columns::default();
+    let [x, y] = [0, 1].map(|feature| columns.input(feature, float));
+    let edges = Arc::new(Edges { at: vec![0.3, 7.7], ties: Ties::Above });
+    let reached = columns.add(Expr::Step { of: x, edges }).unwrap();
+    let least = columns.constant(ColumnValue::F64(1.1).cast(float.into()));
+    let is_large = columns.add(Expr::Binary(Binary::LessOrEqual, least, y)).unwrap();
+    let read = [reached, is_large].map(|column| columns.cast(column, float.into()).unwrap()).to_vec();
+    let first = parts.num_features as u32;
+    let leaves = vec![Leaf { source: 0, values: [0.0].into() }];
+    let tree = Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves, target: Target::One(0), source: 0 };
+    let forest = Forest::new(ForestParts {
+        trees: vec![tree],
+        iteration_starts: vec![0, 1],
+        linear: vec![vec![LinearLeaf { constant: 0.5, terms: vec![(first, 1.25), (first + 1, 3.5)] }]],
+        linear_missing: LinearMissing::Nan,
+        computed: ComputedColumns { columns, read },
+        best_iteration: None,
+        ..parts
+    });
+    let source = Source { name: "schedule".into(), text: schedule.into(), is_chosen: false, path: None };
+    Program::new(Job { model: model.with_forest(forest.unwrap()), source }).unwrap()
+}
+
+#[test]
+fn edges_of_columns_are_met() {
+    let vectors = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nvectorize(b1, 16)";
+    for schedule in ["parallel(batch)", vectors] {
+        let program = with_intervals(schedule);
+        let right = program.report(false, UNLIMITED).unwrap();
+        assert!(right.is_equal(), "{schedule}\n{}", right.to_json());
+        let program = with_intervals(schedule);
+        let wrong = with_fault(Fault::EdgeNotReached, || program.report(false, UNLIMITED)).unwrap();
         assert!(!wrong.is_equal(), "{schedule}");
     }
 }

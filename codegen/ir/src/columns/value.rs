@@ -7,6 +7,7 @@ use super::pools::PoolTables;
 use super::runs::{ColumnRun, Part, RunNode};
 use super::stored::StoredColumns;
 use super::trace::{Bounds, ShapeOp};
+use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Rounding, Scalar, Ty, Value};
 use crate::rows::input::InputColumns;
 use sched_columns::{Binary, ColumnType, ColumnValue, Ties, Unary};
@@ -228,7 +229,7 @@ impl<'a> Evaluator<'a> {
             let edge = b.load(Ty::of(Scalar::F64), Address::element(buffer, index, Scalar::F64));
             let edge = if ty.lanes > 1 { b.splat(edge, ty.lanes) } else { edge };
             let reaches = match ties {
-                Ties::Above => b.cmp(Cmp::OLe, edge, x),
+                Ties::Above => b.cmp(not_above(), edge, x),
                 Ties::Below => b.cmp(Cmp::OLt, edge, x),
             };
             let one = b.cast(Cast::ZExt, reaches, ty.with(Scalar::I32));
@@ -377,7 +378,7 @@ fn binary(b: &mut Builder, op: Binary, x: Value, y: Value) -> Value {
         Binary::Min => b.min(x, y),
         Binary::Max => b.max(x, y),
         Binary::Less => b.cmp(if is_float { Cmp::OLt } else { Cmp::Lt }, x, y),
-        Binary::LessOrEqual => b.cmp(if is_float { Cmp::OLe } else { Cmp::Le }, x, y),
+        Binary::LessOrEqual => b.cmp(if is_float { not_above() } else { Cmp::Le }, x, y),
         Binary::Equal if is_float => {
             let (below, above) = (b.cmp(Cmp::OLe, x, y), b.cmp(Cmp::OLe, y, x));
             b.bin(Bin::And, below, above)
@@ -386,6 +387,11 @@ fn binary(b: &mut Builder, op: Binary, x: Value, y: Value) -> Value {
         Binary::And => b.bin(Bin::And, x, y),
         Binary::Or => b.bin(Bin::Or, x, y),
     }
+}
+
+/// The comparison `<=` of floats.
+fn not_above() -> Cmp {
+    if seeded(Fault::EdgeNotReached) { Cmp::OLt } else { Cmp::OLe }
 }
 
 /// `x` where it is NaN or the comparison of the pair holds, else `y`.
