@@ -219,8 +219,8 @@ fn swapped_results_of_expressions_are_found() {
     }
 }
 
-/// A sum of two columns: the interval of a feature, and whether another one is not below a number. Random rows
-/// do not meet the edges.
+/// A sum of two columns: the interval of a feature, and whether another one is not below a number. Random
+/// rows do not meet the edges.
 fn with_intervals(schedule: &str) -> Program {
     let options = ReadOptions { iterations: EXAMPLE_TREES, ..ReadOptions::default() };
     let model = Model::read(&repository().join(EXAMPLE), &options).unwrap();
