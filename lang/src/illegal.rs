@@ -3,7 +3,7 @@
 
 use crate::diagnostics::{Code, codes};
 use crate::lineage::DirectiveIndex;
-pub use crate::needs::{SharedMemoryUse, UnrollAndJamNeeds};
+pub use crate::needs::{SharedMemoryUse, StageLanesFault, UnrollAndJamNeeds};
 use crate::obligation::Obligation;
 pub use crate::size::Size;
 use sched_nest::sym::Sym;
@@ -169,6 +169,32 @@ problems! {
         SPECIALIZED => Specialized {
             /// Directive that specialized it.
             by: DirectiveIndex,
+        },
+        /// No stage has this name.
+        UNKNOWN_STAGE => UnknownStage {
+            /// The written name.
+            name: String,
+            /// The stages of the model.
+            known: Vec<String>,
+        },
+        /// A stage of sums has nothing that the directive acts on.
+        NOT_IN_STAGE => NotInStage {
+            /// The stage.
+            stage: String,
+        },
+        /// A loop of a stage would add the terms of a sum in another order.
+        TERMS_OUT_OF_ORDER => TermsOutOfOrder {
+            /// The loop that has to be outside of this one, if there are two.
+            outer: Option<String>,
+        },
+        /// The vectors of a stage do not fit its tiles.
+        STAGE_LANES => StageLanes(StageLanesFault),
+        /// The rows of a stage that are computed together are too many, or known only at run time.
+        STAGE_ROWS => StageRows {
+            /// Number of rows, if known.
+            rows: Option<i64>,
+            /// Largest number of rows.
+            limit: i64,
         },
         /// The operation needs a loop over trees, and the loop is over rows.
         NOT_TREES => NotTrees,

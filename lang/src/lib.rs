@@ -28,6 +28,7 @@ pub mod resolve;
 pub mod schedule;
 pub mod show;
 mod size;
+mod stages;
 pub mod variations;
 
 pub use check::{check, check_lineage, check_syntax, read_header};

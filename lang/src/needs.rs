@@ -43,3 +43,24 @@ pub enum UnrollAndJamNeeds {
         several: bool,
     },
 }
+
+/// Fault of a vector in a stage of sums.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StageLanesFault {
+    /// Another loop of the stage is in lanes already.
+    Second {
+        /// The other loop.
+        other: String,
+    },
+    /// The loop does not step through all its values one by one.
+    Strided,
+    /// A step of an outer loop over units is no multiple of the lanes.
+    Unaligned {
+        /// The outer loop.
+        outer: String,
+        /// Its step.
+        step: i64,
+        /// Lanes of the vector.
+        lanes: u32,
+    },
+}

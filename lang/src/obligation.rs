@@ -48,6 +48,11 @@ pub enum Obligation {
         /// The loop.
         name: String,
     },
+    /// Whether the model has a stage.
+    Stage {
+        /// The stage.
+        name: String,
+    },
     /// Whether a number is in the directive's range.
     InRange {
         /// The number.
@@ -66,6 +71,7 @@ impl Obligation {
             Obligation::InRange { number } => [Some(number), None, None],
             Obligation::EquallyDeep => return test(Property::MaxDepth),
             Obligation::Trips { .. } | Obligation::Threads { .. } => return test(Property::NumTrees),
+            Obligation::Stage { .. } => return test(Property::Units),
         };
         let known = |property| property != Property::Rows && test(property);
         syms.into_iter().flatten().any(|sym| sym.mentions(&known))
@@ -89,6 +95,7 @@ impl fmt::Display for Obligation {
             Obligation::EquallyDeep => f.write_str("which trees have the same depth"),
             Obligation::Trips { name } => write!(f, "how many iterations `{name}` has"),
             Obligation::Threads { name } => write!(f, "how many threads `{name}` needs"),
+            Obligation::Stage { name } => write!(f, "whether the model has a stage `{name}`"),
             Obligation::InRange { number } => write!(f, "whether {number} is in range"),
         }
     }

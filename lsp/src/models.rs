@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use sched_nest::ModelInfo;
+use sched_nest::{ModelInfo, StageInfo, StageKind};
 
 /// Endings of the names of model files, without the dot. The program that runs the server names them, since
 /// the server knows no formats. A model may have any other name.
@@ -195,6 +195,25 @@ struct InspectedFacts {
     /// Absent in the output of older programs.
     #[serde(default)]
     oblivious: Vec<bool>,
+    /// Absent in the output of older programs.
+    #[serde(default)]
+    stages: Vec<InspectedStage>,
+}
+
+/// A stage in the output of `schedc inspect --facts`.
+#[derive(serde::Deserialize)]
+struct InspectedStage {
+    name: String,
+    kind: String,
+    units: u32,
+    terms: u32,
+}
+
+impl InspectedStage {
+    fn info(self) -> Option<StageInfo> {
+        let InspectedStage { name, kind, units, terms } = self;
+        Some(StageInfo { name, kind: StageKind::of(&kind)?, units, terms })
+    }
 }
 
 /// Reads the output of `schedc inspect --facts`.
@@ -214,6 +233,7 @@ pub fn parse(text: &str) -> Option<Model> {
         category_features: facts.category_features,
         class_features: facts.class_features,
         oblivious: facts.oblivious,
+        stages: facts.stages.into_iter().filter_map(InspectedStage::info).collect(),
         ..ModelInfo::default()
     };
     Some(Model { info: Arc::new(info), fingerprint: facts.fingerprint })

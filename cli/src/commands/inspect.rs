@@ -11,6 +11,7 @@ use crate::stdout::print;
 pub use library::{ELF, has_no_predict_function};
 use library::{Library, is_library};
 use sched_diagnostics::internal;
+use sched_nest::StageInfo;
 use sched_forest::{Format, MissingDirections, MissingValues, ModelSummary, summarize};
 use schedc_driver::Failure;
 use schedc_driver::Model;
@@ -106,6 +107,17 @@ fn facts(model: &Model) -> serde_json::Value {
         "bin_bytes": facts.bin_bytes,
         "category_features": facts.category_features,
         "class_features": facts.class_features,
+        "stages": facts.stages.iter().map(stage_facts).collect::<Vec<_>>(),
+    })
+}
+
+/// A stage for the language server.
+fn stage_facts(stage: &StageInfo) -> serde_json::Value {
+    serde_json::json!({
+        "name": stage.name,
+        "kind": stage.kind.word(),
+        "units": stage.units,
+        "terms": stage.terms,
     })
 }
 

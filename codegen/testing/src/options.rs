@@ -2,17 +2,18 @@
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use sched_lang::{Options, Supported, Target};
-use sched_nest::ModelInfo;
+use sched_nest::{ModelInfo, StageInfo, StageKind};
 
 /// Parses options from words such as `trees=100 depth=8 features=28 batch-size=4096 set=ROWS:32
 /// target=gpu vector-bits=512 bin-bytes=1 compile strict`. `depths=1,1,2` gives the depth of each tree,
 /// `oblivious=yes,no,yes` whether each one is oblivious. `leaves=3:7,4..6:1,7:2` gives all trees the
-/// same number of leaves at each depth.
+/// same number of leaves at each depth. `layers=64x20,d30x4` are layers of sums before the trees.
 pub fn options(words: &str) -> Options {
     let mut options = Options::default();
     let mut model = ModelInfo { num_features: 1, num_classes: 1, ..ModelInfo::default() };
     let mut depth = 6;
     let mut leaves = Vec::new();
+    let mut layers = Vec::new();
     for word in words.split_whitespace() {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         let number = || value.parse::<u32>().expect("a number");
@@ -22,6 +23,7 @@ pub fn options(words: &str) -> Options {
             "depths" => model.depths = value.split(',').map(|d| d.parse().expect("a depth")).collect(),
             "oblivious" => model.oblivious = value.split(',').map(|tree| tree == "yes").collect(),
             "leaves" => leaves = leaves_at(value),
+            "layers" => layers = value.split(',').map(layer).collect(),
             "features" => model.num_features = number(),
             "classes" => model.num_classes = number(),
             "bin-bytes" => model.bin_bytes = number(),
@@ -46,10 +48,21 @@ pub fn options(words: &str) -> Options {
     } else {
         model.num_trees = model.depths.len() as u32;
     }
+    model.stages = StageInfo::of_model(&layers, ("", model.num_trees));
     if model.num_trees > 0 {
         options.model = Some(model.into());
     }
     options
+}
+
+/// A layer of `64x20`: 64 sums of 20 products; `d64x20` has squared differences.
+fn layer(value: &str) -> (StageKind, u32, u32) {
+    let (kind, sizes) = match value.strip_prefix('d') {
+        Some(sizes) => (StageKind::Distances, sizes),
+        None => (StageKind::Products, value),
+    };
+    let (units, terms) = sizes.split_once('x').expect("units x terms");
+    (kind, units.parse().expect("a number"), terms.parse().expect("a number"))
 }
 
 /// Number of leaves at each depth: `3:7` is seven at depth 3, `4..6:1` one at each of 4, 5 and 6.

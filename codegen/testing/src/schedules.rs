@@ -5,6 +5,7 @@
 //! disagree with the checker.
 
 mod gpu;
+mod stages;
 
 pub use gpu::{gpu_by_rows, gpu_schedule};
 
@@ -61,6 +62,7 @@ pub fn schedule(seed: u64, facts: &ModelInfo) -> String {
     } else {
         growth.of_any_shape();
     }
+    growth.stages();
     growth.text
 }
 

@@ -5,7 +5,7 @@ use sched_forest::{
     Float, Forest, Inner, Predicate, Profile, ReadOptions, Source, Target, Tree, codes, fingerprint,
 };
 use sched_ir::KernelForests;
-use sched_nest::ModelInfo;
+use sched_nest::{ModelInfo, StageInfo};
 use sched_pipeline::{LoadedModel, SetTests, StageSummary};
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -210,7 +210,10 @@ impl Model {
         let columns = of_columns.prepared().map(|prepared| prepared.tested.len());
         let classes = self.forests.tested(SetTests::OfClasses).prepared();
         let bin_bytes = of_columns.quantized_rows().map_or(0, |rows| if rows.in_bytes { 1 } else { 2 });
+        let layers = of_columns.columns().ok().flatten().map(|columns| columns.stages()).unwrap_or_default();
+        let step = self.stages.last().map_or("", |stage| stage.name.split('/').next().unwrap_or_default());
         ModelInfo {
+            stages: StageInfo::of_model(&layers, (step, count(self.forest().trees.len()))),
             num_trees: count(self.forest().trees.len()),
             num_features: count(columns.unwrap_or(self.forest().num_features)),
             tested_features: count(columns.unwrap_or_else(|| tested_features(self.forest()))),

@@ -1,6 +1,6 @@
 //! Properties of a model before compilation, as plain numbers.
 
-use crate::Layout;
+use crate::{Layout, StageInfo};
 use std::sync::OnceLock;
 
 /// Properties of a model that the checker needs.
@@ -37,6 +37,8 @@ pub struct ModelInfo {
     pub class_features: u32,
     /// Whether a profile has the frequency of each leaf.
     pub profiled: bool,
+    /// The stages in the order in which they run; the last one has the trees. Empty if unknown.
+    pub stages: Vec<StageInfo>,
     /// Values derived from the other fields at their first use.
     pub sizes: Sizes,
 }

@@ -12,7 +12,7 @@
 //! around it that contain nothing else, see [`Nest::limits`]. One copy's constraint does not limit a loop
 //! around several copies, since the other copies may have work left.
 
-use crate::Layout;
+use crate::{Layout, StageNest};
 use crate::sym::Sym;
 
 /// Index of a loop in [`Nest::loops`].
@@ -26,6 +26,10 @@ pub enum Axis {
     Row,
     /// Trees of the forest, in the order of the nest.
     Tree,
+    /// Sums of a stage.
+    Unit,
+    /// Terms of the sums of a stage.
+    Feature,
 }
 
 /// `sum(loops) < bound`. All loops are on one path of the nest and have one axis.
@@ -187,7 +191,7 @@ pub struct TileTrees {
 pub struct Loop {
     /// The name of this copy as the user can write it: `b0`, `first.b1`, `v[3].t1`.
     pub name: String,
-    /// Rows or trees.
+    /// Rows or trees; units or features in a stage of sums.
     pub axis: Axis,
     /// First value.
     pub start: Sym,
@@ -240,6 +244,8 @@ pub struct Nest {
     pub batch_size: Option<u64>,
     /// Bytes of memory that the threads of a block may share, if the nest is for GPUs.
     pub shared_memory: Option<u64>,
+    /// The loops of stages of sums that the schedule arranges. The compiler arranges those of other stages.
+    pub stages: Vec<StageNest>,
 }
 
 impl Nest {

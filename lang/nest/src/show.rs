@@ -16,7 +16,10 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::sym::Sym;
-use crate::{Accumulation, AnnotationValue, Annotations, Axis, Body, Constraint, LoopId, Nest, TreeOrder};
+use crate::{
+    Accumulation, AnnotationValue, Annotations, Axis, Body, Constraint, LoopId, Nest, StageKind, StageNest,
+    TreeOrder,
+};
 
 pub use json::nest_json;
 pub use variants::{nests_json, show_nests, show_rows, show_variants, variants_json};
@@ -27,9 +30,12 @@ const MOST_LINES: usize = 40;
 /// The nest, one loop a line, with ranges, constraints and annotations.
 pub fn show_nest(nest: &Nest) -> String {
     let mut out = String::new();
-    for line in lines(nest) {
-        let _ = writeln!(out, "{}{}", "  ".repeat(line.depth), line.text);
+    for StageNest { stage, nest } in &nest.stages {
+        let _ = writeln!(out, "{}:", stage.name);
+        let leaf = lines(nest, stage.kind.leaf());
+        leaf.iter().for_each(|line| line.write(&mut out, 1));
     }
+    lines(nest, StageKind::Trees.leaf()).iter().for_each(|line| line.write(&mut out, 0));
     if let Some(layout) = nest.representation {
         let _ = writeln!(out, "representation: {}", layout.word());
     }
@@ -59,7 +65,7 @@ pub fn show_marked(nest: &Nest, marks: &[LoopId]) -> String {
 
 /// Like [`show_marked`], with at most `most` lines around the first marked loop.
 pub fn show_window(nest: &Nest, marks: &[LoopId], most: usize) -> String {
-    let all = lines(nest);
+    let all = lines(nest, leaf_of(nest));
     let first = all.iter().position(|line| line.id.is_some_and(|id| marks.contains(&id))).unwrap_or(0);
     // A window around the first marked loop, if there are too many lines.
     let from = if all.len() <= most { 0 } else { first.saturating_sub(most / 2) };
@@ -91,8 +97,20 @@ struct NestLine {
     id: Option<LoopId>,
 }
 
-/// Lines of a nest. An explicit stack allows any depth.
-fn lines(nest: &Nest) -> Vec<NestLine> {
+impl NestLine {
+    fn write(&self, out: &mut String, further: usize) {
+        let _ = writeln!(out, "{}{}", "  ".repeat(self.depth + further), self.text);
+    }
+}
+
+/// The work in the leaf loops of a nest that stands alone.
+fn leaf_of(nest: &Nest) -> &'static str {
+    let has_terms = nest.loops.iter().any(|this| this.axis == Axis::Feature);
+    if has_terms { "add a term" } else { StageKind::Trees.leaf() }
+}
+
+/// Lines of a nest, with the work in its leaf loops. An explicit stack allows any depth.
+fn lines(nest: &Nest, leaf: &str) -> Vec<NestLine> {
     enum Todo {
         Loop(LoopId),
         Text(String),
@@ -111,7 +129,7 @@ fn lines(nest: &Nest) -> Vec<NestLine> {
         let constraints = own.get(id.0 as usize).map_or(&[][..], Vec::as_slice);
         lines.push(NestLine { depth, text: header(nest, id, constraints), id: Some(id) });
         match &nest.get(id).body {
-            Body::Walk => stack.push((depth + 1, Todo::Text("walk".to_owned()))),
+            Body::Walk => stack.push((depth + 1, Todo::Text(leaf.to_owned()))),
             Body::Seq(list) => stack.extend(list.iter().rev().map(|id| (depth + 1, Todo::Loop(*id)))),
             Body::Cases(cases) => {
                 for (number, case) in cases.iter().enumerate().rev() {
@@ -190,11 +208,13 @@ pub fn sym_value(sym: &Sym) -> Value {
     sym.as_int().map_or_else(|| sym.to_string().into(), Value::from)
 }
 
-/// Word for an axis: `row` or `tree`.
+/// Word for an axis: `row`, `tree`, `unit` or `feature`.
 pub fn axis_name(axis: Axis) -> &'static str {
     match axis {
         Axis::Row => "row",
         Axis::Tree => "tree",
+        Axis::Unit => "unit",
+        Axis::Feature => "feature",
     }
 }
 

@@ -22,6 +22,10 @@ pub enum Property {
     TreesToDepth(i64),
     /// `run_depth`: the depth of the trees in one copy made by `splitByDepth`.
     RunDepth,
+    /// Number of sums of a stage.
+    Units,
+    /// Number of terms of a stage's sums.
+    Terms,
 }
 
 /// Operators of symbolic expressions.
@@ -68,6 +72,8 @@ impl fmt::Display for Property {
             Property::BatchSize => f.write_str("batch_size"),
             Property::TreesToDepth(d) => write!(f, "trees_to_depth({d})"),
             Property::RunDepth => f.write_str("run_depth"),
+            Property::Units => f.write_str("units"),
+            Property::Terms => f.write_str("features"),
         }
     }
 }

@@ -58,6 +58,7 @@ impl NestVisitor<'_> {
             let at = match this.axis {
                 Axis::Row => (base.0 + value, base.1),
                 Axis::Tree => (base.0, base.1 + value),
+                Axis::Unit | Axis::Feature => base,
             };
             match &this.body {
                 Body::Walk => (self.walk)(at.0, at.1),

@@ -13,6 +13,7 @@ use crate::options::{Options, Target};
 use crate::part::{options_within, part_at, parts};
 use crate::report::Report;
 use crate::resolve::{self, Call, DeclaredNumber};
+use crate::stages;
 use sched_nest::ModelInfo;
 
 /// A text with resolved names and arguments.
@@ -54,7 +55,9 @@ pub(super) fn prepare_part(
         Some((target, calls)) => (target.clone(), calls),
         None => {
             let calls = resolve::calls(file, &scope, &mut report);
-            (target(&header, options, &calls), calls.into())
+            let target = target(&header, options, &calls);
+            let calls = stages::by_stage(&calls, options.model.as_deref()).forest;
+            (target, calls.into())
         }
     };
     let directives = file.stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Directive(_)));

@@ -9,15 +9,18 @@ use super::words::Words;
 use super::{annotate, judge, modifiers};
 use crate::device::Limits;
 use crate::diagnostics::{Applicability, Diagnostic, codes};
+use crate::illegal::{Illegal, Problem};
 use crate::lineage::NestBuilder;
-use crate::lints;
+use crate::listener::Listener;
 use crate::options::{Options, Target, TargetKind};
 use crate::part::Part;
 use crate::report::Report;
 use crate::resolve::{self, Call, Scope};
 use crate::schedule::{Header, Param};
-use sched_nest::Nest;
+use crate::stages::{self, StageCalls};
+use crate::{legality, lints};
 use sched_nest::sym::{Property, Sym};
+use sched_nest::{ModelInfo, Nest, StageInfo, StageNest};
 
 /// A schedule of a text. Its plain nest is made at the first use, since diagnostics do not need it.
 #[derive(Debug)]
@@ -28,11 +31,47 @@ pub struct Variant {
     pub block: Option<Span>,
     /// The final nest with its annotations, as far as the schedule is legal.
     pub builder: NestBuilder,
-    /// Directives with resolved arguments.
+    /// Directives that concern the nest of trees, with resolved arguments.
     pub calls: Arc<[Call]>,
+    /// The stages of sums that the schedule arranges.
+    pub stages: Vec<StageVariant>,
     batch_size: Option<u64>,
     shared_memory: Option<u64>,
     nest: OnceLock<Nest>,
+}
+
+/// The loops of a stage of sums.
+#[derive(Debug)]
+pub struct StageVariant {
+    /// The stage.
+    pub stage: StageInfo,
+    /// Its nest with annotations, as far as the schedule is legal.
+    pub builder: NestBuilder,
+    /// The directives that concern it, with resolved arguments.
+    pub calls: Arc<[Call]>,
+}
+
+impl StageVariant {
+    /// Applies the directives that concern a stage, and judges its nest.
+    fn judged(
+        (stage, calls): (StageInfo, Vec<Call>),
+        model: Option<&Arc<ModelInfo>>,
+        words: &mut dyn Listener,
+    ) -> Self {
+        let mut builder = NestBuilder::of_stage(model.cloned(), &stage, calls.len());
+        for call in calls.iter().filter(|call| !stages::acts(call.op)) {
+            let problem = Problem::NotInStage { stage: stage.name.clone() };
+            words.illegal(&builder, &Illegal::at(call.step, problem, Vec::new()));
+        }
+        let acting = || calls.iter().filter(|call| stages::acts(call.op));
+        if modifiers::apply(acting(), &mut builder, words) {
+            annotate::attach(acting(), &mut builder, words);
+            for illegal in legality::stage::check(&builder, &stage.name) {
+                words.illegal(&builder, &illegal);
+            }
+        }
+        StageVariant { stage, builder, calls: calls.into() }
+    }
 }
 
 impl Variant {
@@ -48,6 +87,8 @@ impl Variant {
             nest.batch_size = self.batch_size;
             nest.shared_memory = self.shared_memory;
             nest.representation = self.builder.forest().layout();
+            let stage = |of: &StageVariant| StageNest { stage: of.stage.clone(), nest: of.builder.nest().0 };
+            nest.stages = self.stages.iter().map(stage).collect();
             nest
         })
     }
@@ -94,17 +135,26 @@ impl<'a> ResolvedPart<'a> {
         if brief {
             words.be_brief();
         }
-        let whole_shape = modifiers::apply(self.calls.iter(), &mut builder, &mut words);
+        let StageCalls { forest, stages, problems } =
+            stages::by_stage(&self.calls, self.options.model.as_deref());
+        problems.iter().for_each(|illegal| words.illegal(&builder, illegal));
+        let whole_shape = modifiers::apply(forest.iter(), &mut builder, &mut words);
         if whole_shape {
-            annotate::attach(self.calls.iter(), &mut builder, &mut words);
+            annotate::attach(forest.iter(), &mut builder, &mut words);
             judge(&builder, &limits, &mut words);
+        }
+        words.be_plain();
+        let model = self.options.model.as_ref();
+        let stages = stages.into_iter().map(|stage| StageVariant::judged(stage, model, &mut words)).collect();
+        if whole_shape {
             lints::of_names(&self.scope, &builder, &mut self.report);
         }
         let variant = Variant {
             max_rows: self.max_rows,
             block: self.part.block.map(|block| block.span),
             builder,
-            calls: self.calls.into(),
+            calls: forest.into(),
+            stages,
             batch_size: self.options.batch_size,
             shared_memory: (limits.kind == TargetKind::Gpu).then_some(limits.gpu.shared),
             nest: OnceLock::new(),

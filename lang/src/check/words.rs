@@ -76,6 +76,11 @@ impl<'r, 'a> Words<'r, 'a> {
         self.nests = SHOWN_NESTS;
     }
 
+    /// Disables the search for alternatives, which knows the rules of the nest of trees alone.
+    pub fn be_plain(&mut self) {
+        self.searches = SEARCHES;
+    }
+
     /// Limits for alternatives, if they are to be searched.
     fn search(&mut self, code: Code) -> Option<Limits> {
         if self.report.severity(code) != Severity::Error {

@@ -114,6 +114,11 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     ONE_BLOCK 122 "S0122" Warning "parallel loop of one iteration"
     UNROLLED_FAR 123 "S0123" Warning "many iterations unrolled"
     NO_TARGET 124 "S0124" Hint "GPU schedule without a target line"
+    UNKNOWN_STAGE 125 "S0125" Error "unknown stage"
+    NOT_IN_STAGE 126 "S0126" Error "directive without effect in a stage"
+    TERMS_OUT_OF_ORDER 127 "S0127" Error "terms added in another order"
+    STAGE_LANES 128 "S0128" Error "vectors do not fit a stage"
+    STAGE_ROWS 129 "S0129" Error "too many rows in a stage"
 }
 
 /// The code written as `S0042` or `s0042`; `None` if there is none.

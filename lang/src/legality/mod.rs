@@ -7,6 +7,7 @@ mod memory;
 mod reduce;
 mod shared;
 mod size;
+pub(crate) mod stage;
 mod unroll_and_jam;
 mod walks;
 

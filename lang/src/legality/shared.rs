@@ -71,6 +71,8 @@ pub fn working_set(builder: &NestBuilder, id: LoopId) -> Option<u64> {
     let axis = builder.node(id).axis;
     let count = values(builder, id, axis)?;
     Some(match axis {
+        // Sums have no loop that is cached.
+        Axis::Unit | Axis::Feature => return None,
         Axis::Row => count.saturating_mul(least_bytes(builder, id, |layout| model.copied_bytes(layout))),
         // The trees of an iteration are unknown here. The smallest ones give a lower bound.
         Axis::Tree => model.least_nodes(count).saturating_mul(least_bytes(builder, id, Layout::node_bytes)),

@@ -8,7 +8,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
     let asks = |annotation: &Annotation| matches!(annotation, Annotation::UnrollAndJam);
     let Some(step) = builder.node(id).directive_of(asks) else { return };
     let problem = match builder.node(id).axis {
-        Axis::Row => Some(Problem::NotTrees),
+        Axis::Row | Axis::Unit | Axis::Feature => Some(Problem::NotTrees),
         Axis::Tree => need(builder, id).map(Problem::CannotUnrollAndJam),
     };
     problems.extend(problem.map(|problem| Illegal::argument(step, 0, problem, vec![id])));

@@ -23,6 +23,7 @@ impl NestBuilder {
             accumulation: accumulation::infer(self),
             batch_size: None,
             shared_memory: None,
+            stages: Vec::new(),
         };
         (nest, order)
     }

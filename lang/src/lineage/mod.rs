@@ -56,7 +56,7 @@ use smallvec::smallvec;
 
 use crate::illegal::Illegal;
 use sched_nest::sym::{Property, Sym};
-use sched_nest::{Axis, LoopId, ModelInfo, TreeOrder};
+use sched_nest::{Axis, LoopId, ModelInfo, StageInfo, TreeOrder};
 
 pub use annotation::{Annotation, MAX_STEPS};
 pub(crate) use constraints::{Constraints, Sum};
@@ -112,11 +112,33 @@ impl NestBuilder {
 
     /// [`NestBuilder::new`] with room for `operations` operations.
     pub(crate) fn with_room(model: Option<Arc<ModelInfo>>, operations: usize) -> Self {
-        let room = 2 + operations.min(MAX_LOOPS);
         let trees = match &model {
             Some(model) => Sym::Int(i64::from(model.num_trees)),
             None => Sym::Property(Property::NumTrees),
         };
+        NestBuilder::of_loops(model, operations, vec![LoopNode::root("tree", Axis::Tree, trees)])
+    }
+
+    /// The initial nest of a stage of sums, `batch` around the loops of its kind. Their names may have the
+    /// stage's name before them. Numbers of units and terms are known with a model.
+    pub(crate) fn of_stage(model: Option<Arc<ModelInfo>>, stage: &StageInfo, operations: usize) -> Self {
+        let is_known = model.is_some();
+        let count = |axis: Axis| match (axis, is_known) {
+            (Axis::Unit, true) => Sym::Int(stage.units.into()),
+            (Axis::Unit, false) => Sym::Property(Property::Units),
+            (_, true) => Sym::Int(stage.terms.into()),
+            (_, false) => Sym::Property(Property::Terms),
+        };
+        let loops = stage.kind.loops().iter().map(|(name, axis)| LoopNode::root(name, *axis, count(*axis)));
+        let mut builder = NestBuilder::of_loops(model, operations, loops.collect());
+        let all: Vec<LoopId> = builder.indices.iter().map(|(id, _)| id).collect();
+        builder.tag(&all, &Tag { name: stage.name.as_str().into(), number: None });
+        builder
+    }
+
+    /// A chain of loops: `batch` around `inside`, outermost first.
+    fn of_loops(model: Option<Arc<ModelInfo>>, operations: usize, inside: Vec<LoopNode>) -> Self {
+        let room = 1 + inside.len() + operations.min(MAX_LOOPS);
         let mut builder = NestBuilder {
             tree: LoopTree::with_room(2 * room),
             indices: IndexTable::with_room(2 * room),
@@ -128,13 +150,17 @@ impl NestBuilder {
             deepest: model.as_ref().map(|model| model.max_depth()),
             model,
         };
-        let batch = builder.add(LoopNode::root("batch", Axis::Row, Sym::Property(Property::Rows)));
-        let tree = builder.add(LoopNode::root("tree", Axis::Tree, trees));
-        for root in [batch, tree] {
+        let batch = LoopNode::root("batch", Axis::Row, Sym::Property(Property::Rows));
+        let mut around = None;
+        for node in std::iter::once(batch).chain(inside) {
+            let root = builder.add(node);
             builder.constraints.add(smallvec![root], builder.node(root).stop.clone());
+            match around {
+                None => builder.tree.set_root(root),
+                Some(outer) => builder.tree.set_inside(outer, Inside::Seq(smallvec![root])),
+            }
+            around = Some(root);
         }
-        builder.tree.set_root(batch);
-        builder.tree.set_inside(batch, Inside::Seq(smallvec![tree]));
         builder
     }
 

@@ -25,7 +25,7 @@ pub enum Arg {
 }
 
 /// A known directive.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Call {
     /// Its position among the directives.
     pub step: DirectiveIndex,

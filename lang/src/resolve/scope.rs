@@ -441,7 +441,7 @@ impl Scope<'_> {
     pub(crate) fn property_value(&self, property: Property) -> Option<i64> {
         let model = self.model;
         match property {
-            Property::Rows | Property::RunDepth => None,
+            Property::Rows | Property::RunDepth | Property::Units | Property::Terms => None,
             Property::NumTrees => model.map(|model| i64::from(model.num_trees)),
             Property::NumFeatures => model.map(|model| i64::from(model.num_features)),
             Property::NumClasses => model.map(|model| i64::from(model.num_classes)),

@@ -131,7 +131,7 @@ impl<'a> PathReader<'a> {
         let step = self.value(&this.step)?.max(1);
         let extent = match this.axis {
             Axis::Row => self.row_extent,
-            Axis::Tree => self.tree_extent,
+            Axis::Tree | Axis::Unit | Axis::Feature => self.tree_extent,
         };
         // The constraints of tiles shorten the last iterations alone; the extent bounds all.
         let length = (self.value(&this.stop)? - self.value(&this.start)?).max(0);
@@ -143,7 +143,7 @@ impl<'a> PathReader<'a> {
         }
         match this.axis {
             Axis::Row => self.row_loop(this, trips, inside),
-            Axis::Tree => self.tree_loop(this, trips, inside),
+            Axis::Tree | Axis::Unit | Axis::Feature => self.tree_loop(this, trips, inside),
         }
         if let Some(walks) = annotations.interleave {
             self.mapping.together = u64::from(walks.max(1));

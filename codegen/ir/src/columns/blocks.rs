@@ -4,7 +4,7 @@
 
 use super::code::{ColumnCode, Elements};
 use super::stored::StoredColumns;
-use crate::lir::{BufferId, Build, Builder};
+use crate::lir::{Bin, BufferId, Build, Builder, Value};
 use crate::rows::CopiedRows;
 use crate::rows::input::{InputColumns, RowRange};
 use crate::rows::transpose::{RowBlock, Transpose};
@@ -58,9 +58,13 @@ impl RowBlocks<'_> {
         if let (None, BlockSource::Columns { columns, are_full }) = (self.code, source) {
             return self.transpose.columns_of(b, columns, to.rows, (to.copy, to.width), are_full);
         }
-        self.with_scratch(b, to.width, |b, scratch| {
-            let zero = b.int(0);
-            b.for_loop((zero, to.rows.held, to.width.into()), &[], |b, number, _| {
+        let group = self.code.map_or(0, |code| code.group_rows(to.width));
+        self.with_scratch(b, group.max(to.width), |b, scratch| {
+            let mut first = b.int(0);
+            if group > to.width {
+                first = self.groups(b, (to, group), scratch, source);
+            }
+            b.for_loop((first, to.rows.held, to.width.into()), &[], |b, number, _| {
                 let first = b.add(to.rows.first, number);
                 let from = b.mul_int(first, self.transpose.features);
                 let start = b.mul_int(number, self.columns());
@@ -70,6 +74,41 @@ impl RowBlocks<'_> {
                 Vec::new()
             });
         });
+    }
+
+    /// Copies rows in whole groups of `group` rows, and returns the number of these rows.
+    fn groups(
+        &self,
+        b: &mut Builder,
+        (to, group): (CopyBlocks, u32),
+        scratch: Scratch,
+        source: BlockSource,
+    ) -> Value {
+        let zero = b.int(0);
+        let (Some(code), Some((features, stored))) = (self.code, scratch) else { return zero };
+        let groups = b.int(group.into());
+        let groups = b.bin(Bin::IDiv, to.rows.held, groups);
+        let whole = b.mul_int(groups, group.into());
+        b.for_loop((zero, whole, group.into()), &[], |b, number, _| {
+            let blocks = b.int((group / to.width).into());
+            b.for_loop((zero, blocks, 1), &[], |b, block, _| {
+                let before = b.mul_int(block, to.width.into());
+                let number = b.add(number, before);
+                let first = b.add(to.rows.first, number);
+                let from = b.mul_int(first, self.transpose.features);
+                let start = b.mul_int(before, self.transpose.columns());
+                let left = b.sub(to.rows.count, number);
+                let block = RowBlock { from, to: start, copy: features, rows: to.width };
+                self.transposed(b, (&block, source), RowRange { first, count: Some(left) });
+                Vec::new()
+            });
+            let start = b.mul_int(number, self.columns());
+            let (from, to_group) =
+                (Elements { buffer: features, first: zero }, Elements { buffer: to.copy, first: start });
+            code.group(b, (from, stored), to_group, (to.width, group));
+            Vec::new()
+        });
+        whole
     }
 
     /// Runs `body` with memory for the features of blocks of `rows` rows.
@@ -90,7 +129,12 @@ impl RowBlocks<'_> {
         (block, source): (&RowBlock, BlockSource),
         rows: RowRange,
     ) {
-        self.computed(b, scratch, block, |b, block| match source {
+        self.computed(b, scratch, block, |b, block| self.transposed(b, (block, source), rows));
+    }
+
+    /// Fills a block with the values of features.
+    fn transposed(&self, b: &mut Builder, (block, source): (&RowBlock, BlockSource), rows: RowRange) {
+        match source {
             BlockSource::Rows => {
                 let left = rows.count.unwrap_or_else(|| b.int(block.rows.into()));
                 self.transpose.block(b, block, left);
@@ -99,7 +143,7 @@ impl RowBlocks<'_> {
                 let rows = RowRange { count: rows.count.filter(|_| !are_full), ..rows };
                 self.transpose.block_of_columns(b, columns, rows, block);
             }
-        });
+        }
     }
 
     /// Fills a block by `transposed`, or with columns of the features that it makes.

@@ -1,5 +1,6 @@
 //! Loops over runs of columns.
 
+use super::arrangement::Arrangement;
 use super::numbers::index_of;
 use super::pools::PoolTables;
 use super::runs::{ColumnRun, ColumnRuns, StoredRun};
@@ -29,6 +30,8 @@ pub struct ColumnCode<'a> {
     pub pools: PoolTables<BufferId>,
     /// Bytes of a vector register, if vectors may compute several columns of a row.
     pub register: Option<u32>,
+    /// The arrangements of layers, by their runs: none for those that are computed in tiles of registers.
+    pub arrangements: &'a [Option<Arrangement>],
 }
 
 /// Elements of a buffer, from an index on.
@@ -71,7 +74,19 @@ impl<'a> ColumnCode<'a> {
         rows: u32,
         body: impl FnOnce(&mut B, StoredColumns),
     ) {
-        self.runs.stored.with_memory(b, rows.min(ROWS), body);
+        let held = if self.is_arranged() { rows } else { rows.min(ROWS) };
+        self.runs.stored.with_memory(b, held, body);
+    }
+
+    /// Whether a schedule arranges some layer.
+    pub fn is_arranged(&self) -> bool {
+        self.arrangements.iter().any(Option::is_some)
+    }
+
+    /// Rows that arranged layers compute together, in whole blocks of `width` rows; 0 without such layers.
+    pub fn group_rows(&self, width: u32) -> u32 {
+        let rows = self.arrangements.iter().flatten().map(|arrangement| arrangement.rows).max();
+        rows.map_or(0, |rows| u32::try_from(rows).unwrap_or(0).max(width).next_multiple_of(width.max(1)))
     }
 
     /// Stores the columns of a row one after the other.
@@ -88,6 +103,9 @@ impl<'a> ColumnCode<'a> {
         to: Elements,
         n_rows: u32,
     ) {
+        if self.is_arranged() {
+            return self.group(b, (from, stored), to, (n_rows, n_rows));
+        }
         let (lanes, zero, end) = (n_rows.min(ROWS), b.int(0), b.int(n_rows.into()));
         b.for_loop((zero, end, lanes.into()), &[], |b, ahead, _| {
             let first = b.add(from.first, ahead);
@@ -99,13 +117,90 @@ impl<'a> ColumnCode<'a> {
         });
     }
 
+    /// Stores the columns of a group of blocks, run after run. `sizes` are the rows of a block, and of all
+    /// blocks.
+    pub fn group(
+        &self,
+        b: &mut Builder,
+        (from, stored): (Elements, StoredColumns),
+        to: Elements,
+        sizes: (u32, u32),
+    ) {
+        let mut arrangements = self.arrangements.iter();
+        for run in &self.runs.stored_runs {
+            match run {
+                StoredRun::Values(run) => {
+                    self.each_lanes(b, from, stored, sizes, |b, rows, _| {
+                        self.run(b, run, rows, Target::Stored);
+                    });
+                }
+                StoredRun::Layers(run) => {
+                    let sums = SumCode { run, pools: &self.pools, stored, register: self.register };
+                    match arrangements.next().and_then(Option::as_ref) {
+                        Some(arrangement) if arrangement.rows <= sizes.1.into() => {
+                            each_start(b, arrangement.rows, sizes.1.into(), |b, row| {
+                                sums.emit_arranged(b, arrangement, Some(row));
+                            });
+                        }
+                        _ => self.each_lanes(b, from, stored, sizes, |b, rows, _| {
+                            SumCode { stored: rows.stored, ..sums }.emit(b, rows.lanes);
+                        }),
+                    }
+                }
+            }
+        }
+        let columns = self.runs.count as i64;
+        for run in &self.runs.runs {
+            self.each_lanes(b, from, stored, sizes, |b, rows, (block, ahead)| {
+                let before = b.mul_int(block, columns * i64::from(sizes.0));
+                let first = b.add(to.first, before);
+                let to = Elements { first: b.add(first, ahead), ..to };
+                self.run(b, run, rows, Target::Columns(to, sizes.0.into()));
+            });
+        }
+    }
+
+    /// Calls `body` for each vector of rows of a group, with its block and its first row in the block.
+    fn each_lanes(
+        &self,
+        b: &mut Builder,
+        from: Elements,
+        stored: StoredColumns,
+        (width, all): (u32, u32),
+        mut body: impl FnMut(&mut Builder, Rows, (Value, Value)),
+    ) {
+        let lanes = width.min(ROWS);
+        let (zero, blocks, end) = (b.int(0), b.int((all / width.max(1)).into()), b.int(width.into()));
+        b.for_loop((zero, blocks, 1), &[], |b, block, _| {
+            b.for_loop((zero, end, lanes.into()), &[], |b, ahead, _| {
+                let before = b.mul_int(block, self.runs.inputs.count() as i64 * i64::from(width));
+                let first = b.add(from.first, before);
+                let features = Features::OfBlock(from.buffer, b.add(first, ahead), width);
+                let row = b.mul_int(block, width.into());
+                let row = b.add(row, ahead);
+                let rows = Rows { features, stored: stored.of_row(row), lanes: Lanes::Rows(lanes as u16) };
+                body(b, rows, (block, ahead));
+                Vec::new()
+            });
+            Vec::new()
+        });
+    }
+
     fn rows(&self, b: &mut Builder, rows: Rows, to: Target) {
+        let mut arrangements = self.arrangements.iter();
         for run in &self.runs.stored_runs {
             match run {
                 StoredRun::Values(run) => self.run(b, run, rows, Target::Stored),
                 StoredRun::Layers(run) => {
                     let (pools, stored, register) = (&self.pools, rows.stored, self.register);
-                    SumCode { run, pools, stored, register }.emit(b, rows.lanes);
+                    let sums = SumCode { run, pools, stored, register };
+                    match arrangements.next().and_then(Option::as_ref) {
+                        Some(arrangement) if rows.lanes == Lanes::One => {
+                            let arrangement = arrangement.of_row().with_register(register);
+                            sums.emit_arranged(b, &arrangement, None);
+                        }
+                        _ => sums.emit(b, rows.lanes),
+                    }
                 }
             }
         }
@@ -165,6 +260,25 @@ impl<'a> ColumnCode<'a> {
             group(b, number);
             Vec::new()
         });
+    }
+}
+
+/// Calls `body` for the first of each `rows` rows among all. The last rows may have been computed before.
+fn each_start(b: &mut Builder, rows: i64, all: i64, mut body: impl FnMut(&mut Builder, Value)) {
+    let rows = rows.max(1);
+    let (zero, whole) = (b.int(0), all - all % rows);
+    if whole == rows {
+        body(b, zero);
+    } else {
+        let end = b.int(whole);
+        b.for_loop((zero, end, rows), &[], |b, row, _| {
+            body(b, row);
+            Vec::new()
+        });
+    }
+    if whole < all {
+        let last = b.int(all - rows);
+        body(b, last);
     }
 }
 

@@ -14,6 +14,7 @@ use crate::fault::{Fault, seeded};
 use crate::lir::Scalar;
 use sched_columns::{ColumnId, ColumnType, ColumnValue, Columns, Expr};
 use sched_forest::Float;
+use sched_nest::StageKind;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Bytes of the sums of a panel, at most: the longest vector registers.
@@ -26,6 +27,16 @@ pub(super) enum SumTerm {
     Product,
     /// The square of the difference between a column and a constant.
     SquaredDifference,
+}
+
+impl SumTerm {
+    /// The kind of the stage that adds such terms.
+    pub fn stage(self) -> StageKind {
+        match self {
+            SumTerm::Product => StageKind::Products,
+            SumTerm::SquaredDifference => StageKind::Distances,
+        }
+    }
 }
 
 /// Adjacent layers of one shape.

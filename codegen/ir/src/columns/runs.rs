@@ -15,6 +15,7 @@ use crate::lir::{Scalar, Table};
 use crate::rows::features::FeatureSubset;
 use sched_columns::{Binary, ColumnId, Columns, Expr};
 use sched_forest::Float;
+use sched_nest::StageKind;
 use sched_pipeline::Prepared;
 use std::collections::{BTreeSet, HashMap};
 
@@ -141,6 +142,25 @@ impl ColumnRuns {
             pools,
             inputs,
         }
+    }
+
+    /// The runs of layers in order, as stages of schedules: each with its sums and their terms.
+    pub fn stages(&self) -> Vec<(StageKind, u32, u32)> {
+        let count = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
+        let layers = self.stored_runs.iter().filter_map(|run| match run {
+            StoredRun::Values(_) => None,
+            StoredRun::Layers(run) => Some((run.term.stage(), count(run.units), count(run.terms))),
+        });
+        layers.collect()
+    }
+
+    /// Sums of a layer whose constants are adjacent, by the position of the layer's run.
+    pub fn panel(&self, layer: usize) -> u16 {
+        let runs = self.stored_runs.iter().filter_map(|run| match run {
+            StoredRun::Values(_) => None,
+            StoredRun::Layers(run) => Some(run.panel),
+        });
+        runs.into_iter().nth(layer).map_or(1, |panel| panel as u16)
     }
 
     /// Adds the tables of a module by `add`, which returns their numbers.

@@ -4,6 +4,8 @@
 //! the tile, and the constants are splats. For sums in lanes, an operand is a splat, and constants are
 //! vectors. Terms are added in order, and the square or product is rounded before the sum.
 
+use super::arranged::ArrangedCode;
+use super::arrangement::Arrangement;
 use super::layers::{LayerRun, Operands, SumTerm};
 use super::numbers::index_of;
 use super::pools::PoolTables;
@@ -34,15 +36,15 @@ pub(super) struct SumCode<'a> {
 
 /// A layer of a run.
 #[derive(Clone, Copy)]
-struct OneLayer {
+pub(super) struct OneLayer {
     /// Index of the first constant.
-    constants: Value,
+    pub constants: Value,
     /// Index of the first of its starts.
-    starts: Value,
+    pub starts: Value,
     /// Place of the first operand, or position of the places.
-    operands: Value,
+    pub operands: Value,
     /// Place of the first sum.
-    to: Value,
+    pub to: Value,
 }
 
 /// The sums of a tile.
@@ -61,18 +63,29 @@ struct SumTile {
 impl SumCode<'_> {
     /// Stores the sums of a row, or of a vector of rows.
     pub fn emit(&self, b: &mut Builder, lanes: Lanes) {
-        let run = self.run;
-        let (zero, end) = (b.int(0), b.int(run.layers));
-        if run.layers == 1 {
-            return self.layer(b, zero, lanes);
+        self.each_layer(b, |b, layer| self.layer(b, &layer, lanes));
+    }
+
+    /// Stores the sums of a group of rows, from one on, or of a single row, by arranged loops.
+    pub fn emit_arranged(&self, b: &mut Builder, arrangement: &Arrangement, row: Option<Value>) {
+        self.each_layer(b, |b, layer| ArrangedCode { sums: *self, arrangement, layer, row }.emit(b));
+    }
+
+    /// Calls `body` for each layer.
+    fn each_layer(&self, b: &mut Builder, body: impl FnOnce(&mut Builder, OneLayer)) {
+        let (zero, end) = (b.int(0), b.int(self.run.layers));
+        if self.run.layers == 1 {
+            let layer = self.one_layer(b, zero);
+            return body(b, layer);
         }
         b.for_loop((zero, end, 1), &[], |b, number, _| {
-            self.layer(b, number, lanes);
+            let layer = self.one_layer(b, number);
+            body(b, layer);
             Vec::new()
         });
     }
 
-    fn layer(&self, b: &mut Builder, number: Value, lanes: Lanes) {
+    fn one_layer(&self, b: &mut Builder, number: Value) -> OneLayer {
         let run = self.run;
         let mut nth = |first: i64, each: i64| {
             let before = b.mul_int(number, each);
@@ -82,18 +95,22 @@ impl SumCode<'_> {
         let (starts, to) = (nth(run.starts.unwrap_or(0), run.padded()), nth(run.to, run.padded()));
         let (Operands::Consecutive(operands) | Operands::Listed(operands)) = run.operands;
         let operands = index_of(b, self.pools, operands, number);
-        let layer = OneLayer { constants, starts, operands, to };
+        OneLayer { constants, starts, operands, to }
+    }
+
+    fn layer(&self, b: &mut Builder, layer: &OneLayer, lanes: Lanes) {
+        let run = self.run;
         let tile = self.tile(lanes);
         // Vectors of sums have padding.
         let units = if matches!(tile.lanes, Lanes::Columns(_)) { run.padded() } else { run.units };
         let whole = units - units % (tile.vectors * tile.step);
         let (zero, end) = (b.int(0), b.int(whole));
         b.for_loop((zero, end, tile.vectors * tile.step), &[], |b, unit, _| {
-            self.sums(b, &layer, unit, tile);
+            self.sums(b, layer, unit, tile);
             Vec::new()
         });
         if whole < units {
-            self.sums(b, &layer, end, SumTile { vectors: (units - whole) / tile.step, ..tile });
+            self.sums(b, layer, end, SumTile { vectors: (units - whole) / tile.step, ..tile });
         }
     }
 
@@ -134,7 +151,7 @@ impl SumCode<'_> {
         let constants = self.first_constant(b, layer, unit);
         let (zero, terms) = (b.int(0), b.int(run.terms));
         let sums = b.for_loop((zero, terms, 1), &first, |b, term, sums| {
-            let operand = self.operand(b, layer, term, tile.lanes);
+            let operand = self.operand(b, &self.stored, layer, term, (tile.lanes, 0));
             let before = b.mul_int(term, run.panel);
             let index = b.add(constants, before);
             let added = (0..).zip(sums).map(|(vector, sum)| {
@@ -153,7 +170,7 @@ impl SumCode<'_> {
     }
 
     /// Index of the constant of the first term of a sum.
-    fn first_constant(&self, b: &mut Builder, layer: &OneLayer, unit: Value) -> Value {
+    pub(super) fn first_constant(&self, b: &mut Builder, layer: &OneLayer, unit: Value) -> Value {
         let run = self.run;
         let (within, panels) = (b.int(run.panel - 1), b.int(-run.panel));
         let (within, panel) = (b.bin(Bin::And, unit, within), b.bin(Bin::And, unit, panels));
@@ -163,7 +180,7 @@ impl SumCode<'_> {
     }
 
     /// The constants for the lanes of a vector, `beyond` entries behind an index.
-    fn constant(&self, b: &mut Builder, index: Value, beyond: i64, lanes: Lanes) -> Value {
+    pub(super) fn constant(&self, b: &mut Builder, index: Value, beyond: i64, lanes: Lanes) -> Value {
         let element = self.run.element;
         let address = Address::element(self.pools.buffer(element), index, element);
         let address = b.beyond(address, beyond);
@@ -177,8 +194,15 @@ impl SumCode<'_> {
         }
     }
 
-    /// The operand of a term.
-    fn operand(&self, b: &mut Builder, layer: &OneLayer, term: Value, lanes: Lanes) -> Value {
+    /// The operand of a term, among stored columns, `further` rows behind their first.
+    pub(super) fn operand(
+        &self,
+        b: &mut Builder,
+        stored: &StoredColumns,
+        layer: &OneLayer,
+        term: Value,
+        (lanes, further): (Lanes, i64),
+    ) -> Value {
         let element = self.run.element;
         let place = b.add(layer.operands, term);
         let place = match self.run.operands {
@@ -188,8 +212,9 @@ impl SumCode<'_> {
                 b.load_index(Scalar::I32, Address::element(integers, place, Scalar::I32))
             }
         };
-        let index = self.stored.index(b, place);
-        let address = Address::element(self.stored.buffer(element), index, element);
+        let index = stored.index(b, place);
+        let address = Address::element(stored.buffer(element), index, element);
+        let address = b.beyond(address, further);
         match lanes {
             Lanes::Columns(width) => {
                 let operand = b.load(Ty::of(element), address);
@@ -199,7 +224,8 @@ impl SumCode<'_> {
         }
     }
 
-    fn term(&self, b: &mut Builder, operand: Value, constant: Value) -> Value {
+    /// A term of a sum.
+    pub(super) fn term(&self, b: &mut Builder, operand: Value, constant: Value) -> Value {
         match self.run.term {
             SumTerm::Product => b.mul(operand, constant),
             SumTerm::SquaredDifference => {

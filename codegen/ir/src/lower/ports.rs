@@ -179,7 +179,8 @@ impl<'a> Ports<'a> {
         let runs = self.lowering.hir.columns.as_deref()?;
         let is_host = self.lowering.place() == ProcessorKind::Host;
         let register = is_host.then_some(self.lowering.plan.register);
-        Some(ColumnCode { runs, pools: self.computed?, register })
+        let arrangements = &self.lowering.plan.arrangements;
+        Some(ColumnCode { runs, pools: self.computed?, register, arrangements })
     }
 
     /// Value to store for a complete sum: the sum, or the prediction that it becomes.

@@ -31,7 +31,7 @@ pub(super) fn quantize(lowering: &Lowering) -> Option<Function> {
     let pools = lowering.numbers.shared.columns.map(|numbers| numbers.declare(&mut b));
     let code = lowering.hir.columns.as_deref().zip(pools);
     let register = Some(lowering.plan.register);
-    let code = code.map(|(runs, pools)| ColumnCode { runs, pools, register });
+    let code = code.map(|(runs, pools)| ColumnCode { runs, pools, register, arrangements: &[] });
     let row_blocks = RowBlocks { transpose: Transpose { rows, input, features, subset, pieces }, code };
     let quantizer = Quantizer { bins, tables, rows, input, features, blocks: Some(row_blocks), code };
     let (first, count, width) = (b.int(0), b.rows(), b.int(transfer.block.into()));

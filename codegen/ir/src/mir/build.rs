@@ -70,7 +70,7 @@ impl NestScope {
         inner.loops.insert(id, at);
         let sum = match axis {
             Axis::Row => &mut inner.row,
-            Axis::Tree => &mut inner.tree,
+            Axis::Tree | Axis::Unit | Axis::Feature => &mut inner.tree,
         };
         match at {
             LoopValue::Var(var) => sum.vars.push(var),
@@ -161,7 +161,7 @@ impl MirBuilder<'_> {
     fn walks(&mut self, over: Axis, iter: Iter, leaf_loop: &LeafLoop, scope: &NestScope) -> Walks {
         let (row, tree) = match over {
             Axis::Row => (scope.row.with(iter.var), scope.tree.clone()),
-            Axis::Tree => (scope.row.clone(), scope.tree.with(iter.var)),
+            Axis::Tree | Axis::Unit | Axis::Feature => (scope.row.clone(), scope.tree.with(iter.var)),
         };
         let lanes = self.lanes(leaf_loop, iter.step);
         let (lanes, group, packed) = match self.on_gpu {
@@ -249,7 +249,7 @@ impl MirBuilder<'_> {
                 let body = self.copied((quantized, Fill::Bins), &inner.row, &walks, body)?;
                 self.copied((computed, Fill::Columns), &inner.row, &walks, body)
             }
-            (true, Axis::Tree) => {
+            (true, Axis::Tree | Axis::Unit | Axis::Feature) => {
                 let mut stmts = body(self, &inner)?;
                 let walks = self.uses.since(first_walk);
                 stmts.insert(0, Stmt::CacheTrees(self.trees_of(walks, &inner.tree)));

@@ -101,7 +101,7 @@ impl SumOpener<'_> {
             Axis::Row => inside.row.vars.push(this.iter.var),
             // A loop with one iteration is always in its first one.
             Axis::Tree if this.iter.most_trips(self.vars) == Some(1) => {}
-            Axis::Tree => {
+            Axis::Tree | Axis::Unit | Axis::Feature => {
                 for (_, opening) in &mut inside.openings {
                     if let (Opening::Seed(_, first), false) = (opening, is_mapped(this)) {
                         first.push(this.iter.clone());

@@ -4,7 +4,7 @@ use super::outline::{MOST_INDEXED, Outline};
 use super::storage::{NestStorages, StorageDemand};
 use super::sums;
 use super::traversal::{RowsRead, WalkInfo};
-use super::{CopyPlan, Plan, Stored, WalkPlan, copies, dense, shared_trees, transfer};
+use super::{CopyPlan, Plan, Stored, WalkPlan, copies, dense, shared_trees, stages, transfer};
 use crate::budget::Budget;
 use crate::bytes::scalar;
 use crate::error::CompileError;
@@ -60,6 +60,7 @@ pub fn build(hir: &Hir, mir: &Mir, setting: Setting, budget: &Budget) -> Result<
         rows_per_run: outline.rows_per_run,
         index,
         register: budget.fetch.register.into(),
+        arrangements: stages::arrangements(hir)?,
         set_columns: hir.columns.as_ref().map_or(0, |columns| columns.set_columns as u64),
     })
 }

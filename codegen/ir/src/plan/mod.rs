@@ -22,6 +22,7 @@ mod margins;
 mod outline;
 mod print;
 mod shared_trees;
+mod stages;
 mod storage;
 mod sums;
 mod transfer;
@@ -30,6 +31,7 @@ mod traversal;
 pub use build::{Setting, build};
 pub use outline::common_transfer;
 
+use crate::columns::arrangement::Arrangement;
 use crate::lir::{BinTransfer, Scalar};
 use crate::mir::{CacheId, ThreadSumsId, WalkId, WalkRange};
 use crate::repr::traverse::{Steps, Traversal};
@@ -61,6 +63,9 @@ pub struct Plan {
     pub index: Scalar,
     /// Number of columns of a row that each stand for one set of categories.
     pub set_columns: u64,
+    /// The arrangements of layers of columns, by their runs: none for those that are computed in tiles of
+    /// registers. Empty without columns.
+    pub arrangements: Vec<Option<Arrangement>>,
     /// Bytes of a vector register of the host.
     pub register: u32,
 }

@@ -48,6 +48,11 @@ impl Display for Plan {
             let sums = if copy.sums { ", sums beside them" } else { "" };
             writeln!(f, "cache{}: {lies}{sums}", id.0)?;
         }
+        for (number, arrangement) in self.arrangements.iter().enumerate() {
+            if let Some(arrangement) = arrangement {
+                writeln!(f, "sums {number}: {arrangement}")?;
+            }
+        }
         self.walks.values().try_for_each(|walk| self.walk(f, walk))
     }
 }

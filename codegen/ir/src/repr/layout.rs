@@ -35,9 +35,24 @@ pub struct Storage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walking {
     /// One walk at a time.
-    Single(Axis),
+    Single(WalkAxis),
     /// Vectors of walks.
-    Vectors(Axis),
+    Vectors(WalkAxis),
+}
+
+/// Iterations of a leaf loop of walks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WalkAxis {
+    /// Rows.
+    Row,
+    /// Trees.
+    Tree,
+}
+
+impl From<Axis> for WalkAxis {
+    fn from(axis: Axis) -> WalkAxis {
+        if axis == Axis::Tree { WalkAxis::Tree } else { WalkAxis::Row }
+    }
 }
 
 /// Declares the formats in the order of their tables in a model. Each line has a name and a text for
@@ -65,7 +80,7 @@ macro_rules! formats {
 
             /// Format that suits leaf loops, without regard to their trees.
             pub fn suiting(asked: nest::Layout, walking: Walking) -> Format {
-                use Axis::{Row, Tree};
+                use WalkAxis::{Row, Tree};
                 use Walking::{Single, Vectors};
                 match (asked, walking) {
                     $($((nest::Layout::$asked, $walking) => Format::$name,)?)*

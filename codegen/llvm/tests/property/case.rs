@@ -9,14 +9,15 @@ use sched_ir::hir::set_tests;
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Function, KernelKind, Module};
 use sched_ir::tiles::Tiling;
-use sched_ir::{Budget, CompileError, Compiled, FetchCosts, compile, lower};
+use sched_ir::{Budget, CompileError, Compiled, FetchCosts, KernelForests, compile, lower};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::runtime::{Dtype, Kind, Status};
 use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows};
-use sched_nest::{Accumulation, Axis, Nest, Reduce, Variants};
+use sched_nest::{Accumulation, Axis, ModelInfo, Nest, Reduce, StageInfo, Variants};
 use sched_pipeline::{Prepared, SetTests};
 use sched_testing::{Rng, schedules};
 use sched_testing::{computed, forests, linear};
+use std::sync::Arc;
 
 /// A case, ready to run.
 pub struct Case {
@@ -51,7 +52,7 @@ impl Case {
         let forest = computed::with_computed_columns(seed, forest);
         let forest = computed::with_output_expressions(seed, forest);
         let profile = forests::profile(&mut rng, &forest);
-        let model = forests::info(&forest);
+        let model = info(&forest);
         let schedule = with_params(schedules::schedule(rng.next_u64(), &model), &mut rng);
         let options =
             Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
@@ -70,7 +71,7 @@ impl Case {
         let schedule = holding(schedule);
         let mut nests = Variants::only(nest_of(&schedule));
         if rng.one_in(3) {
-            let other = holding(schedules::schedule(rng.next_u64(), &forests::info(&forest)));
+            let other = holding(schedules::schedule(rng.next_u64(), &info(&forest)));
             nests.insert(rng.below(40) as u32, nest_of(&other)).expect("no bound is taken");
         }
         let rows = forests::rows(&mut rng, &forest, widest_group(nests.rest()));
@@ -87,7 +88,7 @@ impl Case {
 
     /// Makes a case of given parts.
     pub fn of(forest: Forest, schedule: &str, rows: Vec<f64>) -> Case {
-        let model = Some(forests::info(&forest).into());
+        let model = Some(info(&forest).into());
         let options = Options { model, supported: Supported::Compilable, ..Options::default() };
         let nest = check(schedule, &options).nest().cloned().expect("a legal schedule");
         Case {
@@ -417,6 +418,15 @@ impl Case {
 }
 
 /// Whether some feature has enough sets that rows may have classes of its categories.
+/// The facts of a forest for the checker, with its stages.
+fn info(forest: &Forest) -> ModelInfo {
+    let forests = KernelForests::from(Arc::new(forest.clone()));
+    let columns = forests.tested(SetTests::OfColumns).columns().ok().flatten();
+    let layers = columns.map(|columns| columns.stages()).unwrap_or_default();
+    let stages = StageInfo::of_model(&layers, ("", forest.trees.len() as u32));
+    ModelInfo { stages, ..forests::info(forest) }
+}
+
 fn has_classes(forest: &Forest) -> bool {
     class_features(forest, SetTests::OfClasses) > 0
 }

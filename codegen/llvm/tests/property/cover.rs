@@ -23,7 +23,7 @@ pub fn wanted() -> impl Iterator<Item = &'static str> {
 }
 
 /// Features that must occur in at least one of twenty cases, apart from layouts.
-const WANTED: [&str; 36] = [
+const WANTED: [&str; 37] = [
     "tile",
     "split",
     "splitByDepth",
@@ -60,10 +60,12 @@ const WANTED: [&str; 36] = [
     "linear leaves",
     "expressions behind trees",
     "linear models",
+    "arranged stages of sums",
 ];
 
 /// Features that need several draws, or few trees allow: they must occur in at least one of fifty cases.
-const COMBINED: [&str; 2] = ["cached rows with a bank for each lane", "preorder"];
+const COMBINED: [&str; 3] =
+    ["cached rows with a bank for each lane", "preorder", "arranged stages of sums"];
 
 impl Cover {
     /// Counts a case.
@@ -99,6 +101,8 @@ impl Cover {
         self.count("expressions behind trees", case.forest.output.expressions().next().is_some());
         let has_nodes = case.forest.trees.iter().any(|tree| !tree.inner.is_empty());
         self.count("linear leaves", case.forest.has_linear_leaves() && has_nodes);
+        let arranges = case.nests.iter().any(|(_, nest)| !nest.stages.is_empty());
+        self.count("arranged stages of sums", arranges);
         self.count("linear models", case.forest.has_linear_leaves() && !has_nodes);
     }
 

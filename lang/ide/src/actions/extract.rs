@@ -67,6 +67,8 @@ fn base(a: &Analysis, signature: &Signature, directive: &Directive) -> &'static 
         Op::Tile => match subject() {
             Some(Axis::Row) => "ROWS",
             Some(Axis::Tree) => "TREES",
+            Some(Axis::Unit) => "UNITS",
+            Some(Axis::Feature) => "TERMS",
             None => "SIZE",
         },
         Op::Split => "AT",

@@ -85,6 +85,8 @@ fn describe(analysis: Here, here: &NestBuilder, ids: &[LoopId]) -> Option<String
     let axis = match node.axis {
         Axis::Row => "Row loop",
         Axis::Tree => "Tree loop",
+        Axis::Unit => "Loop over the sums of a stage",
+        Axis::Feature => "Loop over the terms of a stage's sums",
     };
     let _ = write!(text, "\n{axis}, {}.", iterations(node, is_limited(&nest, &origin, id, node)));
     let parts = [maker(analysis, id), fate(analysis, ids), place(analysis, ids), annotations(analysis, ids)];
@@ -157,6 +159,8 @@ fn maker(analysis: Here, id: LoopId) -> Option<String> {
             Axis::Tree => {
                 "One of the two loops that every schedule begins with: the trees of the model.".to_owned()
             }
+            Axis::Unit => "A loop that each stage of sums begins with: its sums.".to_owned(),
+            Axis::Feature => "A loop that each stage of sums begins with: the terms of a sum.".to_owned(),
         });
     };
     let event = analysis.lineage().event(step)?;

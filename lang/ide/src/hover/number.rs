@@ -108,7 +108,7 @@ pub(crate) fn property(analysis: Here, name: &str) -> Option<String> {
 pub(crate) fn property_value(analysis: Here, property: Property) -> Option<i64> {
     let model = analysis.options().model.as_deref();
     match property {
-        Property::Rows | Property::RunDepth => None,
+        Property::Rows | Property::RunDepth | Property::Units | Property::Terms => None,
         Property::NumTrees => model.map(|model| model.num_trees.into()),
         Property::NumFeatures => model.map(|model| model.num_features.into()),
         Property::NumClasses => model.map(|model| model.num_classes.into()),
@@ -128,6 +128,8 @@ pub(crate) fn property_meaning(property: Property) -> &'static str {
         Property::MaxDepth => "the depth of the deepest tree.",
         Property::BatchSize => "the largest number of rows that the loops process at once.",
         Property::TreesToDepth(_) => "the number of trees that are no deeper than this.",
+        Property::Units => "the number of sums of a stage.",
+        Property::Terms => "the number of terms of a stage's sums.",
         Property::RunDepth => "the depth of the trees in a run that `splitByDepth` made.",
     }
 }

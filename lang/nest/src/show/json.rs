@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{axis_name, sym_value};
-use crate::{Accumulation, AnnotationValue, Annotations, Body, Layout, Loop, LoopId, Nest, TreeOrder};
+use crate::{Accumulation, AnnotationValue, Annotations, Body, Layout, Loop, LoopId, Nest, StageNest, TreeOrder};
 
 /// The nest as one JSON object. Loops refer to each other by number. Bounds are integers if known, else
 /// expressions in the language's syntax.
@@ -18,7 +18,10 @@ pub fn nest_json(nest: &Nest) -> Value {
         Accumulation::Exact => ("exact", None),
         Accumulation::Reassociated(why) => ("reassociated", Some(why)),
     };
-    json!({
+    let stages = nest.stages.iter().map(|StageNest { stage, nest }| {
+        json!({ "name": stage.name, "kind": stage.kind.word(), "nest": nest_json(nest) })
+    });
+    let mut value = json!({
         "roots": ids(&nest.roots),
         "loops": loops,
         "constraints": constraints,
@@ -33,7 +36,11 @@ pub fn nest_json(nest: &Nest) -> Value {
         }),
         "batch_size": nest.batch_size,
         "accumulation": { "order": order, "why": why },
-    })
+    });
+    if !nest.stages.is_empty() {
+        value["stages"] = stages.collect();
+    }
+    value
 }
 
 fn ids(loops: &[LoopId]) -> Vec<u32> {

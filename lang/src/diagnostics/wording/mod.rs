@@ -8,6 +8,7 @@ mod lints;
 mod rewrites;
 mod shape;
 mod slow;
+mod stages;
 
 use crate::device::Limits;
 use crate::diagnostics::Fix;
@@ -59,6 +60,11 @@ fn words(context: &Context) -> Wording {
         P::TripsUnknown => shape::trips_unknown(context),
         P::TripsHuge { trips, limit } => shape::trips_huge(context, *trips, *limit),
         P::Specialized { by } => shape::specialized(context, *by),
+        P::UnknownStage { name, known } => stages::unknown_stage(name, known),
+        P::NotInStage { stage } => stages::not_in_stage(context, stage),
+        P::TermsOutOfOrder { outer } => stages::terms_out_of_order(context, outer.as_deref()),
+        P::StageLanes(fault) => stages::stage_lanes(fault),
+        P::StageRows { rows, limit } => stages::stage_rows(*rows, *limit),
         P::NotTrees => shape::not_trees(context),
         P::DepthTwice { by } => shape::depth_twice(context, *by),
         P::TreesUnknown => shape::trees_unknown(context),

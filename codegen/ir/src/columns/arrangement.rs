@@ -1,0 +1,191 @@
+//! The arrangement of a stage of sums: its loops over rows, units and terms, as a schedule has them.
+//!
+//! All numbers are known here. Rows are those of a group, which is computed at once.
+
+use sched_nest::Axis;
+
+/// Loops of a stage, outermost first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arrangement {
+    /// The loops. The value of an axis is the sum of the values of its loops.
+    pub loops: Vec<StageLoop>,
+    /// Bounds of partial tiles.
+    pub bounds: Vec<StageBound>,
+    /// Rows that the loops go through.
+    pub rows: i64,
+}
+
+/// A loop of a stage, from 0 on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StageLoop {
+    /// Rows, units or terms.
+    pub axis: Axis,
+    /// Exclusive end.
+    pub stop: i64,
+    /// Distance between values.
+    pub step: i64,
+    /// Rows or units in the lanes of a vector; 1 without vectors.
+    pub lanes: u16,
+    /// Whether each iteration has code of its own.
+    pub unroll: bool,
+}
+
+/// The sum of the values of some loops is below a bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageBound {
+    /// Positions of the loops.
+    pub loops: Vec<usize>,
+    /// The exclusive bound.
+    pub bound: i64,
+}
+
+/// Values of a loop inside of which all loops have the same ranges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ValueRange {
+    /// First value.
+    pub first: i64,
+    /// Number of values.
+    pub count: i64,
+    /// What is left of each bound.
+    pub left: Vec<i64>,
+}
+
+impl Arrangement {
+    /// What is left of each bound outside of all loops.
+    pub(super) fn bounds_left(&self) -> Vec<i64> {
+        self.bounds.iter().map(|bound| bound.bound).collect()
+    }
+
+    /// Position of the first loop over terms.
+    pub(super) fn first_of_terms(&self) -> usize {
+        let is_term = |this: &StageLoop| this.axis == Axis::Feature;
+        self.loops.iter().position(is_term).unwrap_or(self.loops.len())
+    }
+
+    /// The values of the loop at a position, for what the loops around have left of the bounds. Neighbours
+    /// that leave the same to the loops inside are one range.
+    pub(super) fn ranges(&self, at: usize, left: &[i64]) -> Vec<ValueRange> {
+        let Some(this) = self.loops.get(at) else { return Vec::new() };
+        let bounds = || self.bounds.iter().zip(left);
+        let own = bounds().filter(|(bound, _)| bound.loops.contains(&at)).map(|(_, left)| *left);
+        let end = own.fold(this.stop, i64::min);
+        let mut ranges: Vec<ValueRange> = Vec::new();
+        let mut value = 0;
+        while value < end {
+            let left: Vec<i64> = bounds()
+                .map(|(bound, left)| match bound.loops.contains(&at) {
+                    true => (left - value).min(self.loosest(bound, at)),
+                    false => *left,
+                })
+                .collect();
+            match ranges.last_mut() {
+                Some(last) if last.left == left => last.count += 1,
+                _ => ranges.push(ValueRange { first: value, count: 1, left }),
+            }
+            value += this.step.max(1);
+        }
+        ranges
+    }
+
+    /// A bound that the loops inside of a position cannot reach.
+    fn loosest(&self, bound: &StageBound, at: usize) -> i64 {
+        let inside = bound.loops.iter().filter(|other| **other > at);
+        1 + inside.filter_map(|other| self.loops.get(*other)).map(|this| this.stop).sum::<i64>()
+    }
+
+    /// The values of rows and units that the loops from a position on go through, in order, each pair once.
+    pub(super) fn points(&self, at: usize, left: &[i64]) -> Vec<(i64, i64)> {
+        let mut points = Vec::new();
+        self.gather(at, left, (0, 0), &mut points);
+        points
+    }
+
+    fn gather(&self, at: usize, left: &[i64], point: (i64, i64), points: &mut Vec<(i64, i64)>) {
+        let Some(this) = self.loops.get(at) else {
+            points.push(point);
+            return;
+        };
+        if this.axis == Axis::Feature {
+            return self.gather(at + 1, left, point, points);
+        }
+        for range in self.ranges(at, left) {
+            for nth in 0..range.count {
+                let value = range.first + nth * this.step;
+                self.gather(at + 1, &range.left, this.moved(point, value), points);
+            }
+        }
+    }
+
+    /// The loops for a single row, without those over rows.
+    pub fn of_row(&self) -> Arrangement {
+        let kept: Vec<usize> =
+            (0..self.loops.len()).filter(|at| self.loops[*at].axis != Axis::Row).collect();
+        let place = |old: &usize| kept.iter().position(|at| at == old);
+        let bound = |bound: &StageBound| {
+            let loops: Option<Vec<usize>> = bound.loops.iter().map(place).collect();
+            Some(StageBound { loops: loops?, bound: bound.bound })
+        };
+        Arrangement {
+            loops: kept.iter().map(|at| self.loops[*at]).collect(),
+            bounds: self.bounds.iter().filter_map(bound).collect(),
+            rows: 1,
+        }
+    }
+
+    /// The loops without vectors, if there is no register for them.
+    #[must_use]
+    pub(super) fn with_register(mut self, register: Option<u32>) -> Arrangement {
+        for this in self.loops.iter_mut().filter(|this| register.is_none() && this.lanes > 1) {
+            (this.step, this.lanes) = (1, 1);
+        }
+        self
+    }
+
+    /// Lanes over rows, or over units.
+    pub(super) fn lanes(&self, axis: Axis) -> u16 {
+        self.loops.iter().filter(|this| this.axis == axis).map(|this| this.lanes).max().unwrap_or(1)
+    }
+
+    /// Greatest number that divides the first unit of each vector or tile of a loop inside of a position.
+    pub(super) fn unit_step(&self, before: usize) -> i64 {
+        let outer = self.loops.iter().take(before).filter(|this| this.axis == Axis::Unit);
+        outer.fold(0, |divisor, this| gcd(divisor, this.step))
+    }
+}
+
+impl std::fmt::Display for Arrangement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "groups of {} rows, loops", self.rows)?;
+        for (number, this) in self.loops.iter().enumerate() {
+            let axis = match this.axis {
+                Axis::Row => "rows",
+                Axis::Unit | Axis::Tree => "units",
+                Axis::Feature => "terms",
+            };
+            let separator = if number == 0 { " " } else { ", " };
+            write!(f, "{separator}{axis} 0..{}", this.stop)?;
+            if this.step > 1 {
+                write!(f, " step {}", this.step)?;
+            }
+            if this.lanes > 1 {
+                write!(f, " in lanes")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl StageLoop {
+    /// A pair of a row and a unit, moved by a value of the loop.
+    pub(super) fn moved(&self, (row, unit): (i64, i64), value: i64) -> (i64, i64) {
+        match self.axis {
+            Axis::Row => (row + value, unit),
+            Axis::Unit => (row, unit + value),
+            Axis::Tree | Axis::Feature => (row, unit),
+        }
+    }
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

@@ -1,0 +1,148 @@
+//! Arrangements of stages of sums, from their nests.
+//!
+//! Rows outside of all loops over units and terms are not part of an arrangement: it computes the same for
+//! each of them. A loop in lanes, or one that interleaves, is kept, and its vectors become the innermost loop.
+
+use crate::columns::arrangement::{Arrangement, StageBound, StageLoop};
+use crate::error::CompileError;
+use crate::hir::{Hir, known};
+use sched_nest::{Axis, Body, Constraint, LoopId, Nest, StageInfo, StageKind, StageNest};
+
+/// The arrangement of each layer of columns that the nest arranges, in the order of their runs.
+///
+/// # Errors
+///
+/// If a loop's range is not a constant, or the nest names a stage that the model lacks.
+pub fn arrangements(hir: &Hir) -> Result<Vec<Option<Arrangement>>, CompileError> {
+    let Some(columns) = &hir.columns else { return Ok(Vec::new()) };
+    let layers = columns.stages();
+    let stages = StageInfo::of_model(&layers, ("", 0));
+    let mut all: Vec<Option<Arrangement>> = vec![None; layers.len()];
+    for StageNest { stage, nest } in &hir.nest.stages {
+        let at = stages.iter().position(|known| known.name == stage.name && known.kind != StageKind::Trees);
+        let slot = at.and_then(|at| all.get_mut(at)).ok_or_else(unknown_stage)?;
+        let panel = at.map_or(1, |at| columns.panel(at));
+        *slot = Some(arrangement(nest, panel)?);
+    }
+    Ok(all)
+}
+
+/// Rows in the lanes of a vector, at most: wider vectors are several ones.
+const MOST_ROWS: u16 = 16;
+
+/// A loop of a chain.
+struct ChainLoop {
+    id: LoopId,
+    parts: StageLoop,
+    /// Vectors that advance together.
+    group: i64,
+}
+
+fn arrangement(nest: &Nest, panel: u16) -> Result<Arrangement, CompileError> {
+    let chain = chain(nest);
+    let is_row = |id: &LoopId| nest.get(*id).axis == Axis::Row;
+    let outer = chain.iter().take_while(|id| is_row(id)).count();
+    let mut kept: Vec<ChainLoop> = Vec::new();
+    for id in &chain[outer..] {
+        kept.push(chain_loop(nest, *id, panel)?);
+    }
+    // Rows of a group are adjacent.
+    let mut leading: Vec<ChainLoop> = Vec::new();
+    for id in chain[..outer].iter().rev() {
+        let has_lanes = nest.get(*id).annotations.vectorize.is_some_and(|lanes| lanes > 1);
+        let has_group = nest.get(*id).annotations.interleave.is_some_and(|group| group > 1);
+        let all: Vec<&ChainLoop> = leading.iter().chain(&kept).collect();
+        if is_contiguous(&all) && !has_lanes && !has_group {
+            continue;
+        }
+        let mut this = chain_loop(nest, *id, panel)?;
+        if all.iter().all(|other| other.parts.axis != Axis::Row) {
+            // Each group of vectors computes the same.
+            this.parts.stop = this.parts.step * this.group;
+        }
+        leading.insert(0, this);
+    }
+    leading.extend(kept);
+    Ok(with_groups_inside(leading, &nest.constraints))
+}
+
+/// The loops of a nest that is a chain, outermost first.
+fn chain(nest: &Nest) -> Vec<LoopId> {
+    let mut chain = Vec::new();
+    let mut next = nest.roots.first().copied();
+    while let Some(id) = next {
+        chain.push(id);
+        next = match &nest.get(id).body {
+            Body::Seq(list) => list.first().copied(),
+            Body::Walk | Body::Cases(_) => None,
+        };
+    }
+    chain
+}
+
+fn chain_loop(nest: &Nest, id: LoopId, panel: u16) -> Result<ChainLoop, CompileError> {
+    let this = nest.get(id);
+    let lanes = this.annotations.vectorize.unwrap_or(1);
+    let most = if this.axis == Axis::Row { MOST_ROWS } else { panel };
+    let lanes = u16::try_from(lanes).unwrap_or(most).clamp(1, most.max(1));
+    let group = i64::from(this.annotations.interleave.unwrap_or(1));
+    // A loop over the rows of a call is kept for its vectors alone.
+    let stop = known(&this.stop).unwrap_or(i64::from(lanes) * group);
+    let step = known(&this.step)? * i64::from(lanes);
+    let parts = StageLoop { axis: this.axis, stop, step, lanes, unroll: this.annotations.unroll };
+    Ok(ChainLoop { id, parts, group })
+}
+
+/// Whether the rows of some loops are adjacent from 0 on.
+fn is_contiguous(loops: &[&ChainLoop]) -> bool {
+    let mut rows: Vec<&StageLoop> =
+        loops.iter().map(|this| &this.parts).filter(|this| this.axis == Axis::Row).collect();
+    rows.sort_by_key(|this| this.step);
+    let mut reached = 1;
+    for this in rows {
+        if this.step / i64::from(this.lanes) > reached {
+            return false;
+        }
+        reached = reached.max(this.stop);
+    }
+    true
+}
+
+/// The arrangement of a chain, in which loops over groups of vectors are divided into groups and vectors.
+fn with_groups_inside(loops: Vec<ChainLoop>, constraints: &[Constraint]) -> Arrangement {
+    let ids: Vec<LoopId> = loops.iter().map(|this| this.id).collect();
+    let place = |id: &LoopId| ids.iter().position(|known| known == id);
+    let bound = |constraint: &Constraint| {
+        let loops: Option<Vec<usize>> = constraint.loops.iter().map(place).collect();
+        Some(StageBound { loops: loops?, bound: known(&constraint.bound).ok()? })
+    };
+    let mut bounds: Vec<StageBound> = constraints.iter().filter_map(bound).collect();
+    let mut all: Vec<StageLoop> = loops.iter().map(|this| this.parts).collect();
+    let rows = rows(&all);
+    for (at, this) in loops.iter().enumerate().filter(|(_, this)| this.group > 1) {
+        let inner = StageLoop { stop: this.parts.step * this.group, unroll: false, ..this.parts };
+        let place = all.len();
+        for bound in bounds.iter_mut().filter(|bound| bound.loops.contains(&at)) {
+            bound.loops.push(place);
+        }
+        bounds.push(StageBound { loops: vec![at, place], bound: this.parts.stop });
+        all[at].step = inner.stop;
+        all[at].lanes = 1;
+        all.push(inner);
+    }
+    Arrangement { loops: all, bounds, rows }
+}
+
+/// Rows that some loops go through, in whole vectors.
+fn rows(loops: &[StageLoop]) -> i64 {
+    let mut rows = 1;
+    for this in loops.iter().filter(|this| this.axis == Axis::Row) {
+        let largest = (this.stop - 1).max(0) / this.step.max(1) * this.step;
+        rows += largest + i64::from(this.lanes) - 1;
+    }
+    rows
+}
+
+fn unknown_stage() -> CompileError {
+    CompileError::ill_formed("a nest arranges a stage that the model lacks")
+}

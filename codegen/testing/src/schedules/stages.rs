@@ -1,0 +1,78 @@
+//! Random arrangements of stages of sums.
+
+use super::Growth;
+use sched_nest::{StageInfo, StageKind};
+
+/// Sizes of tiles of units and terms.
+const SIZES: &[usize] = &[1, 2, 3, 4, 8, 16, 30];
+/// Lanes of vectors.
+const LANES: &[usize] = &[2, 4, 8, 16];
+
+impl Growth<'_> {
+    /// Adds directives that arrange some stages of sums of the model.
+    pub(super) fn stages(&mut self) {
+        let stages = self.options.model.as_ref().map_or_else(Vec::new, |model| model.stages.clone());
+        let sums = |stage: &&StageInfo| stage.kind != StageKind::Trees;
+        for stage in stages.iter().filter(sums).take(4) {
+            if self.rng.one_in(3) {
+                continue;
+            }
+            let mut loops: Vec<String> =
+                stage.kind.loops().iter().map(|(name, _)| format!("{}.{name}", stage.name)).collect();
+            if self.rng.one_in(2) {
+                // All loops over rows that the stage may still have.
+                loops.extend(self.rows_of_nest().into_iter().map(|row| format!("{}.{row}", stage.name)));
+            }
+            let lines = 1 + self.rng.below(6);
+            for _ in 0..lines {
+                self.stage_line(&stage.name, &mut loops);
+            }
+        }
+    }
+
+    /// Adds one directive, if it is legal.
+    fn stage_line(&mut self, stage: &str, loops: &mut Vec<String>) {
+        let Some(v) = self.rng.pick(loops).cloned() else { return };
+        match self.rng.below(8) {
+            0..=2 => {
+                let size = self.rng.pick(SIZES).copied().unwrap_or(2);
+                self.names += 2;
+                let (outer, inner) = (format!("s{}", self.names - 1), format!("s{}", self.names));
+                if self.keep_if_legal(format!("tile({v}, {outer}, {inner}, {size})\n")) {
+                    loops.retain(|known| *known != v);
+                    loops.extend([outer, inner].map(|name| format!("{stage}.{name}")));
+                }
+            }
+            3..=4 => {
+                let mut order = loops.clone();
+                for at in (1..order.len()).rev() {
+                    let other = self.rng.below(at + 1);
+                    order.swap(at, other);
+                }
+                let count = if self.rng.one_in(2) { order.len() } else { 2 + self.rng.below(2) };
+                order.truncate(count);
+                self.keep_if_legal(format!("reorder({})\n", order.join(", ")));
+            }
+            5 => {
+                let lanes = self.rng.pick(LANES).copied().unwrap_or(4);
+                self.keep_if_legal(format!("vectorize({v}, {lanes})\n"));
+            }
+            6 => {
+                let group = 2 + self.rng.below(3);
+                self.keep_if_legal(format!("interleave({v}, {group})\n"));
+            }
+            _ => {
+                self.keep_if_legal(format!("unroll({v})\n"));
+            }
+        }
+    }
+
+    /// Names of the loops over rows of the nest of trees.
+    fn rows_of_nest(&self) -> Vec<String> {
+        let loops = self.nest.iter().flat_map(|nest| &nest.loops);
+        let rows = loops.filter(|this| this.axis == sched_nest::Axis::Row);
+        let mut names: Vec<String> = rows.map(|this| super::bare_name(&this.name).to_owned()).collect();
+        names.dedup();
+        names
+    }
+}

@@ -1,0 +1,78 @@
+//! Words for problems of stages.
+
+use super::context::{Context, Wording};
+use crate::illegal::StageLanesFault;
+use crate::resolve::list;
+
+pub(super) fn unknown_stage(name: &str, known: &[String]) -> Wording {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let wording = Wording::new(format!("no stage and no loop has the name `{name}`"), "not a stage");
+    match known.as_slice() {
+        [] => wording.help("The model has a single stage. Leave the name before the loop out."),
+        [one] => wording.help(format!("The model has the stage {one}.")),
+        _ => wording.help(format!("The stages of the model are {}.", list(&known))),
+    }
+}
+
+pub(super) fn not_in_stage(context: &Context, stage: &str) -> Wording {
+    let directive = context.directive();
+    Wording::new(
+        format!("`{directive}` has no effect in `{stage}`, which computes sums and walks no trees"),
+        "not for sums",
+    )
+    .help(
+        "`tile`, `reorder`, `unroll`, `vectorize` and `interleave` arrange the loops of sums. Rows stay in \
+         one chain of loops.",
+    )
+}
+
+pub(super) fn terms_out_of_order(context: &Context, outer: Option<&str>) -> Wording {
+    match outer {
+        Some(outer) => Wording::new(
+            format!("`{outer}` has to be outside of the loops that it was made with"),
+            "adds terms in another order",
+        ),
+        None => {
+            let directive = context.directive();
+            Wording::new(
+                format!("`{directive}` would add the terms of a sum in another order"),
+                "a loop over terms",
+            )
+        }
+    }
+    .help("Each sum adds its terms in order, so that it is the same under every schedule. Use rows or units.")
+}
+
+pub(super) fn stage_lanes(fault: &StageLanesFault) -> Wording {
+    match fault {
+        StageLanesFault::Second { other } => Wording::new(
+            format!("`{other}` is in the lanes of a vector already"),
+            "a second loop in lanes",
+        )
+        .help("A stage has one loop in lanes: rows or units."),
+        StageLanesFault::Strided => Wording::new("lanes hold adjacent rows or units", "has a step")
+            .help("Vectorize the innermost loop that `tile` makes of the rows or units."),
+        StageLanesFault::Unaligned { outer, step, lanes } => Wording::new(
+            format!("vectors of {lanes} units do not fit the step {step} of `{outer}`"),
+            "too wide",
+        )
+        .help(format!("Make the tile a multiple of {lanes}, or the vector narrower.")),
+    }
+}
+
+pub(super) fn stage_rows(rows: Option<i64>, limit: i64) -> Wording {
+    let wording = match rows {
+        Some(rows) => Wording::new(
+            format!("a stage computes {rows} rows together, and at most {limit} fit"),
+            "too many rows",
+        ),
+        None => Wording::new(
+            "a stage would compute all rows of a call together",
+            "a number that is known only at run time",
+        ),
+    };
+    wording.help(format!(
+        "Tile the rows, and put the outer loop outside: `tile(batch, b0, b1, 64)`, with at most {limit} rows \
+         inside of the loops over units and terms."
+    ))
+}

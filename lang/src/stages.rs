@@ -1,0 +1,247 @@
+//! Directives by stage: each stage of a model has a nest of its own, and a directive acts in every stage that
+//! has all the loops that it names.
+//!
+//! A stage's loops have the stage's name before theirs, as in `layer1.unit`. A name without it means the loop
+//! of every stage that has one. So the directives of a schedule that names no stage concern the nest of trees
+//! alone: a stage of sums whose own loops no directive names is arranged by the compiler.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::directives::Op;
+use crate::illegal::{Illegal, Problem};
+use crate::lineage::{DirectiveIndex, Select};
+use crate::obligation::Obligation;
+use crate::resolve::{Arg, Call};
+use sched_nest::{ModelInfo, StageInfo, StageKind};
+
+/// The calls of a schedule by stage.
+#[derive(Debug, Default)]
+pub(crate) struct StageCalls {
+    /// Calls that concern the nest of trees, without the name of its stage before loops.
+    pub forest: Vec<Call>,
+    /// Stages of sums whose loops some directive names, with the calls that concern them.
+    pub stages: Vec<(StageInfo, Vec<Call>)>,
+    /// Problems of the names of stages.
+    pub problems: Vec<Illegal>,
+}
+
+/// Sorts the calls of a schedule by stage. Without a model, a name before a loop that no directive makes is
+/// taken for a stage.
+pub(crate) fn by_stage(calls: &[Call], model: Option<&ModelInfo>) -> StageCalls {
+    let mut sorter = Sorter::new(calls, model);
+    // Annotations are of loops of the final nest.
+    let (modifiers, annotations): (Vec<&Call>, Vec<&Call>) = calls.iter().partition(|call| call.shapes);
+    modifiers.into_iter().chain(annotations).for_each(|call| sorter.add(call));
+    sorter.finish()
+}
+
+/// The names of a stage's loops, as far as calls have made them, and its calls.
+struct StageLoops {
+    info: StageInfo,
+    names: BTreeSet<String>,
+    calls: Vec<Call>,
+    /// Whether some call names a loop that the nest of trees lacks.
+    is_arranged: bool,
+    /// The first call that divides rows in a way that stages of sums cannot follow.
+    copied_by: Option<(DirectiveIndex, usize)>,
+}
+
+struct Sorter<'m> {
+    model: Option<&'m ModelInfo>,
+    /// The name of the stage of trees, if it is known.
+    trees: BTreeSet<String>,
+    /// The names of the loops of the nest of trees.
+    forest: BTreeSet<String>,
+    stages: Vec<StageLoops>,
+    /// Names of loops that some call makes.
+    made: BTreeSet<String>,
+    result: StageCalls,
+}
+
+impl<'m> Sorter<'m> {
+    fn new(calls: &[Call], model: Option<&'m ModelInfo>) -> Self {
+        let made: BTreeSet<String> = calls.iter().flat_map(Call::new_names).map(str::to_owned).collect();
+        let roots = ["batch", "tree"].map(str::to_owned);
+        let mut sorter = Sorter {
+            model,
+            trees: BTreeSet::new(),
+            forest: roots.into(),
+            stages: Vec::new(),
+            made,
+            result: StageCalls::default(),
+        };
+        let known = model.map_or_else(|| sorter.guessed(calls), |model| model.stages.clone());
+        for info in known {
+            match info.kind {
+                StageKind::Trees => sorter.trees.extend([info.name]),
+                _ => sorter.stages.push(StageLoops::new(info)),
+            }
+        }
+        sorter
+    }
+
+    /// The stages that a text without a model names.
+    fn guessed(&mut self, calls: &[Call]) -> Vec<StageInfo> {
+        let mut kinds: BTreeMap<String, StageKind> = BTreeMap::new();
+        for (step, at, select) in selects(calls) {
+            let kind = match select.name.as_str() {
+                _ if self.made.contains(&select.name) => None,
+                "unit" => Some(StageKind::Products),
+                "vector" => Some(StageKind::Distances),
+                "feature" => Some(StageKind::Products),
+                _ => None,
+            };
+            let Some(name) = self.stage_name(select).map(str::to_owned).or(kind.map(|_| "layer".to_owned()))
+            else {
+                continue;
+            };
+            let is_new = !kinds.contains_key(&name);
+            let known = kinds.entry(name.clone()).or_insert(StageKind::Trees);
+            if *known == StageKind::Trees || kind == Some(StageKind::Distances) {
+                *known = kind.unwrap_or(*known);
+            }
+            if is_new {
+                let what = Obligation::Stage { name }.into();
+                self.result.problems.push(Illegal::argument(step, at, Problem::Unverified { what }, vec![]));
+            }
+        }
+        let info = |(name, kind)| StageInfo { name, kind, units: 0, terms: 0 };
+        kinds.into_iter().map(info).collect()
+    }
+
+    /// The name of a stage before a loop: a qualifier that no loop has.
+    fn stage_name<'s>(&self, select: &'s Select) -> Option<&'s str> {
+        let first = select.scope.first().filter(|tag| tag.number.is_none())?;
+        let is_loop = self.made.contains(&*first.name) || matches!(&*first.name, "batch" | "tree");
+        (!is_loop).then_some(&*first.name)
+    }
+
+    fn add(&mut self, call: &Call) {
+        let named: BTreeSet<String> =
+            call.selects().filter_map(|(_, select)| self.stage_name(select)).map(str::to_owned).collect();
+        if let Some(unknown) = named.iter().find(|name| !self.is_stage(name)) {
+            return self.refuse_name(call, unknown);
+        }
+        let in_forest = named.is_subset(&self.trees)
+            && call.selects().all(|(_, select)| self.forest.contains(&select.name) || has_copies(select));
+        let mut is_taken = false;
+        for stage in &mut self.stages {
+            is_taken |= stage.add(call, &named, in_forest);
+        }
+        if in_forest || !is_taken {
+            self.forest.extend(call.new_names().map(str::to_owned));
+            self.result.forest.push(without_stage(call, &self.trees));
+        }
+    }
+
+    fn is_stage(&self, name: &str) -> bool {
+        self.trees.contains(name) || self.stages.iter().any(|stage| stage.info.name == name)
+    }
+
+    /// Refuses a call that names no stage of the model.
+    fn refuse_name(&mut self, call: &Call, name: &str) {
+        let at = call.selects().find(|(_, select)| self.stage_name(select) == Some(name)).map(|(at, _)| at);
+        let stages = self.model.map_or(&[][..], |model| &model.stages);
+        let known = stages.iter().map(|stage| stage.name.clone()).collect();
+        let problem = Problem::UnknownStage { name: name.to_owned(), known };
+        self.result.problems.push(Illegal { argument: at, ..Illegal::at(call.step, problem, Vec::new()) });
+    }
+
+    fn finish(mut self) -> StageCalls {
+        self.result.forest.sort_by_key(|call| call.step);
+        for mut stage in self.stages.into_iter().filter(|stage| stage.is_arranged) {
+            stage.calls.sort_by_key(|call| call.step);
+            if let Some((step, at)) = stage.copied_by {
+                let problem = Problem::NotInStage { stage: stage.info.name.clone() };
+                self.result.problems.push(Illegal::argument(step, at, problem, Vec::new()));
+            }
+            self.result.stages.push((stage.info, stage.calls));
+        }
+        self.result
+    }
+}
+
+impl StageLoops {
+    fn new(info: StageInfo) -> Self {
+        let inside = info.kind.loops().iter().map(|(name, _)| *name);
+        let names = std::iter::once("batch").chain(inside).map(str::to_owned).collect();
+        StageLoops { info, names, calls: Vec::new(), is_arranged: false, copied_by: None }
+    }
+
+    /// Adds a call that concerns the stage. Returns whether it does. `named` are the stages that the call
+    /// names, and `in_forest` says whether the nest of trees has all its loops, too.
+    fn add(&mut self, call: &Call, named: &BTreeSet<String>, in_forest: bool) -> bool {
+        let is_named = named.contains(&self.info.name);
+        let has_loop = |select: &Select| self.names.contains(&select.name) && !has_copies(select);
+        let mut selects = call.selects().peekable();
+        let concerns = selects.peek().is_some()
+            && (named.is_empty() || (is_named && named.len() == 1))
+            && selects.all(|(_, select)| has_loop(select));
+        if !concerns {
+            // A wrong loop of a named stage is this stage's to refuse.
+            let is_own = is_named && named.len() == 1;
+            if is_own {
+                self.is_arranged = true;
+                self.calls.push(call.clone());
+            }
+            return is_own;
+        }
+        if in_forest && !is_named {
+            if matches!(call.op, Op::Split | Op::SplitByDepth | Op::Specialize) {
+                self.copied_by = self.copied_by.or(Some((call.step, 0)));
+                return true;
+            }
+            if !acts(call.op) {
+                return true;
+            }
+        } else {
+            self.is_arranged = true;
+        }
+        if call.op == Op::Tile {
+            call.selects().for_each(|(_, select)| {
+                self.names.remove(&select.name);
+            });
+        }
+        self.names.extend(call.new_names().map(str::to_owned));
+        self.calls.push(call.clone());
+        true
+    }
+}
+
+/// Whether a directive acts on the loops of a stage of sums.
+pub(crate) fn acts(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Tile
+            | Op::Reorder
+            | Op::Unroll
+            | Op::Vectorize
+            | Op::Interleave
+            | Op::Parallel
+            | Op::Cache
+            | Op::GpuDimension
+    )
+}
+
+/// Whether a name has qualifiers beside that of a stage, or a number.
+fn has_copies(select: &Select) -> bool {
+    select.number.is_some() || select.scope.len() > 1 || select.scope.iter().any(|tag| tag.number.is_some())
+}
+
+/// The names of loops in calls, with their places.
+fn selects(calls: &[Call]) -> impl Iterator<Item = (DirectiveIndex, usize, &Select)> {
+    calls.iter().flat_map(|call| call.selects().map(|(at, select)| (call.step, at, select)))
+}
+
+/// The call without the name of the stage of trees before its loops.
+fn without_stage(call: &Call, trees: &BTreeSet<String>) -> Call {
+    let mut call = call.clone();
+    for arg in &mut call.args {
+        if let Arg::Index(select) = arg
+            && select.scope.first().is_some_and(|tag| tag.number.is_none() && trees.contains(&*tag.name))
+        {
+            select.scope.remove(0);
+        }
+    }
+    call
+}
