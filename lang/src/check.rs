@@ -7,6 +7,7 @@ mod modifiers;
 mod outcome;
 pub mod prepare;
 mod problem_counter;
+mod stage_variant;
 mod target;
 mod variant;
 mod words;
@@ -23,6 +24,7 @@ pub use insertion_point::InsertionPoint;
 pub use outcome::{Outcome, Verdict};
 pub use prepare::{Prepared, prepare};
 pub(crate) use problem_counter::{ProblemCounter, Trial, judge};
+pub use stage_variant::StageVariant;
 pub use variant::Variant;
 pub use work::Work;
 

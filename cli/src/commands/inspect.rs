@@ -11,8 +11,8 @@ use crate::stdout::print;
 pub use library::{ELF, has_no_predict_function};
 use library::{Library, is_library};
 use sched_diagnostics::internal;
-use sched_nest::StageInfo;
 use sched_forest::{Format, MissingDirections, MissingValues, ModelSummary, summarize};
+use sched_nest::{StageInfo, StageKind};
 use schedc_driver::Failure;
 use schedc_driver::Model;
 use std::collections::BTreeMap;
@@ -143,6 +143,11 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
             summary.trees, summary.iterations, summary.inner_nodes, summary.leaves
         )?,
     }
+    let layers = &model.facts().stages;
+    let layers: Vec<String> = layers.iter().filter_map(layer).collect();
+    if !layers.is_empty() {
+        writeln!(out, "  layers      {}", layers.join(", "))?;
+    }
     if let Some(best) = summary.best_iteration {
         writeln!(out, "  best        iteration {best}: --iterations best uses those up to it")?;
     }
@@ -181,6 +186,16 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
     histogram(out, "depth of trees", &summary.depths)?;
     histogram(out, "depth of leaves", &summary.leaf_depths)?;
     features::describe(out, summary)
+}
+
+/// A layer of sums, as schedules name it.
+fn layer(stage: &StageInfo) -> Option<String> {
+    let StageInfo { name, units, terms, .. } = stage;
+    match stage.kind {
+        StageKind::Trees => None,
+        StageKind::Products => Some(format!("{name}: {units} sums of {terms} terms")),
+        StageKind::Distances => Some(format!("{name}: distances from {units} vectors of {terms}")),
+    }
 }
 
 /// Describes the tests of nodes, and the types in which they compare.

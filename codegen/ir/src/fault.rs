@@ -77,6 +77,8 @@ pub enum Fault {
     FunctionsRoundTwice,
     /// Columns: all terms of a weighted sum have the first one's weight.
     TermsShareWeight,
+    /// Columns: a layer whose loops are arranged leaves out the last term of each tile.
+    ArrangedTermsLost,
     /// LIR: the results of expressions behind the trees are in the opposite order.
     OutputColumnsSwapped,
     /// Runtime: rows are packed in the type of sums if that type is wider.

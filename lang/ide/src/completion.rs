@@ -5,6 +5,7 @@ mod header;
 mod item;
 mod number;
 mod order;
+mod stage;
 mod statement;
 
 use sched_grammar::ast::{Comment, Span};

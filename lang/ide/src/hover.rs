@@ -6,6 +6,7 @@ mod directive;
 mod header;
 mod index;
 mod number;
+mod stage;
 
 pub use answer::Hover;
 use answer::touches;

@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 
 use super::{Analysis, Here};
 use sched_lang::TargetKind;
+use sched_lang::check::StageVariant;
 use sched_lang::device::Limits;
 use sched_lang::diagnostics::Severity;
 use sched_lang::legality::working_set;
 use sched_lang::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::show;
-use sched_nest::{Accumulation, Body, Constraint, LoopId, Nest, TreeOrder};
+use sched_nest::{Accumulation, Body, Constraint, LoopId, Nest, StageInfo, StageKind, StageNest, TreeOrder};
 
 /// A loop nest for a picture.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +53,7 @@ pub struct LoopView {
     pub id: usize,
     /// The loop's name in the schedule: `b0`, `first.b1`.
     pub name: String,
-    /// `row` or `tree`.
+    /// `row`, `tree`, `unit` or `feature`.
     pub axis: &'static str,
     /// `0..n_rows step 64`
     pub range: String,
@@ -64,6 +65,8 @@ pub struct LoopView {
     pub origin: Option<Span>,
     /// The loop's body.
     pub inside: Inside,
+    /// The work of an iteration of a leaf loop, in words.
+    pub work: &'static str,
     /// Its annotations, and those of the walks below it.
     pub badges: Vec<Badge>,
     /// Least bytes of rows, or of trees, that one iteration uses, if they are known.
@@ -109,7 +112,7 @@ pub fn nest_view(analysis: &Analysis) -> Option<NestView> {
         return None;
     }
     let here = analysis.outside();
-    Some(view(here, here.whole()))
+    Some(view(here, here.whole(), &here.variant().stages))
 }
 
 /// The nest of the schedule at `offset`, after the directive at `offset` or the last one before it, with the
@@ -126,15 +129,17 @@ pub fn nest_until(analysis: &Analysis, offset: usize) -> Option<NestView> {
         None => (offset, offset),
     };
     let here = analysis.here(at);
-    Some(view(here, &here.prepared().until(end)))
+    let prepared = here.prepared();
+    Some(view(here, &prepared.until(end), &prepared.stages_until(end)))
 }
 
 /// The nest of the schedule outside of all blocks, without directives that have errors: for a picture, and
 /// as text.
 pub fn nest_so_far(analysis: &Analysis) -> (NestView, String) {
     let here = analysis.outside();
-    let builder = here.prepared().until(analysis.source().len());
-    (view(here, &builder), show::show_nest(&builder.nest().0))
+    let (prepared, end) = (here.prepared(), analysis.source().len());
+    let (builder, stages) = (prepared.until(end), prepared.stages_until(end));
+    (view(here, &builder, &stages), show::show_nest(&nest_of(&builder, &stages)))
 }
 
 /// The nest as text if `written` replaces a span: the nest after the new directive. `None` if the text there
@@ -150,8 +155,14 @@ pub fn nest_after(analysis: &Analysis, replaced: Span, written: &str) -> Option<
     if is_wrong || !matches!(stmt.kind, StmtKind::Directive(_)) {
         return None;
     }
-    let builder = changed.here(end).prepared().until(stmt.span.end as usize);
-    Some(show::show_nest(&builder.nest().0))
+    let (prepared, end) = (changed.here(end).prepared(), stmt.span.end as usize);
+    Some(show::show_nest(&nest_of(&prepared.until(end), &prepared.stages_until(end))))
+}
+
+/// The nest of trees with those of stages.
+fn nest_of(builder: &NestBuilder, stages: &[StageVariant]) -> Nest {
+    let stage = |of: &StageVariant| StageNest { stage: of.stage.clone(), nest: of.builder.nest().0 };
+    Nest { stages: stages.iter().map(stage).collect(), ..builder.nest().0 }
 }
 
 /// The statements with errors up to `offset`, or all, of the schedule there. Its nest has at most their legal
@@ -169,21 +180,23 @@ pub fn left_out(analysis: &Analysis, offset: Option<usize>) -> Vec<Span> {
     left
 }
 
-fn view(here: Here, builder: &NestBuilder) -> NestView {
-    let (nest, origin) = builder.nest();
-    let constraints = show::innermost_constraints(&nest);
+fn view(here: Here, builder: &NestBuilder, stages: &[StageVariant]) -> NestView {
     let mut spans = Spans { here, known: HashMap::new() };
-    let mut loops = Vec::with_capacity(nest.loops.len());
-    for (id, from) in origin.iter().enumerate() {
-        let own = constraints.get(id).map_or(&[][..], Vec::as_slice);
-        loops.push(loop_view(&nest, id, builder, *from, own, &mut spans));
+    let (mut loops, mut roots) = (Vec::new(), Vec::new());
+    // The loops of a stage have the stage's name before theirs, and come after those of trees in the list.
+    let nest = loops_view(builder, None, &mut loops, &mut spans);
+    for StageVariant { stage, builder } in stages {
+        let first = loops.len();
+        let nest = loops_view(builder, Some(stage), &mut loops, &mut spans);
+        roots.extend(positions(&nest.roots).into_iter().map(|root| root + first));
     }
+    roots.extend(positions(&nest.roots));
     let (order, why) = match nest.accumulation {
         Accumulation::Exact => ("exact", None),
         Accumulation::Reassociated(why) => ("reassociated", Some(why)),
     };
     NestView {
-        roots: positions(&nest.roots),
+        roots,
         loops,
         accumulation: AccumulationView { order, why },
         representation: builder.forest().layout().map(|layout| layout.word().to_owned()),
@@ -196,6 +209,32 @@ fn view(here: Here, builder: &NestBuilder) -> NestView {
         batch_size: here.batch_size(),
         near: near(here),
     }
+}
+
+/// Adds the loops of a nest, and returns it.
+fn loops_view(
+    builder: &NestBuilder,
+    stage: Option<&StageInfo>,
+    loops: &mut Vec<LoopView>,
+    spans: &mut Spans,
+) -> Nest {
+    let (nest, origin) = builder.nest();
+    let constraints = show::innermost_constraints(&nest);
+    let first = loops.len();
+    for (id, from) in origin.iter().enumerate() {
+        let own = constraints.get(id).map_or(&[][..], Vec::as_slice);
+        let mut this = loop_view(&nest, id, builder, *from, own, spans);
+        if let Some(stage) = stage {
+            (this.id, this.name) = (first + id, format!("{}.{}", stage.name, this.name));
+            match &mut this.inside {
+                Inside::Walk => this.work = stage.kind.leaf(),
+                Inside::Children(list) => list.iter_mut().for_each(|child| *child += first),
+                Inside::Cases(cases) => cases.iter_mut().flatten().for_each(|child| *child += first),
+            }
+        }
+        loops.push(this);
+    }
+    nest
 }
 
 /// Bytes of the second-level cache, if the schedule is for a CPU.
@@ -255,6 +294,7 @@ fn loop_view(
             Body::Seq(list) => Inside::Children(positions(list)),
             Body::Cases(cases) => Inside::Cases(cases.iter().map(|case| positions(case)).collect()),
         },
+        work: StageKind::Trees.leaf(),
         badges,
         bytes: working_set(builder, from),
         idle: idle(builder.node(from).trips(), chosen.vectorize),
@@ -315,6 +355,7 @@ fn loop_json(this: &LoopView, place: &dyn Fn(Option<Span>) -> Value) -> Value {
         "iterations": this.iterations,
         "origin": place(this.origin),
         "walk": this.inside == Inside::Walk,
+        "work": this.work,
         "badges": badges,
         "bytes": this.bytes,
         "idle": this.idle.map(|idle| json!({ "idle": idle.idle, "lanes": idle.lanes })),

@@ -12,8 +12,8 @@
 //! around it that contain nothing else, see [`Nest::limits`]. One copy's constraint does not limit a loop
 //! around several copies, since the other copies may have work left.
 
-use crate::{Layout, StageNest};
 use crate::sym::Sym;
+use crate::{Layout, StageNest};
 
 /// Index of a loop in [`Nest::loops`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::problem_counter::{ProblemCounter, Trial, judge};
+use super::stage_variant::StageVariant;
 use super::{Work, annotate, modifiers};
 use crate::device::Limits;
 use crate::directives::Op;
@@ -32,6 +33,8 @@ pub struct InsertionPoint<'p> {
     known: ProblemCounter,
     /// Names of loops used by modifiers after the position, or by annotations anywhere.
     named: HashSet<&'p str>,
+    /// The stages of sums that the schedule arranges, after all directives.
+    stages: Vec<StageVariant>,
 }
 
 impl<'p> InsertionPoint<'p> {
@@ -58,6 +61,7 @@ impl<'p> InsertionPoint<'p> {
             whole: None,
             known: ProblemCounter::default(),
             named,
+            stages: Vec::new(),
         };
         let mut whole = point.here.clone();
         if is_fine && point.finish(&mut whole, &point.limits, &mut known) {
@@ -65,6 +69,18 @@ impl<'p> InsertionPoint<'p> {
         }
         point.known = known;
         point
+    }
+
+    /// The position in a schedule that arranges some stages of sums, with the names of loops that their
+    /// directives use.
+    #[must_use]
+    pub(super) fn beside(
+        mut self,
+        stages: Vec<StageVariant>,
+        names: impl IntoIterator<Item = &'p str>,
+    ) -> InsertionPoint<'p> {
+        self.named.extend(names);
+        InsertionPoint { stages, ..self }
     }
 
     /// The nest at the position, without annotations.
@@ -122,6 +138,9 @@ impl<'p> InsertionPoint<'p> {
     /// position. Without any work left, nothing fits.
     pub fn fits(&mut self, operation: &Operation, work: &mut Work) -> bool {
         if work.is_done() || !self.may_fit(operation) || self.copies(operation) > work.whole {
+            return false;
+        }
+        if !self.stages.iter().all(|stage| stage.allows(operation)) {
             return false;
         }
         let limits = if operation.op() == Op::GpuDimension { self.gpu } else { self.limits };

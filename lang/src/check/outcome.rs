@@ -186,7 +186,7 @@ impl Outcome {
         let part = parts.get(at).or_else(|| parts.first());
         let file = part.map_or(file, |part| &part.file);
         let options = options_within(options, variant.max_rows);
-        prepare_part(source, file, &options, Some((&self.verdict.target, variant.calls.clone())))
+        prepare_part(source, file, &options, Some(&self.verdict.target))
     }
 
     /// Result for the checked text with its nests, and only with [verified fixes](Outcome::verified_fixes).

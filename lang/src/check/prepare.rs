@@ -5,6 +5,7 @@ use std::sync::Arc;
 use foldhash::HashSet;
 use sched_grammar::ast::{File, Span, StmtKind};
 
+use super::stage_variant::StageVariant;
 use super::target::target;
 use super::{InsertionPoint, ProblemCounter, annotate, modifiers};
 use crate::device::Limits;
@@ -13,13 +14,16 @@ use crate::options::{Options, Target};
 use crate::part::{options_within, part_at, parts};
 use crate::report::Report;
 use crate::resolve::{self, Call, DeclaredNumber};
-use crate::stages;
-use sched_nest::ModelInfo;
+use crate::stages::{self, StageCalls};
+use sched_nest::{ModelInfo, StageInfo};
 
 /// A text with resolved names and arguments.
 #[derive(Debug)]
 pub struct Prepared {
+    /// Calls that concern the nest of trees.
     calls: Arc<[Call]>,
+    /// The stages of sums that the text arranges, with their calls.
+    stages: Vec<(StageInfo, Vec<Call>)>,
     /// Spans of all directives, including unknown ones, by directive index.
     directives: Vec<Span>,
     names: HashSet<String>,
@@ -41,25 +45,14 @@ pub fn prepare(source: &str, file: &File, options: &Options, offset: usize) -> P
     prepare_part(source, part, &options_within(options, max_rows), None)
 }
 
-/// Resolves one of the schedules of a text. A check may already have found its target and calls.
-pub(super) fn prepare_part(
-    source: &str,
-    file: &File,
-    options: &Options,
-    known: Option<(&Target, Arc<[Call]>)>,
-) -> Prepared {
+/// Resolves one of the schedules of a text. A check may already have found its target.
+pub(super) fn prepare_part(source: &str, file: &File, options: &Options, known: Option<&Target>) -> Prepared {
     let mut report = Report::new(source, file, false);
     let header = resolve::header(file, &mut report);
     let (scope, _) = resolve::scope(file, options, &mut report);
-    let (target, calls) = match known {
-        Some((target, calls)) => (target.clone(), calls),
-        None => {
-            let calls = resolve::calls(file, &scope, &mut report);
-            let target = target(&header, options, &calls);
-            let calls = stages::by_stage(&calls, options.model.as_deref()).forest;
-            (target, calls.into())
-        }
-    };
+    let all = resolve::calls(file, &scope, &mut report);
+    let target = known.cloned().unwrap_or_else(|| target(&header, options, &all));
+    let StageCalls { forest: calls, stages, .. } = stages::by_stage(&all, options.model.as_deref());
     let directives = file.stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Directive(_)));
     Prepared {
         directives: directives.map(|stmt| stmt.span).collect(),
@@ -68,7 +61,8 @@ pub(super) fn prepare_part(
         limits: Limits::of_check(&target, options),
         target_free: options.target.is_none() && header.target.is_none(),
         model: options.model.clone(),
-        calls,
+        calls: calls.into(),
+        stages,
     }
 }
 
@@ -83,8 +77,25 @@ impl Prepared {
         builder
     }
 
+    /// The stages of sums that the directives arrange which end at `at` or before it.
+    pub fn stages_until(&self, at: usize) -> Vec<StageVariant> {
+        let before = self.directives_before(at);
+        let until = |(stage, calls): &(StageInfo, Vec<Call>)| {
+            let is_before = |call: &&Call| (call.step.0 as usize) < before;
+            let calls: Vec<Call> = calls.iter().filter(is_before).cloned().collect();
+            let mut problems = ProblemCounter::default();
+            let stage = (stage.clone(), calls);
+            StageVariant::judged(stage, self.model.as_ref(), &mut problems)
+        };
+        self.stages.iter().map(until).collect()
+    }
+
+    fn directives_before(&self, at: usize) -> usize {
+        self.directives.partition_point(|span| span.end as usize <= at)
+    }
+
     fn calls_before(&self, at: usize) -> &[Call] {
-        let before = self.directives.partition_point(|span| span.end as usize <= at);
+        let before = self.directives_before(at);
         let calls = self.calls.partition_point(|call| (call.step.0 as usize) < before);
         self.calls.get(..calls).unwrap_or_default()
     }
@@ -130,6 +141,9 @@ impl Prepared {
         // The first mapped loop makes a schedule without a target a GPU schedule.
         let gpu = if self.target_free { Limits::of(&Target::gpu()) } else { limits };
         let builder = NestBuilder::new(self.model.clone());
+        let calls = self.stages.iter().flat_map(|(_, calls)| calls);
+        let names = calls.flat_map(Call::selects).map(|(_, select)| select.name.as_str());
         InsertionPoint::new(builder, before, after.iter().filter(is_left).collect(), limits, gpu)
+            .beside(self.stages_until(usize::MAX), names)
     }
 }

@@ -5,12 +5,13 @@ use std::sync::{Arc, OnceLock};
 use sched_grammar::Parsed;
 use sched_grammar::ast::{Comment, Span};
 
+use super::stage_variant::StageVariant;
 use super::words::Words;
 use super::{annotate, judge, modifiers};
 use crate::device::Limits;
 use crate::diagnostics::{Applicability, Diagnostic, codes};
-use crate::illegal::{Illegal, Problem};
 use crate::lineage::NestBuilder;
+use crate::lints;
 use crate::listener::Listener;
 use crate::options::{Options, Target, TargetKind};
 use crate::part::Part;
@@ -18,9 +19,8 @@ use crate::report::Report;
 use crate::resolve::{self, Call, Scope};
 use crate::schedule::{Header, Param};
 use crate::stages::{self, StageCalls};
-use crate::{legality, lints};
 use sched_nest::sym::{Property, Sym};
-use sched_nest::{ModelInfo, Nest, StageInfo, StageNest};
+use sched_nest::{Nest, StageNest};
 
 /// A schedule of a text. Its plain nest is made at the first use, since diagnostics do not need it.
 #[derive(Debug)]
@@ -38,40 +38,6 @@ pub struct Variant {
     batch_size: Option<u64>,
     shared_memory: Option<u64>,
     nest: OnceLock<Nest>,
-}
-
-/// The loops of a stage of sums.
-#[derive(Debug)]
-pub struct StageVariant {
-    /// The stage.
-    pub stage: StageInfo,
-    /// Its nest with annotations, as far as the schedule is legal.
-    pub builder: NestBuilder,
-    /// The directives that concern it, with resolved arguments.
-    pub calls: Arc<[Call]>,
-}
-
-impl StageVariant {
-    /// Applies the directives that concern a stage, and judges its nest.
-    fn judged(
-        (stage, calls): (StageInfo, Vec<Call>),
-        model: Option<&Arc<ModelInfo>>,
-        words: &mut dyn Listener,
-    ) -> Self {
-        let mut builder = NestBuilder::of_stage(model.cloned(), &stage, calls.len());
-        for call in calls.iter().filter(|call| !stages::acts(call.op)) {
-            let problem = Problem::NotInStage { stage: stage.name.clone() };
-            words.illegal(&builder, &Illegal::at(call.step, problem, Vec::new()));
-        }
-        let acting = || calls.iter().filter(|call| stages::acts(call.op));
-        if modifiers::apply(acting(), &mut builder, words) {
-            annotate::attach(acting(), &mut builder, words);
-            for illegal in legality::stage::check(&builder, &stage.name) {
-                words.illegal(&builder, &illegal);
-            }
-        }
-        StageVariant { stage, builder, calls: calls.into() }
-    }
 }
 
 impl Variant {

@@ -96,7 +96,8 @@ fn rows_problem(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal> {
     let is_row = |id: &LoopId| builder.node(*id).axis == Axis::Row;
     let inner: Vec<LoopId> = chain.iter().copied().skip_while(is_row).filter(is_row).collect();
     let trips = inner.iter().map(|id| builder.node(*id).trips());
-    let rows = trips.collect::<Option<Vec<i64>>>().map(|trips| trips.into_iter().fold(1, i64::saturating_mul));
+    let rows =
+        trips.collect::<Option<Vec<i64>>>().map(|trips| trips.into_iter().fold(1, i64::saturating_mul));
     if rows.is_some_and(|rows| rows <= MOST_ROWS) {
         return None;
     }

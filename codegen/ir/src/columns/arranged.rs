@@ -59,7 +59,14 @@ struct Loaded {
 }
 
 impl Point {
-    fn moved(&self, this: &StageLoop, at: Option<Value>, plus: i64, left: Vec<i64>, b: &mut Builder) -> Point {
+    fn moved(
+        &self,
+        this: &StageLoop,
+        at: Option<Value>,
+        plus: i64,
+        left: Vec<i64>,
+        b: &mut Builder,
+    ) -> Point {
         let mut point = Point { left, ..self.clone() };
         let axis = axis_number(this.axis);
         if let Some(value) = at {
@@ -147,7 +154,13 @@ impl ArrangedCode<'_> {
     }
 
     /// Calls `body` for the rows and units of the loops from a position on.
-    fn each_sum(&self, b: &mut Builder, at: usize, point: &Point, body: &mut dyn FnMut(&mut Builder, &Point)) {
+    fn each_sum(
+        &self,
+        b: &mut Builder,
+        at: usize,
+        point: &Point,
+        body: &mut dyn FnMut(&mut Builder, &Point),
+    ) {
         let Some(this) = self.arrangement.loops.get(at) else { return body(b, point) };
         if this.axis == Axis::Feature {
             return self.each_sum(b, at + 1, point, body);

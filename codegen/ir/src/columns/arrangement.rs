@@ -2,6 +2,7 @@
 //!
 //! All numbers are known here. Rows are those of a group, which is computed at once.
 
+use crate::fault::{Fault, seeded};
 use sched_nest::Axis;
 
 /// Loops of a stage, outermost first.
@@ -84,6 +85,12 @@ impl Arrangement {
             }
             value += this.step.max(1);
         }
+        if this.axis == Axis::Feature
+            && seeded(Fault::ArrangedTermsLost)
+            && let Some(last) = ranges.last_mut()
+        {
+            last.count = (last.count - 1).max(1);
+        }
         ranges
     }
 
@@ -118,8 +125,7 @@ impl Arrangement {
 
     /// The loops for a single row, without those over rows.
     pub fn of_row(&self) -> Arrangement {
-        let kept: Vec<usize> =
-            (0..self.loops.len()).filter(|at| self.loops[*at].axis != Axis::Row).collect();
+        let kept: Vec<usize> = (0..self.loops.len()).filter(|at| self.loops[*at].axis != Axis::Row).collect();
         let place = |old: &usize| kept.iter().position(|at| at == old);
         let bound = |bound: &StageBound| {
             let loops: Option<Vec<usize>> = bound.loops.iter().map(place).collect();

@@ -47,7 +47,8 @@ pub struct NestStorages {
 /// loops over rows.
 fn suiting(walks: &Walks, shared: bool) -> Format {
     let over = if shared { Axis::Row } else { walks.over };
-    let walking = if walks.lanes > 1 { Walking::Vectors(walks.over.into()) } else { Walking::Single(over.into()) };
+    let walking =
+        if walks.lanes > 1 { Walking::Vectors(walks.over.into()) } else { Walking::Single(over.into()) };
     Format::suiting(walks.layout, walking)
 }
 

@@ -64,8 +64,7 @@ const WANTED: [&str; 37] = [
 ];
 
 /// Features that need several draws, or few trees allow: they must occur in at least one of fifty cases.
-const COMBINED: [&str; 3] =
-    ["cached rows with a bank for each lane", "preorder", "arranged stages of sums"];
+const COMBINED: [&str; 3] = ["cached rows with a bank for each lane", "preorder", "arranged stages of sums"];
 
 impl Cover {
     /// Counts a case.

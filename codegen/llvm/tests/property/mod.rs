@@ -230,6 +230,7 @@ fn seeded_faults_are_seen() {
         (Fault::SetChangesSides, 17),
         (Fault::ZeroIsNotMissing, 3),
         (Fault::TermsShareWeight, 3),
+        (Fault::ArrangedTermsLost, 3),
         (Fault::OutputColumnsSwapped, 0),
         (Fault::RowsPackedAsSums, 23),
         (Fault::LinearForgetsMissing, 36),

@@ -214,8 +214,11 @@ function contents(loop: Loop, frame: Frame, level: number, x: number, y: number,
         parts.push(note(`and ${left} more ${left === 1 ? 'iteration' : 'iterations'}`, x, y));
         y += LINE;
     }
-    if (loop.walk) {
+    if (loop.work === 'walk') {
         parts.push({ kind: 'walk', x: x + 7, y: y + 8, text: { x: x + 21, y: y + 12, text: 'walk' } });
+        y += LINE;
+    } else if (loop.work !== null) {
+        parts.push(note(loop.work, x, y));
         y += LINE;
     }
     // A box already has a gap below it.

@@ -16,7 +16,7 @@ import {
     type PlacedText,
     type Walk,
 } from './layout';
-import type { Badge, Loop } from './view';
+import type { Badge, Loop, Sort } from './view';
 
 /** The radius of a box's corners. */
 const CORNER = 6;
@@ -182,14 +182,16 @@ function walk({ x, y, text: label }: Walk): Element {
 const text = (kind: string, placed: PlacedText): Element =>
     element('text', { class: kind, x: placed.x, y: placed.y }, [placed.text]);
 
+const NOUNS: Record<Sort, string> = { row: 'rows', tree: 'trees', unit: 'sums', feature: 'terms' };
+
 /** A loop in words, for screen readers. */
 export function sentence(loop: Loop): string {
     const range = loop.range.replace('..', ' to ');
     const facts = [
-        `${loop.name}, loop over ${loop.sort === 'row' ? 'rows' : 'trees'} from ${range}`,
+        `${loop.name}, loop over ${NOUNS[loop.sort]} from ${range}`,
         ...(loop.condition === null ? [] : [`while ${loop.condition}`]),
         ...loop.badges.map((badge) => badge.text),
-        ...(loop.walk ? ['walks trees'] : []),
+        ...(loop.work === null ? [] : [loop.work === 'walk' ? 'walks trees' : loop.work]),
     ];
     return facts.join(', ');
 }

@@ -24,13 +24,17 @@ export interface Badge {
     readonly span: Range | null;
 }
 
+/** Rows and trees; sums of a stage and their terms. */
+const SORTS = ['row', 'tree', 'unit', 'feature'] as const;
+export type Sort = (typeof SORTS)[number];
+
 export interface Loop {
     /** A name that is unique in the nest. */
     readonly id: number;
     /** The name with its path, such as `first.row`. */
     readonly name: string;
     /** The axis that it counts. */
-    readonly sort: 'row' | 'tree';
+    readonly sort: Sort;
     /** Its range, as in `0..n_rows step 64`. */
     readonly range: string;
     /** Most iterations, where a bound is known. */
@@ -40,8 +44,8 @@ export interface Loop {
     /** The directive that made it; none for the two loops of the initial nest. */
     readonly origin: Range | null;
     readonly badges: readonly Badge[];
-    /** Whether it walks trees. */
-    readonly walk: boolean;
+    /** The work of an iteration of a leaf loop, such as `walk`; none in other loops. */
+    readonly work: string | null;
     /** Its contents: one body, or a body for each iteration. */
     readonly bodies: readonly (readonly Loop[])[];
     readonly specialized: boolean;
@@ -121,13 +125,13 @@ function loop(id: number, left: Map<number, Json>): Loop | null {
     return {
         id,
         name: text(json['name']) ?? '?',
-        sort: json['sort'] === 'tree' ? 'tree' : 'row',
+        sort: SORTS.find((known) => known === json['sort']) ?? 'row',
         range: text(json['range']) ?? '',
         iterations: typeof json['iterations'] === 'number' ? json['iterations'] : null,
         condition: text(json['while']),
         origin: range(json['origin']),
         badges: list(json['badges']).map(badge).filter((one) => one !== null),
-        walk: json['walk'] === true,
+        work: json['walk'] === true ? (text(json['work']) ?? 'walk') : null,
         bodies: bodies.map((body) => loops(body, left)),
         specialized,
         bytes: number(json['bytes']),

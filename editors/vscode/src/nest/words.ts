@@ -70,7 +70,7 @@ export function size(bytes: number): string {
 export function figures(loop: Loop, near: number | null): string | null {
     const what = loop.sort === 'row' ? 'rows' : 'trees';
     const bytes =
-        loop.bytes === null || loop.walk
+        loop.bytes === null || loop.work !== null
             ? []
             : [`≥ ${size(loop.bytes)} of ${what}${besideCache(loop.bytes, near)}`];
     const idle =

@@ -5,6 +5,7 @@ use sched_nest::{Axis, Layout, LoopId};
 
 use super::item::{Completion, CompletionKind, WORK};
 use super::number::{functions, is_general, names};
+use super::stage;
 use crate::Here;
 use crate::cursor::{CallAt, is_name, is_path, word};
 use crate::hover::word_meaning;
@@ -29,13 +30,21 @@ pub(super) fn complete(analysis: Here, offset: usize, call: &CallAt) -> Vec<Comp
     let last = signature.parameters.len().saturating_sub(1);
     let parameter = if signature.repeats { call.at.min(last) } else { call.at };
     match signature.parameters.get(parameter).map(|parameter| parameter.role) {
-        Some(Role::Index) if signature.op == Op::Reorder => at.reordered(),
+        Some(Role::Index) if signature.op == Op::Reorder => {
+            let mut all = at.reordered();
+            all.extend(at.loops_of_stages());
+            all
+        }
         Some(Role::Index) if signature.op == Op::Representation => {
             let mut all = at.words();
             all.extend(at.loops());
             all
         }
-        Some(Role::Index) => at.loops(),
+        Some(Role::Index) => {
+            let mut all = at.loops();
+            all.extend(at.loops_of_stages());
+            all
+        }
         Some(Role::NewIndex) => at.new_names(),
         Some(Role::Number) => at.numbers(),
         Some(Role::Keyword(_)) => at.words(),
@@ -167,6 +176,11 @@ impl<'a> ArgumentPlace<'a> {
         }
         all.sort_by_key(|(place, _)| *place);
         all.into_iter().map(|(_, item)| item).collect()
+    }
+
+    /// Loops of stages of sums with which the directive is legal.
+    fn loops_of_stages(&self) -> Vec<Completion> {
+        stage::loops(self.analysis, self.op, self.path(), &|name| self.is_taken(name))
     }
 
     fn loop_item(&self, (select, id): &NamedLoop, form: &Operation, replace: Span) -> Completion {

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use sched_grammar::ast::{Directive, Span, Stmt};
 
 use super::answer::{Hover, touches};
+use super::stage;
 use crate::cursor::{is_name, word};
 use crate::{Here, pages};
+use sched_lang::check::StageVariant;
 use sched_lang::diagnostics::Severity;
 use sched_lang::directives::{Signature, find};
 use sched_lang::lineage::{DirectiveIndex, NestBuilder};
@@ -49,7 +51,10 @@ pub(crate) fn about(signature: &Signature) -> String {
 fn effect(analysis: Here, stmt: &Stmt, step: DirectiveIndex, signature: &Signature) -> Option<String> {
     let prepared = analysis.prepared();
     if !signature.shapes {
-        return annotations(analysis.whole(), step);
+        let stages = &analysis.variant().stages;
+        let of_stages = stages.iter().filter_map(|stage| annotations(&stage.builder, step));
+        let all: Vec<String> = annotations(analysis.whole(), step).into_iter().chain(of_stages).collect();
+        return (!all.is_empty()).then(|| all.join("\n"));
     }
     let inside = |at: Span| stmt.span.start <= at.start && at.end <= stmt.span.end;
     let mut diagnostics = analysis.checked().diagnostics.iter();
@@ -58,30 +63,36 @@ fn effect(analysis: Here, stmt: &Stmt, step: DirectiveIndex, signature: &Signatu
     }
     let before = prepared.until(stmt.span.start as usize);
     let after = prepared.until(stmt.span.end as usize);
-    let (old, old_ids) = before.nest();
-    let (new, new_ids) = after.nest();
+    let ((old, _), (new, _)) = (before.nest(), after.nest());
     let same_order = old.accumulation == new.accumulation;
-    if old == new {
+    let stages = stage::changed(analysis, stmt);
+    let of_stage = |(old, new): &(StageVariant, StageVariant)| {
+        format!("In `{}`: {}", new.stage.name, before_and_after(&old.builder, &new.builder))
+    };
+    let mut texts: Vec<String> = stages.iter().map(of_stage).collect();
+    if old == new && texts.is_empty() {
         return Some("It changes nothing here.".to_owned());
     }
-    let mut text = "The loops stay as they are.".to_owned();
     if old.loops != new.loops {
-        let changes = Changes {
-            before: names(&old, &old_ids),
-            after: names(&new, &new_ids),
-            old: &before,
-            new: &after,
-        };
-        text = format!(
-            "Before:\n```text\n{}```\nAfter:\n```text\n{}```",
-            window(&old, &old_ids, &|id| changes.concern(id)),
-            window(&new, &new_ids, &|id| changes.concern(id))
-        );
+        texts.insert(0, before_and_after(&before, &after));
     }
+    let mut text = if texts.is_empty() { "The loops stay as they are.".to_owned() } else { texts.join("\n") };
     if !same_order {
         text.push_str(&format!("\nOrder of accumulation: {}", order(&new.accumulation)));
     }
     Some(text)
+}
+
+/// Both nests as text, with marks at loops that differ.
+fn before_and_after(before: &NestBuilder, after: &NestBuilder) -> String {
+    let ((old, old_ids), (new, new_ids)) = (before.nest(), after.nest());
+    let changes =
+        Changes { before: names(&old, &old_ids), after: names(&new, &new_ids), old: before, new: after };
+    format!(
+        "Before:\n```text\n{}```\nAfter:\n```text\n{}```",
+        window(&old, &old_ids, &|id| changes.concern(id)),
+        window(&new, &new_ids, &|id| changes.concern(id))
+    )
 }
 
 /// The differences between two nests.

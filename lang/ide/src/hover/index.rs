@@ -5,6 +5,7 @@ use std::fmt::Write;
 use sched_grammar::ast::{ExprKind, Path, Stmt};
 
 use super::answer::{Hover, touches};
+use super::stage;
 use crate::Here;
 use sched_lang::lineage::{Annotation, DirectiveIndex, LoopNode, NestBuilder, Select, Tag};
 use sched_lang::resolve::Arg;
@@ -39,6 +40,9 @@ pub(super) fn used(analysis: Here, stmt: &Stmt, at: usize, path: &Path, offset: 
     let here = at_the_place.as_ref().unwrap_or(analysis.whole());
     let ids = here.select(DirectiveIndex(0), 0, &select).unwrap_or_default();
     let ids = if ids.is_empty() { copies_anywhere(analysis.whole(), &select) } else { ids };
+    if ids.is_empty() {
+        return stage::used(analysis, stmt, &select, span);
+    }
     let markdown = describe(analysis, here, &ids)?;
     Some(Hover::new(span, markdown).page("language/lineage"))
 }
@@ -100,7 +104,7 @@ fn describe(analysis: Here, here: &NestBuilder, ids: &[LoopId]) -> Option<String
 }
 
 /// The loops as the nest shows them.
-fn headers(nest: &Nest, origin: &[LoopId], ids: &[LoopId], node: &LoopNode) -> String {
+pub(super) fn headers(nest: &Nest, origin: &[LoopId], ids: &[LoopId], node: &LoopNode) -> String {
     let shown: Vec<String> = (0_u32..)
         .zip(origin)
         .filter(|(_, from)| ids.contains(from))
@@ -117,7 +121,7 @@ fn headers(nest: &Nest, origin: &[LoopId], ids: &[LoopId], node: &LoopNode) -> S
 }
 
 /// The number of iterations of a loop, in words.
-fn iterations(node: &LoopNode, is_limited: bool) -> String {
+pub(super) fn iterations(node: &LoopNode, is_limited: bool) -> String {
     if let Some(trips) = node.trips() {
         let most = if is_limited { "at most " } else { "" };
         return format!("{most}{trips} iteration{}", if trips == 1 { "" } else { "s" });
@@ -135,7 +139,7 @@ fn iterations(node: &LoopNode, is_limited: bool) -> String {
 }
 
 /// Whether a loop may end before its own range does.
-fn is_limited(nest: &Nest, origin: &[LoopId], id: LoopId, node: &LoopNode) -> bool {
+pub(super) fn is_limited(nest: &Nest, origin: &[LoopId], id: LoopId, node: &LoopNode) -> bool {
     let Some(at) = origin.iter().position(|from| *from == id) else { return false };
     let at_the_outside = |constraint: &Constraint| constraint.loops.first() == Some(&LoopId(at as u32));
     let is_far = |bound: &Sym| match (bound.as_int(), node.stop.as_int()) {

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{axis_name, sym_value};
-use crate::{Accumulation, AnnotationValue, Annotations, Body, Layout, Loop, LoopId, Nest, StageNest, TreeOrder};
+use crate::{
+    Accumulation, AnnotationValue, Annotations, Body, Layout, Loop, LoopId, Nest, StageNest, TreeOrder,
+};
 
 /// The nest as one JSON object. Loops refer to each other by number. Bounds are integers if known, else
 /// expressions in the language's syntax.

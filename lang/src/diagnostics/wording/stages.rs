@@ -49,7 +49,10 @@ pub(super) fn stage_lanes(fault: &StageLanesFault) -> Wording {
             format!("`{other}` is in the lanes of a vector already"),
             "a second loop in lanes",
         )
-        .help("A stage has one loop in lanes: rows or units."),
+        .help(
+            "A stage has one loop in lanes: rows or units. A stage's name before a loop limits a directive to \
+             that stage.",
+        ),
         StageLanesFault::Strided => Wording::new("lanes hold adjacent rows or units", "has a step")
             .help("Vectorize the innermost loop that `tile` makes of the rows or units."),
         StageLanesFault::Unaligned { outer, step, lanes } => Wording::new(

@@ -83,7 +83,11 @@ impl<'a> ExpressionCode<'a> {
         steps: &'a [Transform],
     ) -> ExpressionCode<'a> {
         let (pools, register) = (tables.declare(b), Some(register));
-        ExpressionCode { steps, element: run.element, code: ColumnCode { runs: &run.runs, pools, register, arrangements: &[] } }
+        ExpressionCode {
+            steps,
+            element: run.element,
+            code: ColumnCode { runs: &run.runs, pools, register, arrangements: &[] },
+        }
     }
 
     /// Values that the expression may read.

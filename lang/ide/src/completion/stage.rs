@@ -1,0 +1,68 @@
+//! Loops of stages of sums as arguments.
+
+use sched_grammar::ast::Span;
+
+use super::item::{Completion, CompletionKind};
+use crate::Here;
+use sched_lang::check::StageVariant;
+use sched_lang::directives::Op;
+use sched_lang::legal_next::Operation;
+use sched_lang::legal_next::candidates;
+use sched_lang::lineage::{Select, Tag};
+use sched_nest::show::range;
+use sched_nest::{Axis, LoopId};
+
+/// Most stages whose loops are proposed.
+const MOST_STAGES: usize = 8;
+
+/// Loops over the sums of stages, and over their terms, with which a directive is legal at the end of the
+/// text.
+pub(super) fn loops(
+    analysis: Here,
+    op: Op,
+    replace: Span,
+    is_taken: &dyn Fn(&str) -> bool,
+) -> Vec<Completion> {
+    let arranged = &analysis.variant().stages;
+    let others = StageVariant::others(analysis.options().model.as_ref(), arranged);
+    let stages = arranged.iter().chain(&others).take(MOST_STAGES);
+    stages.flat_map(|stage| loops_of(stage, op, replace, is_taken)).collect()
+}
+
+fn loops_of(stage: &StageVariant, op: Op, replace: Span, is_taken: &dyn Fn(&str) -> bool) -> Vec<Completion> {
+    let builder = &stage.builder;
+    let own = builder
+        .tree()
+        .loops()
+        .into_iter()
+        .filter(|id| builder.indices().get(*id).is_some_and(|node| node.axis != Axis::Row));
+    own.filter_map(|id| item(stage, id, op, replace, is_taken)).collect()
+}
+
+fn item(
+    stage: &StageVariant,
+    id: LoopId,
+    op: Op,
+    replace: Span,
+    is_taken: &dyn Fn(&str) -> bool,
+) -> Option<Completion> {
+    let builder = &stage.builder;
+    let node = builder.indices().get(id)?;
+    let tag = Tag { name: stage.stage.name.as_str().into(), number: None };
+    let named = |name: &str| Select { scope: vec![tag.clone()], ..Select::all(name) };
+    let select = named(&node.name);
+    let forms: Vec<Operation> = match op {
+        Op::Reorder => {
+            let outer = builder.tree().parent(id)?;
+            let outer = builder.indices().get(outer)?;
+            vec![Operation::Reorder(vec![select.clone(), named(&outer.name)])]
+        }
+        _ => candidates::about(op, builder, &select, id, is_taken).into_iter().flatten().collect(),
+    };
+    let form = forms.iter().find(|form| stage.fits(form))?;
+    let what = if node.axis == Axis::Unit { "sums" } else { "terms" };
+    let item = Completion::new(CompletionKind::Index, select.to_string(), replace)
+        .detail(format!("{what} {}", range(&node.start, &node.stop, &node.step)))
+        .documentation(format!("Legal here, for example:\n```sched\n{form}\n```"));
+    Some(item)
+}

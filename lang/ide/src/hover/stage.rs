@@ -1,0 +1,79 @@
+//! A loop of a stage of sums, or the stage itself.
+
+use std::fmt::Write;
+
+use sched_grammar::ast::{Span, Stmt};
+
+use super::answer::Hover;
+use super::index::{headers, is_limited, iterations};
+use crate::Here;
+use sched_lang::check::StageVariant;
+use sched_lang::lineage::{DirectiveIndex, Select};
+use sched_nest::{Axis, StageInfo, StageKind};
+
+/// A loop of a stage that a directive names, or the name of a stage before a loop.
+pub(super) fn used(analysis: Here, stmt: &Stmt, select: &Select, span: Span) -> Option<Hover> {
+    let prepared = analysis.prepared();
+    let at = |end: u32| used_at(analysis, prepared.stages_until(end as usize), select, span);
+    at(stmt.span.start).or_else(|| at(stmt.span.end))
+}
+
+fn used_at(analysis: Here, arranged: Vec<StageVariant>, select: &Select, span: Span) -> Option<Hover> {
+    let model = analysis.options().model.as_ref();
+    let others = StageVariant::others(model, &arranged);
+    let stages: Vec<&StageVariant> = arranged.iter().chain(&others).collect();
+    if let Some(stage) = stages.iter().find(|stage| stage.stage.name == select.name) {
+        let text = format!("`{}`: {}.", select.name, about(&stage.stage));
+        return Some(Hover::new(span, text).page("language/stages"));
+    }
+    let found = stages.iter().filter_map(|stage| Some((*stage, describe(stage, select)?)));
+    let all: Vec<(&StageVariant, String)> = found.collect();
+    let texts: Vec<&str> = all.iter().map(|(_, text)| text.as_str()).collect();
+    (!texts.is_empty()).then(|| Hover::new(span, texts.join("\n\n")).page("language/stages"))
+}
+
+/// The stages before and after a directive that a directive changes or annotates.
+pub(super) fn changed(analysis: Here, stmt: &Stmt) -> Vec<(StageVariant, StageVariant)> {
+    let prepared = analysis.prepared();
+    let model = analysis.options().model.as_ref();
+    let before = prepared.stages_until(stmt.span.start as usize);
+    let after = prepared.stages_until(stmt.span.end as usize);
+    let plain = StageVariant::others(model, &[]);
+    let pair = |after: StageVariant| {
+        let is_same = |stage: &&StageVariant| stage.stage == after.stage;
+        let old = before.iter().find(is_same).or_else(|| plain.iter().find(is_same))?.clone();
+        (old.builder.nest().0 != after.builder.nest().0).then_some((old, after))
+    };
+    after.into_iter().filter_map(pair).collect()
+}
+
+/// The loops of a stage that a name means.
+fn describe(variant: &StageVariant, select: &Select) -> Option<String> {
+    let builder = &variant.builder;
+    let ids = builder.select(DirectiveIndex(0), 0, select).ok()?;
+    let id = *ids.first()?;
+    let node = builder.indices().get(id)?;
+    let (nest, origin) = builder.nest();
+    let mut text = format!("```sched\n{}\n```", headers(&nest, &origin, &ids, node));
+    let what = match node.axis {
+        Axis::Unit => "Loop over the sums",
+        Axis::Feature => "Loop over the terms of the sums",
+        Axis::Row | Axis::Tree => "Row loop",
+    };
+    let count = iterations(node, is_limited(&nest, &origin, id, node));
+    let _ = write!(text, "\n{what} of `{}`, {count}.", variant.stage.name);
+    let _ = write!(text, "\n\n`{}`: {}.", variant.stage.name, about(&variant.stage));
+    Some(text)
+}
+
+/// The work of a stage, in words.
+fn about(stage: &StageInfo) -> String {
+    let StageInfo { units, terms, .. } = stage;
+    match stage.kind {
+        StageKind::Products if *units == 0 => "sums of products of columns with constants".to_owned(),
+        StageKind::Distances if *units == 0 => "squared distances from vectors".to_owned(),
+        StageKind::Products => format!("{units} sums of {terms} products of columns with constants"),
+        StageKind::Distances => format!("squared distances from {units} vectors of {terms} columns"),
+        StageKind::Trees => format!("the {units} trees"),
+    }
+}

@@ -1,0 +1,84 @@
+//! The loops of a stage of sums, as directives arrange them.
+
+use std::sync::Arc;
+
+use super::{annotate, modifiers};
+use crate::directives::Op;
+use crate::illegal::{Illegal, Problem};
+use crate::legality;
+use crate::lineage::NestBuilder;
+use crate::listener::Listener;
+use crate::operation::{NEW, Operation};
+use crate::resolve::Call;
+use crate::stages::acts;
+use sched_nest::{ModelInfo, StageInfo, StageKind};
+
+/// A stage of sums and its loops.
+#[derive(Clone, Debug)]
+pub struct StageVariant {
+    /// The stage.
+    pub stage: StageInfo,
+    /// Its nest with annotations, as far as the schedule is legal.
+    pub builder: NestBuilder,
+}
+
+impl StageVariant {
+    /// The stage before any directive.
+    fn plain(stage: StageInfo, model: Option<&Arc<ModelInfo>>, operations: usize) -> Self {
+        StageVariant { builder: NestBuilder::of_stage(model.cloned(), &stage, operations), stage }
+    }
+
+    /// The stages of sums of a model without those that a schedule arranges.
+    pub fn others(model: Option<&Arc<ModelInfo>>, arranged: &[StageVariant]) -> Vec<StageVariant> {
+        let is_other = |stage: &&StageInfo| {
+            stage.kind != StageKind::Trees && !arranged.iter().any(|other| other.stage.name == stage.name)
+        };
+        let stages = model.map_or(&[][..], |model| &model.stages).iter().filter(is_other);
+        stages.map(|stage| StageVariant::plain(stage.clone(), model, 0)).collect()
+    }
+
+    /// Applies the directives that concern a stage, and judges its nest.
+    pub(super) fn judged(
+        (stage, calls): (StageInfo, Vec<Call>),
+        model: Option<&Arc<ModelInfo>>,
+        listener: &mut dyn Listener,
+    ) -> Self {
+        let mut variant = StageVariant::plain(stage, model, calls.len());
+        let builder = &mut variant.builder;
+        for call in calls.iter().filter(|call| !acts(call.op)) {
+            let problem = Problem::NotInStage { stage: variant.stage.name.clone() };
+            listener.illegal(builder, &Illegal::at(call.step, problem, Vec::new()));
+        }
+        let acting = || calls.iter().filter(|call| acts(call.op));
+        if modifiers::apply(acting(), builder, listener) {
+            annotate::attach(acting(), builder, listener);
+            for illegal in legality::stage::check(builder, &variant.stage.name) {
+                listener.illegal(builder, &illegal);
+            }
+        }
+        variant
+    }
+
+    /// Whether an operation of the text leaves the stage legal. It concerns the stage if the stage has all
+    /// loops that it names.
+    pub fn allows(&self, operation: &Operation) -> bool {
+        let loops = operation.loops();
+        let has = |select| self.builder.select(NEW, 0, select).is_ok();
+        if loops.is_empty() || !loops.iter().all(has) {
+            return true;
+        }
+        let copies = matches!(operation.op(), Op::Split | Op::SplitByDepth | Op::Specialize);
+        !copies && (!acts(operation.op()) || self.fits(operation))
+    }
+
+    /// Whether one more operation on the loops is legal.
+    pub fn fits(&self, operation: &Operation) -> bool {
+        let mut builder = self.builder.clone();
+        let problems = |builder: &NestBuilder| legality::stage::check(builder, &self.stage.name);
+        if !acts(operation.op()) || operation.apply(NEW, &mut builder).is_err() {
+            return false;
+        }
+        let new = problems(&builder);
+        new.iter().all(|illegal| illegal.step != NEW) && new.len() <= problems(&self.builder).len()
+    }
+}
