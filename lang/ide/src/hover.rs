@@ -5,6 +5,7 @@ mod comment;
 mod directive;
 mod header;
 mod index;
+mod loops;
 mod number;
 mod stage;
 

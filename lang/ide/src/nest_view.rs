@@ -355,11 +355,13 @@ fn loop_json(this: &LoopView, place: &dyn Fn(Option<Span>) -> Value) -> Value {
         "iterations": this.iterations,
         "origin": place(this.origin),
         "walk": this.inside == Inside::Walk,
-        "work": this.work,
         "badges": badges,
         "bytes": this.bytes,
         "idle": this.idle.map(|idle| json!({ "idle": idle.idle, "lanes": idle.lanes })),
     });
+    if this.inside == Inside::Walk && this.work != StageKind::Trees.leaf() {
+        value["work"] = this.work.into();
+    }
     match &this.inside {
         Inside::Walk => value["children"] = json!([]),
         Inside::Children(list) => value["children"] = json!(list),

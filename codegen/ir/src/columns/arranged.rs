@@ -35,7 +35,7 @@ struct Point {
     at: [Option<Value>; 3],
     /// Constants that are added to them.
     plus: [i64; 3],
-    /// What is left of the bounds.
+    /// Remainders of the bounds.
     left: Vec<i64>,
 }
 
@@ -44,7 +44,7 @@ const UNIT: usize = 1;
 const TERM: usize = 2;
 
 /// The sums in registers, by the constants of row and unit beside the point where the terms begin.
-struct Kept<'p> {
+struct RegisterSums<'p> {
     places: HashMap<(i64, i64), usize>,
     points: &'p [(i64, i64)],
     /// For each distinct unit, the index of its first constant, or the first unit's and a distance from it.
@@ -145,7 +145,7 @@ impl ArrangedCode<'_> {
         }
         let constants = self.first_constants(b, at, point, &points);
         let places = points.iter().copied().enumerate().map(|(place, point)| (point, place)).collect();
-        let kept = Kept { places, points: &points, constants };
+        let kept = RegisterSums { places, points: &points, constants };
         let starts: Vec<Value> = points.iter().map(|beside| self.start(b, point, *beside)).collect();
         let sums = self.in_registers(b, at, point, (&kept, (0, 0)), &mut Loaded::default(), starts);
         for (beside, sum) in kept.points.iter().zip(sums) {
@@ -189,7 +189,7 @@ impl ArrangedCode<'_> {
         b: &mut Builder,
         at: usize,
         point: &Point,
-        (kept, beside): (&Kept, (i64, i64)),
+        (kept, beside): (&RegisterSums, (i64, i64)),
         loaded: &mut Loaded,
         mut sums: Vec<Value>,
     ) -> Vec<Value> {

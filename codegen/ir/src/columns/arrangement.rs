@@ -47,12 +47,12 @@ pub(super) struct ValueRange {
     pub first: i64,
     /// Number of values.
     pub count: i64,
-    /// What is left of each bound.
+    /// Remainder of each bound.
     pub left: Vec<i64>,
 }
 
 impl Arrangement {
-    /// What is left of each bound outside of all loops.
+    /// Remainder of each bound outside of all loops.
     pub(super) fn bounds_left(&self) -> Vec<i64> {
         self.bounds.iter().map(|bound| bound.bound).collect()
     }
@@ -63,8 +63,8 @@ impl Arrangement {
         self.loops.iter().position(is_term).unwrap_or(self.loops.len())
     }
 
-    /// The values of the loop at a position, for what the loops around have left of the bounds. Neighbours
-    /// that leave the same to the loops inside are one range.
+    /// The values of the loop at a position, for the remainders of the bounds that the loops around leave.
+    /// Neighbours that leave the same to the loops inside are one range.
     pub(super) fn ranges(&self, at: usize, left: &[i64]) -> Vec<ValueRange> {
         let Some(this) = self.loops.get(at) else { return Vec::new() };
         let bounds = || self.bounds.iter().zip(left);

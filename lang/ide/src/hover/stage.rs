@@ -5,7 +5,7 @@ use std::fmt::Write;
 use sched_grammar::ast::{Span, Stmt};
 
 use super::answer::Hover;
-use super::index::{headers, is_limited, iterations};
+use super::loops::{headers, is_limited, iterations};
 use crate::Here;
 use sched_lang::check::StageVariant;
 use sched_lang::lineage::{DirectiveIndex, Select};

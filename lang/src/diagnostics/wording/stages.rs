@@ -50,8 +50,8 @@ pub(super) fn stage_lanes(fault: &StageLanesFault) -> Wording {
             "a second loop in lanes",
         )
         .help(
-            "A stage has one loop in lanes: rows or units. A stage's name before a loop limits a directive to \
-             that stage.",
+            "A stage has one loop in lanes: rows or units. A stage's name before a loop limits a directive \
+             to that stage.",
         ),
         StageLanesFault::Strided => Wording::new("lanes hold adjacent rows or units", "has a step")
             .help("Vectorize the innermost loop that `tile` makes of the rows or units."),
