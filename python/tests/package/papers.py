@@ -277,11 +277,11 @@ def _scalers():
 
 def _columns():
     pre, sel, parts = preprocessing, feature_selection, decomposition
-    imputers = Operator("SimpleImputer", "H", "equal", absent=("indicator",)).steps(
+    imputers = Operator("SimpleImputer", "H", "equal").steps(
         has_gaps=True, mean=impute.SimpleImputer(), median=impute.SimpleImputer(strategy="median"),
         frequent=impute.SimpleImputer(strategy="most_frequent"),
         constant=impute.SimpleImputer(strategy="constant", fill_value=-1.5))
-    # skl2onnx drops the indicator columns, so that the model reads columns that the file lacks.
+    # skl2onnx drops the indicator columns: the model may not read them.
     filled = make(impute.SimpleImputer(add_indicator=True), TREE)
     imputers.variants.append(Variant("indicator", "before a model", filled, "three", True))
     yield imputers
@@ -300,7 +300,7 @@ def _columns():
         kernel: parts.KernelPCA(3, kernel=kernel) for kernel in ("rbf", "poly", "linear")})
     yield Operator("TruncatedSVD", "H", "bound").steps(
         standard(), behind=LINEAR, plain=parts.TruncatedSVD(3, random_state=0))
-    yield Operator("FastICA", "H", "bound").steps(
+    yield Operator("FastICA", "H", "bound", absent=ALL).steps(
         standard(), behind=LINEAR, plain=parts.FastICA(3, whiten="unit-variance", random_state=0))
     yield Operator("PLSRegression", "h", "bound").models(
         standard(), plain=cross_decomposition.PLSRegression(2))

@@ -26,7 +26,8 @@ METHODS = ("predict", "predict_proba", "decision_function", "score_samples", "tr
 FAST = {"effort": "fast", "check": False, "cache": False}
 #: Difference of two roundings of a sum, relative to the largest result, by the type of the rows.
 BOUND = {"float32": 5e-6, "float64": 1e-12}
-PAGE = Path(__file__).parents[3] / "docs/pipelines.md"
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs/pipelines.md"
 LABELS = numpy.array([9.0, 3.0, 5.0, 3.0])
 
 
@@ -76,6 +77,20 @@ def test_objects(operator, variant, kind):
             numpy.testing.assert_array_equal(found, expected, method)
         else:
             near(found, expected, BOUND[kind])
+
+
+SCHEDULES = sorted(path for folder in ("hummingbird", "cmlcompiler")
+                   for path in (ROOT / "examples" / folder).glob("*.sched"))
+
+
+@pytest.mark.parametrize("path", SCHEDULES, ids=lambda path: path.stem)
+def test_schedules(path):
+    """The papers' strategies, as schedules, predict as the trainer does."""
+    folder = ROOT / "examples/model"
+    model = schedc.compile(folder / "breast_cancer.json", path, check=False, cache=False)
+    expected = numpy.loadtxt(folder / "expected.csv", skiprows=1, dtype="float32")
+    numpy.testing.assert_array_equal(model.predict(numpy.load(folder / "rows.npy")), expected)
+    assert model.order == "exact"
 
 
 HEADING = "### The papers' operators"
