@@ -12,6 +12,7 @@ pytest.importorskip("sklearn")
 
 import schedc  # noqa: E402
 from papers import ALL, GAPS, GOALS, ROWS, operators  # noqa: E402
+from sklearn import neural_network, pipeline, preprocessing  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 
 OPERATORS = list(operators())
@@ -79,8 +80,9 @@ def test_objects(operator, variant, kind):
             near(found, expected, BOUND[kind])
 
 
+NET = ROOT / "examples/cmlcompiler/net.sched"
 SCHEDULES = sorted(path for folder in ("hummingbird", "cmlcompiler")
-                   for path in (ROOT / "examples" / folder).glob("*.sched"))
+                   for path in (ROOT / "examples" / folder).glob("*.sched") if path != NET)
 
 
 @pytest.mark.parametrize("path", SCHEDULES, ids=lambda path: path.stem)
@@ -91,6 +93,17 @@ def test_schedules(path):
     expected = numpy.loadtxt(folder / "expected.csv", skiprows=1, dtype="float32")
     numpy.testing.assert_array_equal(model.predict(numpy.load(folder / "rows.npy")), expected)
     assert model.order == "exact"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_schedule_of_net():
+    """The schedule of a net's layers has the results of the fitted object."""
+    net = neural_network.MLPClassifier((16, 8), max_iter=10, random_state=0)
+    theirs = pipeline.make_pipeline(preprocessing.StandardScaler(), net).fit(ROWS, GOALS["three"])
+    ours = schedc.compile(theirs, NET, check=False, cache=False)
+    numpy.testing.assert_array_equal(ours.predict(ROWS), theirs.predict(ROWS))
+    near(ours.predict_proba(ROWS), theirs.predict_proba(ROWS), BOUND["float64"])
+    assert ours.order == "exact"
 
 
 HEADING = "### The papers' operators"

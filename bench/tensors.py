@@ -1,0 +1,107 @@
+"""Speed of fitted pipelines: schedc beside Hummingbird and scikit-learn.
+
+    MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=8589934592 \\
+    python bench/tensors.py [--names forest,boosting] [--sizes 1,1000,1000000]
+
+Needs the packages schedc, onnx 1.16.1, scikit-learn 1.5, torch and hummingbird-ml 0.4.12, which takes no
+later onnx. All use one thread, are called from Python with rows in single precision, and take turns. The least processor time of the samples counts. Calls of more than 100,000 rows are cut into parts for Hummingbird, since
+its intermediate results would not fit in memory. The settings of malloc keep memory for the next call:
+without them, calls of 1,000 rows take Hummingbird up to 100 times as long.
+
+"""
+
+import argparse
+import os
+import time
+import warnings
+from importlib.metadata import version
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import hummingbird.ml  # noqa: E402
+import numpy  # noqa: E402
+import schedc  # noqa: E402
+import sklearn  # noqa: E402
+import torch  # noqa: E402
+from sklearn import ensemble, linear_model, neural_network, pipeline, preprocessing  # noqa: E402
+
+ROUNDS = 15  # samples of a contender
+LEAST = 0.005  # seconds of a sample, at least, once its calls are counted
+PART = 100_000  # rows of a call of Hummingbird, at most
+
+MODELS = {
+    "forest": lambda: ensemble.RandomForestClassifier(100, max_depth=8, random_state=0),
+    "boosting": lambda: ensemble.GradientBoostingClassifier(n_estimators=100, max_depth=3, random_state=0),
+    "logistic": lambda: linear_model.LogisticRegression(),
+    "net": lambda: neural_network.MLPClassifier((64, 32), max_iter=20, random_state=0),
+}
+
+
+def in_parts(method):
+    """A function that calls a method with parts of the rows."""
+    def call(rows):
+        if len(rows) <= PART:
+            return method(rows)
+        return numpy.concatenate([method(rows[at:at + PART]) for at in range(0, len(rows), PART)])
+    return call
+
+
+def contenders(name, rows, classes):
+    """The calls to time, by contender."""
+    fitted = pipeline.make_pipeline(preprocessing.StandardScaler(), MODELS[name]())
+    fitted.fit(rows[:4000], classes[:4000])
+    model = schedc.compile(fitted, rows="f32")
+    calls = {"schedc": model.predict_proba, "scikit-learn": fitted.predict_proba}
+    for backend in ("torch", "torch.jit"):
+        made = hummingbird.ml.convert(fitted, backend, rows[:1000])
+        calls[f"Hummingbird, {backend}"] = in_parts(made.predict_proba)
+    expected = fitted.predict_proba(rows[:20000])
+    for contender, call in calls.items():
+        apart = numpy.abs(call(rows[:20000]) - expected)
+        share = (apart.max(axis=1) > 1e-5).mean() * 100
+        print(f"{name}, {contender}: at most {apart.max():.2g} apart, {share:.3g} % of rows over 1e-5")
+    return calls
+
+
+def times(calls, rows):
+    """Microseconds a row of each call: the least of samples in turns."""
+    repeats = {}
+    for name, call in calls.items():
+        call(rows)
+        began = time.process_time()
+        call(rows)
+        repeats[name] = max(1, int(LEAST / max(time.process_time() - began, 1e-6)))
+    samples = {name: [] for name in calls}
+    for _ in range(ROUNDS if len(rows) < PART else 2):
+        for name, call in calls.items():
+            began = time.process_time()
+            for _ in range(repeats[name]):
+                call(rows)
+            samples[name].append((time.process_time() - began) / repeats[name] / len(rows) * 1e6)
+    return {name: min(found) for name, found in samples.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--names", default=",".join(MODELS))
+    parser.add_argument("--sizes", default="1,1000,1000000")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    print(f"scikit-learn {sklearn.__version__}, torch {torch.__version__}, "
+          "hummingbird-ml " + version("hummingbird-ml"))
+    sizes = [int(size) for size in given.sizes.split(",")]
+    source = numpy.random.default_rng(0)
+    rows = numpy.round(source.normal(size=(max(4000, *sizes), 20)), 2).astype("float32")
+    score = rows[:, :5].sum(axis=1) + source.normal(size=len(rows))
+    for name in given.names.split(","):
+        calls = contenders(name, rows, (score > 0).astype(int))
+        found = [times(calls, rows[:size]) for size in sizes]
+        for contender in calls:
+            print(f"| {name} | {contender} | {' / '.join(f'{each[contender]:.3g}' for each in found)} |",
+                  flush=True)
+
+
+if __name__ == "__main__":
+    main()
