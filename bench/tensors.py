@@ -4,9 +4,10 @@
     python bench/tensors.py [--names forest,boosting] [--sizes 1,1000,1000000]
 
 Needs the packages schedc, onnx 1.16.1, scikit-learn 1.5, torch and hummingbird-ml 0.4.12, which takes no
-later onnx. All use one thread, are called from Python with rows in single precision, and take turns. The least processor time of the samples counts. Calls of more than 100,000 rows are cut into parts for Hummingbird, since
-its intermediate results would not fit in memory. The settings of malloc keep memory for the next call:
-without them, calls of 1,000 rows take Hummingbird up to 100 times as long.
+later onnx. All use one thread, are called from Python with rows in single precision, and take turns. The
+least processor time of the samples counts. Calls of more than 100,000 rows are cut into parts for
+Hummingbird, since its intermediate results would not fit in memory. The settings of malloc keep memory for
+the next call: without them, calls of 1,000 rows take Hummingbird up to 100 times as long.
 
 """
 
