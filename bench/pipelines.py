@@ -6,10 +6,11 @@
 Needs the packages schedc, scikit-learn, onnx and pandas. The Intel extension and ONNX Runtime (with skl2onnx)
 are compared if they are installed. ONNX Runtime reads the single-precision file of skl2onnx, or schedc's file
 if skl2onnx cannot convert the pipeline. All use one thread. Each contender is called from Python with the
-same rows, frames or arrays. Contenders take turns, and the median of the processor time counts. With SCHEDC,
-the path of the program, the table also has the time of a call from C.
+same rows, frames or arrays; a frame is converted for ONNX Runtime within the call. Contenders take turns, and
+the median of the processor time counts. With SCHEDC, the path of the program, the table also has the time of
+a call from C.
 
---grid draws pipelines from `forest/pipeline/tests/fixtures/grid.py`, and reports how many times as fast schedc
+--grid draws pipelines from `forest/pipeline/tests/fixtures/grid.py`. It reports how many times as fast schedc
 is as the best of the others at each size, and each pipeline where it is not the first.
 
 """
@@ -128,16 +129,17 @@ def onnx_call(fitted, rows, made, sizes):
     def opened(data, origin):
         session = onnxruntime.InferenceSession(data, options)
         inputs = {put.name: types[put.type] for put in session.get_inputs()}
-        feed = {name: column(rows, name, inputs).astype(kind) for name, kind in inputs.items()}
-        firsts = {size: {name: values[:size] for name, values in feed.items()} for size in {1, *sizes}}
+        firsts = {size: rows[:size] for size in {1, *sizes}}
 
         def call(count):
-            return session.run(None, firsts[count])
+            given = firsts[count]
+            return session.run(None, {name: column(given, name).astype(kind, copy=False)
+                                      for name, kind in inputs.items()})
 
         call(1)
         return call, origin
 
-    def column(rows, name, inputs):
+    def column(rows, name):
         if isinstance(rows, pandas.DataFrame) and name in rows:
             return rows[name].to_numpy().reshape(-1, 1)
         return numpy.asarray(rows)

@@ -15,17 +15,22 @@ use std::collections::HashMap;
 /// Most sums, or vectors of sums, that loops over terms keep in registers.
 const MOST_KEPT: usize = 32;
 
+/// Stores the sums of a group of rows, from one on, or of a single row, by arranged loops.
+pub(super) fn emit(b: &mut Builder, sums: SumCode<'_>, arrangement: &Arrangement, row: Option<Value>) {
+    sums.each_layer(b, |b, layer| ArrangedCode { sums, arrangement, layer, row }.emit(b));
+}
+
 /// Code of an arranged stage.
 #[derive(Clone, Copy)]
-pub(super) struct ArrangedCode<'a> {
+struct ArrangedCode<'a> {
     /// The terms and operands, and how they are read.
-    pub sums: SumCode<'a>,
+    sums: SumCode<'a>,
     /// The loops.
-    pub arrangement: &'a Arrangement,
+    arrangement: &'a Arrangement,
     /// The layer.
-    pub layer: OneLayer,
+    layer: OneLayer,
     /// The first row of the group; `None` for a single row.
-    pub row: Option<Value>,
+    row: Option<Value>,
 }
 
 /// A point of the loops: the values of the loops of LIR around, and constants beside them.
@@ -98,7 +103,7 @@ fn axis_number(axis: Axis) -> usize {
 
 impl ArrangedCode<'_> {
     /// Stores the sums of a group of rows.
-    pub fn emit(&self, b: &mut Builder) {
+    fn emit(&self, b: &mut Builder) {
         let left = self.arrangement.bounds_left();
         let point = Point { at: [None; 3], plus: [0; 3], left };
         self.outside(b, 0, &point);

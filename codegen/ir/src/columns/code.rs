@@ -1,5 +1,6 @@
 //! Loops over runs of columns.
 
+use super::arranged;
 use super::arrangement::Arrangement;
 use super::numbers::index_of;
 use super::pools::PoolTables;
@@ -139,7 +140,7 @@ impl<'a> ColumnCode<'a> {
                     match arrangements.next().and_then(Option::as_ref) {
                         Some(arrangement) if arrangement.rows <= sizes.1.into() => {
                             each_start(b, arrangement.rows, sizes.1.into(), |b, row| {
-                                sums.emit_arranged(b, arrangement, Some(row));
+                                arranged::emit(b, sums, arrangement, Some(row));
                             });
                         }
                         _ => self.each_lanes(b, from, stored, sizes, |b, rows, _| {
@@ -197,7 +198,7 @@ impl<'a> ColumnCode<'a> {
                     match arrangements.next().and_then(Option::as_ref) {
                         Some(arrangement) if rows.lanes == Lanes::One => {
                             let arrangement = arrangement.of_row().with_register(register);
-                            sums.emit_arranged(b, &arrangement, None);
+                            arranged::emit(b, sums, &arrangement, None);
                         }
                         _ => sums.emit(b, rows.lanes),
                     }

@@ -4,8 +4,6 @@
 //! the tile, and the constants are splats. For sums in lanes, an operand is a splat, and constants are
 //! vectors. Terms are added in order, and the square or product is rounded before the sum.
 
-use super::arranged::ArrangedCode;
-use super::arrangement::Arrangement;
 use super::layers::{LayerRun, Operands, SumTerm};
 use super::numbers::index_of;
 use super::pools::PoolTables;
@@ -66,13 +64,8 @@ impl SumCode<'_> {
         self.each_layer(b, |b, layer| self.layer(b, &layer, lanes));
     }
 
-    /// Stores the sums of a group of rows, from one on, or of a single row, by arranged loops.
-    pub fn emit_arranged(&self, b: &mut Builder, arrangement: &Arrangement, row: Option<Value>) {
-        self.each_layer(b, |b, layer| ArrangedCode { sums: *self, arrangement, layer, row }.emit(b));
-    }
-
     /// Calls `body` for each layer.
-    fn each_layer(&self, b: &mut Builder, body: impl FnOnce(&mut Builder, OneLayer)) {
+    pub fn each_layer(&self, b: &mut Builder, body: impl FnOnce(&mut Builder, OneLayer)) {
         let (zero, end) = (b.int(0), b.int(self.run.layers));
         if self.run.layers == 1 {
             let layer = self.one_layer(b, zero);
