@@ -261,7 +261,7 @@ def grid(count, seed, sizes, effort):
             [rows] * (16384 // len(rows) + 1))
         try:
             model = schedc.compile(made, effort=effort)
-        except schedc.SchedcError as error:
+        except (schedc.SchedcError, TypeError, ValueError) as error:
             results[number] = {"refused": str(error).splitlines()[0]}
             continue
         peer, own = answers(made, model)

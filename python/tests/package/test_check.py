@@ -18,7 +18,7 @@ pandas = pytest.importorskip("pandas")
 treelite = pytest.importorskip("treelite")
 pytest.importorskip("sklearn")
 import treelite.sklearn  # noqa: E402
-from sklearn import ensemble  # noqa: E402
+from sklearn import ensemble, linear_model, pipeline, preprocessing  # noqa: E402
 
 #: With a schedule that takes little time to compile.
 compile = functools.partial(schedc.compile, schedule="", rows="f64")
@@ -351,3 +351,15 @@ def test_estimators_of_dart_round_in_their_own_way(seed):
     model = xgboost.XGBClassifier(n_estimators=10, max_depth=3, booster="dart", rate_drop=0.5,
                                   random_state=seed)
     schedc.compile(model.fit(rows, (rows[:, 0] + rows[:, 1] > 0).astype(int)))
+
+
+def test_a_small_power_before_a_sum_is_no_difference():
+    """The difference of a small power from 1 cancels, and libraries round powers in different ways."""
+    source = numpy.random.default_rng(0)
+    rows = source.normal(size=(200, 3)) * 40
+    power = preprocessing.PowerTransformer(standardize=False).fit(rows)
+    power.lambdas_ = numpy.array([1e-7, 3e-7, 2 - 1e-7])
+    line = linear_model.LinearRegression().fit(power.transform(rows), rows[:, 0])
+    steps = pipeline.Pipeline([("power", power), ("line", line)])
+    model = schedc.compile(steps, effort="background")
+    assert numpy.abs(model.predict(rows) - steps.predict(rows)).max() < 1e-5

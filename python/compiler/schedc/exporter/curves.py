@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -37,7 +38,9 @@ def _power(graph: Graph, value: Value, powers: numpy.ndarray) -> Value:
     """`(value ** power - 1) / power`, or the logarithm where a power is zero."""
     is_log = numpy.abs(powers) < numpy.finfo(FLOAT64).eps
     divisors = numpy.where(is_log, 1.0, powers)
-    made = graph.add("Div", graph.add("Sub", graph.add("Pow", value, powers), 1.0), divisors)
+    # The difference cancels where the power is small, as the square of a small root does.
+    difference = replace(graph.add("Sub", graph.add("Pow", value, powers), 1.0), root=True)
+    made = graph.add("Div", difference, divisors)
     if not is_log.any():
         return made
     return graph.add("Where", numpy.asarray(is_log), graph.add("Log", value), made, dtype=FLOAT64)

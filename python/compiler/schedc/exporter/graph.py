@@ -57,7 +57,8 @@ class Value:
     single: bool = False
     """Whether a sum or a function was rounded in f32 on the way."""
     root: bool = False
-    """Whether a square root was on the way, whose rounding error is large near zero."""
+    """Whether a square root was on the way, whose rounding error is large near zero, or the difference of a
+    power from 1."""
 
 
 class Graph:
