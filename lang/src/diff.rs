@@ -8,6 +8,7 @@ mod pair;
 mod variants;
 
 use sched_nest::{Accumulation, Layout, Loop, LoopId, Nest, TreeOrder};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use pair::{Pairs, preorder};
@@ -62,8 +63,56 @@ pub enum Change {
     },
 }
 
-/// All differences: loops in the order of the second nest, then removed loops, then the whole nest.
+/// All differences: loops in the order of the second nest, then removed loops, then the whole nest; for each
+/// stage of sums in turn, and for the trees at last.
 pub fn diff(a: &Nest, b: &Nest) -> Vec<Change> {
+    let names: BTreeSet<&str> =
+        a.stages.iter().chain(&b.stages).map(|stage| stage.stage.name.as_str()).collect();
+    let mut changes: Vec<Change> = names.into_iter().flat_map(|name| stage(a, b, name)).collect();
+    changes.extend(of_loops(a, b));
+    changes
+}
+
+/// The differences of a stage of sums, whose loops have its name before theirs.
+fn stage(a: &Nest, b: &Nest, stage: &str) -> Vec<Change> {
+    let find = |nest: &Nest| {
+        let found = nest.stages.iter().find(|other| other.stage.name == stage);
+        found.map(|found| found.nest.clone())
+    };
+    let arranged = |is_arranged: bool| if is_arranged { "the schedule" } else { "the compiler" }.to_owned();
+    match (find(a), find(b)) {
+        (Some(a), Some(b)) => of_loops(&a, &b).into_iter().map(|change| change.of_stage(stage)).collect(),
+        (a, b) => vec![Change::Changed {
+            name: Some(stage.to_owned()),
+            what: "loops arranged by",
+            from: arranged(a.is_some()),
+            to: arranged(b.is_some()),
+        }],
+    }
+}
+
+impl Change {
+    /// The change with the name of a stage before those of loops.
+    fn of_stage(self, stage: &str) -> Change {
+        let of = |name: String| format!("{stage}.{name}");
+        match self {
+            Change::Added { name, range, inside } => {
+                Change::Added { name: of(name), range, inside: inside.map(of) }
+            }
+            Change::Removed { name, range } => Change::Removed { name: of(name), range },
+            Change::Renamed { from, to } => Change::Renamed { from: of(from), to: of(to) },
+            Change::Moved { name, from, to } => {
+                Change::Moved { name: of(name), from: from.map(of), to: to.map(of) }
+            }
+            Change::Changed { name, what, from, to } => {
+                Change::Changed { name: name.map(of), what, from, to }
+            }
+        }
+    }
+}
+
+/// The differences of two nests without those of their stages.
+fn of_loops(a: &Nest, b: &Nest) -> Vec<Change> {
     let pairs = Pairs::new(a, b);
     let mut changes = Vec::new();
     for id in preorder(b) {
