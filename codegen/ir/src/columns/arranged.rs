@@ -140,14 +140,13 @@ impl ArrangedCode<'_> {
 
     /// The sums of all rows and units inside of the loops over terms.
     fn inside(&self, b: &mut Builder, at: usize, point: &Point) {
-        let points = self.arrangement.points(at, &point.left);
-        if points.len() > MOST_KEPT {
+        let Some(points) = self.arrangement.points(at, &point.left, MOST_KEPT) else {
             self.each_sum(b, at, point, &mut |b, point| {
                 let start = self.start(b, point, (0, 0));
                 self.store(b, point, (0, 0), start);
             });
             return self.in_memory(b, at, point);
-        }
+        };
         let constants = self.first_constants(b, at, point, &points);
         let places = points.iter().copied().enumerate().map(|(place, point)| (point, place)).collect();
         let kept = RegisterSums { places, points: &points, constants };

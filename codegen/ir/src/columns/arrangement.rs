@@ -52,6 +52,18 @@ pub(super) struct ValueRange {
 }
 
 impl Arrangement {
+    /// The arrangement of loops below bounds.
+    pub fn new(loops: Vec<StageLoop>, bounds: Vec<StageBound>) -> Arrangement {
+        let all = Arrangement { loops, bounds, rows: 1 };
+        let of_rows = all.of_axes(&[Axis::Row]);
+        let mut last = 0;
+        of_rows.gather(0, &of_rows.bounds_left(), (0, 0), &mut |(row, _)| {
+            last = last.max(row);
+            true
+        });
+        Arrangement { rows: last + i64::from(all.lanes(Axis::Row)), ..all }
+    }
+
     /// Remainder of each bound outside of all loops.
     pub(super) fn bounds_left(&self) -> Vec<i64> {
         self.bounds.iter().map(|bound| bound.bound).collect()
@@ -101,31 +113,45 @@ impl Arrangement {
     }
 
     /// The values of rows and units that the loops from a position on go through, in order, each pair once.
-    pub(super) fn points(&self, at: usize, left: &[i64]) -> Vec<(i64, i64)> {
+    /// `None` if there are more than `most`.
+    pub(super) fn points(&self, at: usize, left: &[i64], most: usize) -> Option<Vec<(i64, i64)>> {
         let mut points = Vec::new();
-        self.gather(at, left, (0, 0), &mut points);
-        points
+        self.gather(at, left, (0, 0), &mut |point| {
+            points.push(point);
+            points.len() <= most
+        });
+        (points.len() <= most).then_some(points)
     }
 
-    fn gather(&self, at: usize, left: &[i64], point: (i64, i64), points: &mut Vec<(i64, i64)>) {
-        let Some(this) = self.loops.get(at) else {
-            points.push(point);
-            return;
-        };
+    /// Calls `see` for each pair of a row and a unit until it returns false; returns whether it never did.
+    fn gather(
+        &self,
+        at: usize,
+        left: &[i64],
+        point: (i64, i64),
+        see: &mut dyn FnMut((i64, i64)) -> bool,
+    ) -> bool {
+        let Some(this) = self.loops.get(at) else { return see(point) };
         if this.axis == Axis::Feature {
-            return self.gather(at + 1, left, point, points);
+            return self.gather(at + 1, left, point, see);
         }
-        for range in self.ranges(at, left) {
-            for nth in 0..range.count {
+        self.ranges(at, left).iter().all(|range| {
+            (0..range.count).all(|nth| {
                 let value = range.first + nth * this.step;
-                self.gather(at + 1, &range.left, this.moved(point, value), points);
-            }
-        }
+                self.gather(at + 1, &range.left, this.moved(point, value), see)
+            })
+        })
     }
 
     /// The loops for a single row, without those over rows.
     pub fn of_row(&self) -> Arrangement {
-        let kept: Vec<usize> = (0..self.loops.len()).filter(|at| self.loops[*at].axis != Axis::Row).collect();
+        self.of_axes(&[Axis::Unit, Axis::Feature])
+    }
+
+    /// The loops over some axes, for a single row.
+    fn of_axes(&self, axes: &[Axis]) -> Arrangement {
+        let is_kept = |at: &usize| axes.contains(&self.loops[*at].axis);
+        let kept: Vec<usize> = (0..self.loops.len()).filter(is_kept).collect();
         let place = |old: &usize| kept.iter().position(|at| at == old);
         let bound = |bound: &StageBound| {
             let loops: Option<Vec<usize>> = bound.loops.iter().map(place).collect();

@@ -1,8 +1,8 @@
 //! Arrangements of stages of sums, from their nests.
 //!
 //! Loops over rows outside of all loops over units and terms are not part of an arrangement, which computes
-//! the same for each of their iterations. One in lanes, or one that interleaves, is part of it: its vectors
-//! become the innermost loop.
+//! the same for each of their iterations. One in lanes, or one that interleaves, is part of it, with the loops
+//! inside of it: its vectors become the innermost loop.
 
 use crate::columns::arrangement::{Arrangement, StageBound, StageLoop};
 use crate::error::CompileError;
@@ -48,18 +48,19 @@ fn arrangement(nest: &Nest, panel: u16) -> Result<Arrangement, CompileError> {
         kept.push(chain_loop(nest, *id, panel)?);
     }
     // Rows of a group are adjacent.
+    let first = chain[..outer].iter().position(|id| has_vectors(nest, *id)).unwrap_or(outer);
     let mut leading: Vec<ChainLoop> = Vec::new();
-    for id in chain[..outer].iter().rev() {
-        let has_lanes = nest.get(*id).annotations.vectorize.is_some_and(|lanes| lanes > 1);
-        let has_group = nest.get(*id).annotations.interleave.is_some_and(|group| group > 1);
+    for (at, id) in chain[..outer].iter().enumerate().rev() {
         let all: Vec<&ChainLoop> = leading.iter().chain(&kept).collect();
-        if is_contiguous(&all) && !has_lanes && !has_group {
+        let adjacent = adjacent_rows(&all);
+        if adjacent.is_some() && at < first {
             continue;
         }
         let mut this = chain_loop(nest, *id, panel)?;
-        if all.iter().all(|other| other.parts.axis != Axis::Row) {
+        let is_tiled = adjacent.is_some_and(|rows| this.parts.step <= rows * i64::from(this.parts.lanes));
+        if is_tiled && at == first {
             // Each group of vectors computes the same.
-            this.parts.stop = this.parts.step * this.group;
+            this.parts.stop = this.parts.stop.min(this.parts.step * this.group);
         }
         leading.insert(0, this);
     }
@@ -81,32 +82,38 @@ fn chain(nest: &Nest) -> Vec<LoopId> {
     chain
 }
 
+/// Whether a loop has lanes, or vectors that advance together.
+fn has_vectors(nest: &Nest, id: LoopId) -> bool {
+    let annotations = &nest.get(id).annotations;
+    [annotations.vectorize, annotations.interleave].into_iter().flatten().any(|number| number > 1)
+}
+
 fn chain_loop(nest: &Nest, id: LoopId, panel: u16) -> Result<ChainLoop, CompileError> {
     let this = nest.get(id);
     let lanes = this.annotations.vectorize.unwrap_or(1);
     let most = if this.axis == Axis::Row { MOST_ROWS } else { panel };
     let lanes = u16::try_from(lanes).unwrap_or(most).clamp(1, most.max(1));
     let group = i64::from(this.annotations.interleave.unwrap_or(1));
-    // A loop over the rows of a call is kept for its vectors alone.
-    let stop = known(&this.stop).unwrap_or(i64::from(lanes) * group);
     let step = known(&this.step)? * i64::from(lanes);
+    // A loop over the rows of a call is kept for its vectors alone.
+    let stop = known(&this.stop).unwrap_or(step * group);
     let parts = StageLoop { axis: this.axis, stop, step, lanes, unroll: this.annotations.unroll };
     Ok(ChainLoop { id, parts, group })
 }
 
-/// Whether the rows of some loops are adjacent from 0 on.
-fn is_contiguous(loops: &[&ChainLoop]) -> bool {
+/// Number of rows of some loops if they are adjacent from 0 on.
+fn adjacent_rows(loops: &[&ChainLoop]) -> Option<i64> {
     let mut rows: Vec<&StageLoop> =
         loops.iter().map(|this| &this.parts).filter(|this| this.axis == Axis::Row).collect();
     rows.sort_by_key(|this| this.step);
     let mut reached = 1;
     for this in rows {
         if this.step / i64::from(this.lanes) > reached {
-            return false;
+            return None;
         }
         reached = reached.max(this.stop);
     }
-    true
+    Some(reached)
 }
 
 /// The arrangement of a chain, in which loops over groups of vectors are divided into groups and vectors.
@@ -119,7 +126,6 @@ fn with_groups_inside(loops: Vec<ChainLoop>, constraints: &[Constraint]) -> Arra
     };
     let mut bounds: Vec<StageBound> = constraints.iter().filter_map(bound).collect();
     let mut all: Vec<StageLoop> = loops.iter().map(|this| this.parts).collect();
-    let rows = rows(&all);
     for (at, this) in loops.iter().enumerate().filter(|(_, this)| this.group > 1) {
         let inner = StageLoop { stop: this.parts.step * this.group, unroll: false, ..this.parts };
         let place = all.len();
@@ -131,17 +137,7 @@ fn with_groups_inside(loops: Vec<ChainLoop>, constraints: &[Constraint]) -> Arra
         all[at].lanes = 1;
         all.push(inner);
     }
-    Arrangement { loops: all, bounds, rows }
-}
-
-/// Rows that some loops go through, in whole vectors.
-fn rows(loops: &[StageLoop]) -> i64 {
-    let mut rows = 1;
-    for this in loops.iter().filter(|this| this.axis == Axis::Row) {
-        let largest = (this.stop - 1).max(0) / this.step.max(1) * this.step;
-        rows += largest + i64::from(this.lanes) - 1;
-    }
-    rows
+    Arrangement::new(all, bounds)
 }
 
 fn unknown_stage() -> CompileError {
