@@ -11,6 +11,12 @@ use sched_nest::{Axis, LoopId};
 /// Largest number of rows whose sums a stage computes together. Their columns are in memory at once.
 pub const MOST_ROWS: i64 = 1024;
 
+/// Largest number of terms with code of their own. More of them would take seconds to compile.
+const MOST_EXPANDED: i64 = 4096;
+
+/// Sums that loops over terms keep in registers, in vectors, at most. Each has code of its own.
+const MOST_KEPT: i64 = 32;
+
 /// All problems of the final nest of the stage with this name.
 pub(crate) fn check(builder: &NestBuilder, stage: &str) -> Vec<Illegal> {
     let chain = builder.tree().loops();
@@ -41,6 +47,7 @@ pub(crate) fn check(builder: &NestBuilder, stage: &str) -> Vec<Illegal> {
     }
     problems.extend(out_of_order(builder, &chain));
     problems.extend(rows_problem(builder, &chain));
+    problems.extend(expansion_problem(builder, &chain));
     problems
 }
 
@@ -103,4 +110,37 @@ fn rows_problem(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal> {
     }
     let step = inner.iter().find_map(|id| builder.node(*id).made_by).unwrap_or(DirectiveIndex(0));
     Some(Illegal::at(step, Problem::StageRows { rows, limit: MOST_ROWS }, inner))
+}
+
+/// The problem of unrolled loops: each term of their iterations has code of its own, and so has each sum in
+/// registers.
+fn expansion_problem(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal> {
+    let unrolled = |id: LoopId| {
+        let of = builder.node(id).directive_of(|annotation| *annotation == Annotation::Unroll);
+        Some((id, of?, builder.node(id).trips()?))
+    };
+    let all: Vec<(LoopId, DirectiveIndex, i64)> = chain.iter().filter_map(|id| unrolled(*id)).collect();
+    let product = |trips: &mut dyn Iterator<Item = i64>| trips.fold(1, i64::saturating_mul);
+    let is_term = |id: &LoopId| builder.node(*id).axis == Axis::Feature;
+    let inside = chain.iter().skip_while(|id| !is_term(id)).filter(|id| !is_term(id));
+    let is_unrolled = |id: LoopId| all.iter().any(|(other, ..)| *other == id);
+    let kept = product(&mut inside.filter(|id| !is_unrolled(**id)).map(|id| vectors(builder, *id)));
+    let copies = product(&mut all.iter().map(|(.., trips)| *trips));
+    let trips = copies.saturating_mul(if kept <= MOST_KEPT { kept } else { 1 });
+    if trips <= MOST_EXPANDED {
+        return None;
+    }
+    let (id, step, _) = all.iter().copied().max_by_key(|(.., trips)| *trips)?;
+    Some(Illegal::argument(step, 0, Problem::TripsHuge { trips, limit: MOST_EXPANDED }, vec![id]))
+}
+
+/// Number of vectors of a loop's iterations; of an unknown number one.
+fn vectors(builder: &NestBuilder, id: LoopId) -> i64 {
+    let node = builder.node(id);
+    let lanes = node.find(|annotation| match annotation {
+        Annotation::Vectorize(lanes) => *lanes,
+        _ => None,
+    });
+    let lanes = lanes.map_or(1, |(lanes, _)| i64::from(lanes.max(1)));
+    node.trips().map_or(1, |trips| trips / lanes + i64::from(trips % lanes != 0)).max(1)
 }
