@@ -158,14 +158,14 @@ impl<'m> AdderCollector<'m> {
     }
 
     /// Whether rows of the window may belong to another block: the block's inner loops and the window
-    /// together reach further than the step between blocks.
+    /// together reach below the block's first row, or further than the step between blocks.
     fn overlaps(&self, window: &Window) -> bool {
         self.blocks.iter().any(|block| {
             let inside = window.base.vars.iter().skip_while(|var| *var != block).skip(1).copied().collect();
             let inside = Affine { vars: inside, ..Affine::default() };
             let (low, high) = spread(&inside, &Affine::default(), self.vars);
-            let rows = high.zip(window.high).map(|(most, high)| most + high - low - window.low);
-            rows.is_none_or(|rows| rows > self.vars[block.0 as usize].step)
+            let end = high.zip(window.high).map(|(most, high)| most + high);
+            low + window.low < 0 || end.is_none_or(|end| end > self.vars[block.0 as usize].step)
         })
     }
 }
