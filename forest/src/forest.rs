@@ -321,6 +321,25 @@ impl Forest {
         self.linear.iter().any(|leaves| !leaves.is_empty())
     }
 
+    /// Whether some tree has leaves with a value for each margin.
+    pub fn has_leaf_vectors(&self) -> bool {
+        self.trees.iter().any(|tree| tree.target == Target::All)
+    }
+
+    /// The value that a leaf adds to a margin in every row. Leaves with terms have -0.0, and so have margins
+    /// that the tree does not add to: it leaves sums unchanged.
+    pub fn leaf_constant(&self, tree: usize, leaf: usize, margin: usize) -> f64 {
+        let values = &self.trees[tree].leaves[leaf].values;
+        let linear = self.linear.get(tree).and_then(|leaves| leaves.get(leaf));
+        match (self.trees[tree].target, linear) {
+            (Target::All, _) => values[margin],
+            (Target::One(one), _) if one as usize != margin => -0.0,
+            (Target::One(_), None) => values[0],
+            (Target::One(_), Some(linear)) if linear.terms.is_empty() => linear.constant,
+            (Target::One(_), Some(_)) => -0.0,
+        }
+    }
+
     /// Whether the model predicts classes.
     pub fn is_classifier(&self) -> bool {
         self.output.classes.is_some()

@@ -27,7 +27,7 @@ pub use error::CompileError;
 pub use forests::{KernelForest, KernelForests};
 
 use lir::{BinTransfer, Function, KernelKind, Module, Table};
-use sched_forest::{Profile, Target};
+use sched_forest::Profile;
 use sched_nest::{Nest, Variants};
 
 /// A compilation with its stages kept for printing.
@@ -104,9 +104,6 @@ fn forest_for<'f>(
     nests: &Variants<Nest>,
 ) -> Result<&'f KernelForest, CompileError> {
     let source = forests.source();
-    if source.has_linear_leaves() && source.trees.iter().any(|tree| tree.target == Target::All) {
-        return Err(linear_beside_vectors());
-    }
     Ok(forests.fitting(hir::set_tests(source, nests.iter().map(|(_, nest)| nest))))
 }
 
@@ -202,15 +199,6 @@ fn rows_per_run(lowerings: &Variants<lower::Lowering>) -> Option<i64> {
         max_rows.is_none_or(|max_rows| limit < i64::from(max_rows)).then_some(limit)
     });
     limits.min()
-}
-
-fn linear_beside_vectors() -> CompileError {
-    CompileError::new(
-        codes::LINEAR,
-        "the model has trees with linear leaves and others with leaves of several values, which there is no \
-         code for",
-        "make two models of it, and add up what they predict",
-    )
 }
 
 fn no_base_on_gpu() -> CompileError {

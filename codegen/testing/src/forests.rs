@@ -107,12 +107,11 @@ pub fn with_other_tests(rng: &mut Rng, forest: Forest) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
-/// The forest, in some cases with linear leaves in some trees. It has its own seed, which keeps the
-/// other random cases unchanged.
+/// The forest, in some cases with linear leaves in some trees without leaf vectors. It has its own seed, which
+/// keeps the other random cases unchanged.
 pub fn with_linear_leaves(seed: u64, forest: Forest) -> Forest {
     let rng = &mut Rng(seed.wrapping_mul(0xd134_2543_de82_ef95));
-    let vectors = forest.trees.iter().any(|tree| tree.target == Target::All);
-    if vectors || !rng.one_in(5) {
+    if !rng.one_in(if forest.has_leaf_vectors() { 2 } else { 5 }) {
         return forest;
     }
     let mut parts = forest.into_parts();
@@ -123,7 +122,10 @@ pub fn with_linear_leaves(seed: u64, forest: Forest) -> Forest {
             .map(|_| (rng.below(features) as u32, value(rng, float)))
             .collect(),
     };
-    let all = parts.trees.iter().map(|tree| tree.leaves.iter().map(|_| leaf()).collect());
+    let all = parts.trees.iter().map(|tree| match tree.target {
+        Target::One(_) => tree.leaves.iter().map(|_| leaf()).collect(),
+        Target::All => Vec::new(),
+    });
     parts.linear = all.collect();
     if rng.one_in(3) {
         parts.linear_missing = LinearMissing::Nan;

@@ -2,7 +2,7 @@
 
 use crate::forests::value;
 use crate::schedules::Rng;
-use sched_forest::{Forest, LinearLeaf, LinearMissing, NodeRef, Target};
+use sched_forest::{Forest, LinearLeaf, LinearMissing, NodeRef};
 
 /// Most terms of a leaf whose features are drawn. Loops over terms are written out for fewer.
 const MOST_TERMS: usize = 90;
@@ -11,7 +11,7 @@ const MOST_TERMS: usize = 90;
 /// other random cases unchanged.
 pub fn with_linear_models(seed: u64, forest: Forest) -> Forest {
     let rng = &mut Rng(seed.wrapping_mul(0xa076_1d64_78bd_642f) ^ 0x2545_f491_4f6c_dd1d);
-    let vectors = forest.trees.iter().any(|tree| tree.target == Target::All);
+    let vectors = forest.has_leaf_vectors();
     if vectors || !rng.one_in(8) {
         return forest;
     }

@@ -221,7 +221,7 @@ impl Model {
             depths: leaves.iter().map(|counts| count(counts.len().saturating_sub(1))).collect(),
             leaves,
             oblivious: self.forest().trees.iter().map(Tree::is_oblivious).collect(),
-            leaf_vectors: self.forest().trees.iter().any(|tree| tree.target == Target::All),
+            leaf_vectors: self.forest().has_leaf_vectors(),
             value_bytes: count(self.forest().types.input.bytes()),
             sum_bytes: count(self.forest().types.accumulator.bytes()),
             bin_bytes,

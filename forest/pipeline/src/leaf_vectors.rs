@@ -1,13 +1,21 @@
 //! The pass *leaf vectors*: trees that differ in their leaves' values alone become one tree.
 //!
 //! A leaf of an ONNX file has one number, so that a forest of classes has each tree once for each class. One
-//! walk finds the leaves of all of them. Each margin still adds the same numbers in the same order.
+//! walk finds the leaves of all of them. Each margin still adds the same numbers in the same order. Margins of
+//! other trees get -0.0, which leaves sums unchanged.
 
 use crate::pipeline::{Pipeline, Stage};
-use sched_forest::{Forest, Leaf, ModelError, Target, Tree};
+use sched_forest::{Forest, Leaf, LinearLeaf, ModelError, Target, Tree};
 
-/// Merges the trees of each group that follow each other, one for each margin, with equal tests. A forest
-/// with any other tree stays as it is.
+/// Values of all leaf vectors that a row adds, for each tree before the pass, at most. More of them cost as much
+/// as the walks that merging saves.
+const MOST_ADDED: usize = 8;
+
+/// A tree with its linear leaves, if it has some.
+type WholeTree<'f> = (&'f Tree, &'f [LinearLeaf]);
+
+/// Merges the trees of each group that follow each other, for consecutive margins, with equal tests. A forest
+/// that keeps more than half of its trees stays as it is.
 ///
 /// # Errors
 /// A [`ModelError`] if a forest with the merged trees is not valid.
@@ -23,38 +31,50 @@ pub fn leaf_vectors(pipeline: Pipeline) -> Result<Pipeline, ModelError> {
 
 fn merged(forest: Forest) -> Result<Forest, ModelError> {
     let margins = forest.num_margins;
-    let is_mergeable = margins > 1
-        && forest.trees.len().is_multiple_of(margins)
-        && !forest.has_linear_leaves()
-        && forest.iteration_starts == [0, forest.trees.len()]
-        && forest.trees.chunks_exact(margins).all(is_group);
-    if !is_mergeable {
+    let linear = forest.linear.iter().map(Vec::as_slice).chain(std::iter::repeat(&[][..]));
+    let trees: Vec<WholeTree> = forest.trees.iter().zip(linear).collect();
+    let groups: Vec<&[WholeTree]> = trees.chunk_by(is_next).collect();
+    let sums = trees.iter().filter(|(_, linear)| !linear.is_empty()).count();
+    let (before, after) = (trees.len() - sums, groups.len() - sums);
+    let pays = after < before && 2 * after <= before && after * margins <= MOST_ADDED * before;
+    if !pays || forest.iteration_starts != [0, forest.trees.len()] {
         return Ok(forest);
     }
-    let trees: Vec<Tree> = (0..).zip(forest.trees.chunks_exact(margins)).map(one_tree).collect();
-    let mut parts = forest.into_parts();
+    let tree = |(source, group): (u32, &&[WholeTree])| match group {
+        [(tree, _)] => Tree { source, ..(*tree).clone() },
+        _ => one_tree(source, group, margins),
+    };
+    let trees: Vec<Tree> = (0..).zip(&groups).map(tree).collect();
+    let linear = groups.iter().map(|group| group[0].1.to_vec()).collect();
+    let mut parts = forest.clone().into_parts();
     parts.iteration_starts = vec![0, trees.len()];
     parts.trees = trees;
+    parts.linear = if sums > 0 { linear } else { Vec::new() };
     Forest::new(parts)
 }
 
-/// Whether trees have equal tests, and each adds to a margin of its own, in order.
-fn is_group(trees: &[Tree]) -> bool {
-    let first = &trees[0];
-    let fits = |(margin, tree): (u32, &Tree)| {
-        tree.target == Target::One(margin)
-            && (tree.root, &tree.inner) == (first.root, &first.inner)
-            && tree.leaves.len() == first.leaves.len()
-    };
-    (0..).zip(trees).all(fits)
+/// Whether two trees have equal tests and no linear leaves, and the second one adds to the next margin.
+fn is_next((one, its_linear): &WholeTree, (next, linear): &WholeTree) -> bool {
+    let (Target::One(margin), Target::One(next_margin)) = (one.target, next.target) else { return false };
+    next_margin == margin + 1
+        && its_linear.is_empty()
+        && linear.is_empty()
+        && (one.root, &one.inner) == (next.root, &next.inner)
+        && one.leaves.len() == next.leaves.len()
 }
 
-fn one_tree((source, trees): (u32, &[Tree])) -> Tree {
-    let leaf = |(number, leaf): (usize, &Leaf)| Leaf {
-        source: leaf.source,
-        values: trees.iter().map(|tree| tree.leaves[number].values[0]).collect(),
+/// One tree for a group of trees. Its vectors have -0.0 for the margins of other trees.
+fn one_tree(source: u32, group: &[WholeTree], margins: usize) -> Tree {
+    let first = group[0].0;
+    let leaf = |(number, leaf): (usize, &Leaf)| {
+        let mut values = vec![-0.0; margins];
+        for (tree, _) in group {
+            if let Target::One(margin) = tree.target {
+                values[margin as usize] = tree.leaves[number].values[0];
+            }
+        }
+        Leaf { source: leaf.source, values: values.into() }
     };
-    let first = &trees[0];
     Tree {
         leaves: first.leaves.iter().enumerate().map(leaf).collect(),
         target: Target::All,

@@ -5,8 +5,8 @@ use sched_columns::{
 };
 use sched_forest::grow::{Growing, Slot};
 use sched_forest::{
-    CategoryRule, Comparison, Float, Forest, ForestParts, Inner, Label, Leaf, Names, NodeRef, Predicate,
-    Target, Types, predict_leaves,
+    CategoryRule, Comparison, Float, Forest, ForestParts, Inner, Label, Leaf, LinearLeaf, Names, NodeRef,
+    Predicate, Target, Tree, Types, predict_leaves,
 };
 use sched_pipeline::{
     Fate, Folding, Input, InputKind, Pipeline, Reason, Stage, constants, fold, leaf_vectors, live,
@@ -276,8 +276,32 @@ fn trees_of_equal_tests_become_leaf_vectors() {
         assert_eq!(expected, found);
     }
     // Trees of other tests stay apart.
-    parts.trees[3].inner[0].missing_left = true;
+    let mut other = parts.clone();
+    other.trees[3].inner[0].missing_left = true;
+    let Stage::Forest { forest, .. } = &mut pipeline.stages[0];
+    **forest = Forest::new(other).expect("a forest");
+    assert_eq!(leaf_vectors(pipeline.clone()), Ok(pipeline.clone()));
+    // Sums stay apart, and trees add nothing to their margins.
+    let sum =
+        Tree { inner: Vec::new(), root: NodeRef::Leaf(0), target: Target::One(2), ..parts.trees[0].clone() };
+    parts.trees.push(Tree { leaves: sum.leaves[..1].to_vec(), source: 4, ..sum });
+    parts.linear = vec![Vec::new(); 4];
+    parts.linear.push(vec![LinearLeaf { constant: 1.0, terms: vec![(0, 2.0)] }]);
+    (parts.num_margins, parts.base, parts.iteration_starts) = (3, vec![-0.0; 3], vec![0, 5]);
     let Stage::Forest { forest, .. } = &mut pipeline.stages[0];
     **forest = Forest::new(parts).expect("a forest");
-    assert_eq!(leaf_vectors(pipeline.clone()), Ok(pipeline));
+    let merged = leaf_vectors(pipeline.clone()).expect("a forest");
+    let forest = merged.stages[0].forest().expect("a forest");
+    assert_eq!(
+        forest.trees.iter().map(|tree| tree.target).collect::<Vec<_>>(),
+        [Target::All, Target::All, Target::One(2)]
+    );
+    assert_eq!(forest.trees[0].leaves[0].values[2].to_bits(), (-0.0f64).to_bits());
+    assert_eq!(forest.linear.iter().map(Vec::len).collect::<Vec<_>>(), [0, 0, 1]);
+    for rows in [[0.0, 1.0], [f64::NAN, 0.5]] {
+        let (mut expected, mut found) = ([0.0; 6], [0.0; 6]);
+        pipeline.predict(&rows, &mut expected).expect("two rows");
+        merged.predict(&rows, &mut found).expect("two rows");
+        assert_eq!(expected.map(f64::to_bits), found.map(f64::to_bits));
+    }
 }

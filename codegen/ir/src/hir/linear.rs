@@ -10,9 +10,11 @@ pub fn adds_walked_rows(forest: &Forest, columns: Option<&ColumnRuns>) -> bool {
     has_sums_alone(forest) || adds_columns(forest, columns)
 }
 
-/// Whether each tree of a forest is one leaf, and some leaves are linear.
+/// Whether each tree of a forest is one leaf for one margin, and some leaves are linear.
 pub fn has_sums_alone(forest: &Forest) -> bool {
-    forest.has_linear_leaves() && forest.trees.iter().all(|tree| tree.inner.is_empty())
+    forest.has_linear_leaves()
+        && !forest.has_leaf_vectors()
+        && forest.trees.iter().all(|tree| tree.inner.is_empty())
 }
 
 /// Whether linear leaves of a forest read columns that are no features.

@@ -44,6 +44,8 @@ enum Addend {
 /// A single walk at its leaf.
 #[derive(Clone, Copy)]
 struct EndedWalk {
+    /// Number of the walk in its lane.
+    walk: u16,
     /// Number of the row.
     number: Value,
     tree: Value,
@@ -85,6 +87,10 @@ impl WalkContext<'_> {
             }
             LeafAction::AddMargins { sums, vectors } => {
                 self.add_margins(k, (&sums, vectors), lane, end);
+                if let Some(terms) = self.terms(k, lane, end) {
+                    let index = sums.column(&mut k.b, lane.number, lane.tree);
+                    sums.add_vector(&mut k.b, index, terms, lane.mask);
+                }
                 None
             }
             LeafAction::AddVector { sums } => {
@@ -101,13 +107,19 @@ impl WalkContext<'_> {
             LeafAction::AddEach { sums } => {
                 match self.addend(k, lane, end) {
                     Addend::Number(value) => self.each_walk(k, lane, value, |k, ended, value| {
-                        let index = sums.margin(&mut k.b, ended.number, ended.tree, ended.place);
-                        sums.add(&mut k.b, index, value);
+                        add_number(k, &sums, ended, value);
                     }),
-                    Addend::Vector(place) => self.each_walk(k, lane, place, |k, ended, place| {
-                        let place = k.b.to_index(place);
-                        add_leaf_vector(k, &sums, ended, place);
-                    }),
+                    Addend::Vector(place) => {
+                        let terms = self.terms(k, lane, end);
+                        self.each_walk(k, lane, place, |k, ended, place| {
+                            let place = k.b.to_index(place);
+                            add_leaf_vector(k, &sums, ended, place);
+                            if let Some(terms) = terms {
+                                let value = walk_of(k, lane, terms, ended.walk);
+                                add_number(k, &sums, ended, value);
+                            }
+                        });
+                    }
                 }
                 None
             }
@@ -159,7 +171,7 @@ impl WalkContext<'_> {
             k.for_loop((zero, end, 1), &[], |k, ahead, _| {
                 let result = k.b.load(Ty::of(ty.scalar), Address::element(buffer, ahead, ty.scalar));
                 let number = k.b.add(first.number, ahead);
-                store_of_tree(k, EndedWalk { number, tree: first.tree, place: None }, result);
+                store_of_tree(k, EndedWalk { walk: 0, number, tree: first.tree, place: None }, result);
                 Vec::new()
             });
         });
@@ -180,8 +192,11 @@ impl WalkContext<'_> {
         }
         match self.layout.leaf(&mut k.b, self.buffers, &lane.walk.state, end) {
             LeafValue::Scalar(value) => Addend::Number(value),
-            LeafValue::Linear(leaf) => Addend::Number(linear::values(k, self, lane, leaf)),
-            LeafValue::Vector(place) => Addend::Vector(place),
+            LeafValue::Index(leaf) if k.ports.vectors.is_some() => {
+                let outputs = k.b.int_of(k.b.ty(leaf), k.ports.margins());
+                Addend::Vector(k.b.mul(leaf, outputs))
+            }
+            LeafValue::Index(leaf) => Addend::Number(linear::values(k, self, lane, leaf)),
         }
     }
 
@@ -223,6 +238,7 @@ impl WalkContext<'_> {
             let ahead = self.walks.iter.step * i64::from(walk);
             let (rows, trees) = if self.walks.over == Axis::Row { (ahead, 0) } else { (0, ahead) };
             let ended = EndedWalk {
+                walk,
                 number: k.b.add_int(lane.number, rows),
                 tree: k.b.add_int(lane.tree, trees),
                 place: lane.place.map(|place| place + rows),
@@ -245,7 +261,7 @@ impl WalkContext<'_> {
         lane: &WalkLane,
         end: WalkEnd,
     ) {
-        let first = sums.column(&mut k.b, lane.number, lane.tree);
+        let first = sums.row(&mut k.b, lane.number, None);
         let rows = i64::from(sums.block.unwrap_or(1));
         let one = |k: &mut KernelBuilder, margin: Value| {
             let state = &lane.walk.state;
@@ -271,6 +287,15 @@ impl WalkContext<'_> {
         for margin in looped..sums.margins {
             let margin = k.b.int(margin);
             one(k, margin);
+        }
+    }
+
+    /// Sums of the terms of leaves that have their constants in leaf vectors; none without linear leaves.
+    fn terms(&self, k: &mut KernelBuilder, lane: &WalkLane, end: WalkEnd) -> Option<Value> {
+        let tables = k.ports.linear?;
+        match self.layout.leaf(&mut k.b, self.buffers, &lane.walk.state, end) {
+            LeafValue::Index(leaf) => Some(linear::terms(k, self, lane, (&tables, leaf))),
+            LeafValue::Scalar(_) => None,
         }
     }
 
@@ -315,6 +340,12 @@ fn vector_elements(k: &mut KernelBuilder, index: Value, lanes: u16) -> Value {
         Some(vectors) => k.b.load(ty, Address::element(vectors, index, ty.scalar)),
         None => k.b.float(ty, 0.0),
     }
+}
+
+/// Adds a number to the margin of the tree.
+fn add_number(k: &mut KernelBuilder, sums: &SumTarget, ended: EndedWalk, value: Value) {
+    let index = sums.margin(&mut k.b, ended.number, ended.tree, ended.place);
+    sums.add(&mut k.b, index, value);
 }
 
 /// Adds a leaf vector to all margins of the row, in pieces as wide as registers. Atomic additions, and

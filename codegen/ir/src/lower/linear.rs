@@ -56,6 +56,28 @@ pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLa
     if takes_leaf_value(k) { k.b.select(ended[1], plain, ended[0]) } else { ended[0] }
 }
 
+/// Sums of the terms of leaves whose constants are elsewhere; -0.0 for leaves without terms.
+pub(super) fn terms(
+    k: &mut KernelBuilder,
+    context: &WalkContext,
+    lane: &WalkLane,
+    (tables, leaf): (&LinearTables<BufferId>, Value),
+) -> Value {
+    let one_tree = context.walks.over == Axis::Row || lane.walk.width == 1;
+    let b = &mut k.b;
+    let count = match one_tree {
+        true => b.load_index(Scalar::I32, Address::element(tables.most, lane.tree, Scalar::I32)),
+        false => load(b, tables.terms, Scalar::I32, (8, 4), leaf),
+    };
+    let zero = b.int_of(b.ty(count), 0);
+    let has_terms = b.cmp(Cmp::Lt, zero, count);
+    let any_has = b.any(has_terms);
+    let nothing = ty_of(k.ports.accumulator, lane.walk.width);
+    let sums =
+        k.if_else(any_has, |k| vec![values(k, context, lane, leaf)], |k| vec![k.b.float(nothing, -0.0)]);
+    sums[0]
+}
+
 /// Whether leaves add their value in place of their sum if a feature is missing.
 pub(super) fn takes_leaf_value(k: &KernelBuilder) -> bool {
     let takes = k.ports.lowering.hir.forest.linear_missing == LinearMissing::LeafValue;

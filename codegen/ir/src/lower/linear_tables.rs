@@ -12,7 +12,7 @@ pub struct LinearTables<T> {
     /// For each leaf its first term and its number of terms, two `i32`.
     pub terms: T,
     /// For each leaf the constant, and the value if a feature is missing. Leaves that are not linear
-    /// have their value in both.
+    /// have their value in both; beside leaf vectors, which hold it, they have -0.0.
     pub values: T,
     /// Feature of each term in the rows that leaves read, an `i32`.
     pub features: T,
@@ -38,6 +38,7 @@ impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
         let (mut terms, mut values, mut most) = (Vec::new(), Vec::new(), Vec::new());
         let (mut features, mut coefficients) = (Vec::new(), Vec::new());
         let (none, adds_walked_rows) = (LinearLeaf::default(), hir.adds_walked_rows());
+        let is_in_vector = |leaf: &LinearLeaf| forest.has_leaf_vectors() && leaf.terms.is_empty();
         for (number, tree) in forest.trees.iter().enumerate() {
             let linear = forest.linear.get(number);
             let of_leaf = |at: usize| linear.and_then(|leaves| leaves.get(at));
@@ -48,7 +49,7 @@ impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
                 let constant = of_leaf(at).map_or(plain, |leaf| leaf.constant);
                 let leaf = of_leaf(at).unwrap_or(&none);
                 terms.extend([features.len() as u64, leaf.terms.len() as u64]);
-                values.extend([constant, plain]);
+                values.extend(if is_in_vector(leaf) { [-0.0; 2] } else { [constant, plain] });
                 features.extend(
                     leaf.terms
                         .iter()

@@ -123,8 +123,8 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
         |name: &str, bytes: Vec<u8>| add_table(tables, Table { name: name.to_string(), bytes: bytes.into() });
     let several = forest.num_margins > 1;
     let base = several.then(|| add("base", floats(&forest.base, accumulator)));
-    let vector_leaves = forest.trees.iter().any(|tree| tree.target == Target::All);
-    let targets = (several && !vector_leaves).then(|| {
+    let vector_leaves = forest.has_leaf_vectors();
+    let targets = (several && (!vector_leaves || forest.has_linear_leaves())).then(|| {
         let width = narrowest(forest.num_margins as u64).unwrap_or(Scalar::I32);
         let margins = forest.trees.iter().map(|tree| match tree.target {
             Target::One(margin) => margin.into(),
@@ -163,22 +163,13 @@ pub fn transposed<'a>(hir: &'a Hir, plan: &'a Plan) -> Option<&'a FeatureSubset>
     Some(hir.columns.as_ref().map_or(subset, |columns| &columns.inputs))
 }
 
-/// All leaves as vectors over the margins. A tree for one margin adds -0.0 to the others, which changes
-/// no number, not even the sign of a zero. The end is padded, so that vectors with a power of two of
-/// lanes stay inside.
+/// All leaves as vectors over the margins. The end is padded, so that vectors with a power of two of lanes
+/// stay inside.
 fn leaf_vectors(forest: &Forest) -> Vec<f64> {
     let mut vectors = Vec::new();
-    for tree in &forest.trees {
-        for leaf in &tree.leaves {
-            let first = vectors.len();
-            vectors.resize(first + forest.num_margins, -0.0);
-            let place = match tree.target {
-                Target::One(margin) => first + margin as usize,
-                Target::All => first,
-            };
-            for (to, value) in vectors[place..].iter_mut().zip(&leaf.values) {
-                *to = *value;
-            }
+    for (number, tree) in forest.trees.iter().enumerate() {
+        for leaf in 0..tree.leaves.len() {
+            vectors.extend((0..forest.num_margins).map(|margin| forest.leaf_constant(number, leaf, margin)));
         }
     }
     let beyond = forest.num_margins.next_power_of_two() - forest.num_margins;

@@ -7,7 +7,6 @@
 
 use super::CopyPlan;
 use super::margins::adds_by_margin;
-use super::sums::has_leaf_vectors;
 use crate::budget::Budget;
 use crate::error::CompileError;
 use crate::hir::Hir;
@@ -39,7 +38,7 @@ pub fn all(
         Ok(())
     })?;
     let forest = &hir.forest;
-    let single = !has_leaf_vectors(hir);
+    let single = !hir.forest.has_leaf_vectors();
     let mut scratch = ScratchBytes::new(budget);
     if forest.num_margins > 1 {
         let row_bytes = (forest.num_margins * forest.types.accumulator.bytes()) as u64;

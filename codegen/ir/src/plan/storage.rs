@@ -3,7 +3,6 @@
 //! Leaf loops that ask for the same storage share it. If it does not hold their trees, all of them get one
 //! that holds any tree, and the printed plan says so.
 
-use super::sums::has_leaf_vectors;
 use super::{CopyPlan, Stored};
 use crate::budget::Budget;
 use crate::codes;
@@ -96,7 +95,7 @@ impl<'a> StorageDemand<'a> {
             transposes_bins |= format == Format::BinTables;
             transposes_bins |= matches!(format, Format::Preorder | Format::LevelTests) && vectors;
         }
-        let leaf_columns = has_leaf_vectors(hir) && copies.values().any(|copy| copy.sums);
+        let leaf_columns = hir.forest.has_leaf_vectors() && copies.values().any(|copy| copy.sums);
         Ok(StorageDemand { hir, leaf_indices, trees, of_walks, asked, transposes_bins, leaf_columns })
     }
 

@@ -3,7 +3,6 @@
 use super::{KeptRows, SumAccess};
 use crate::hir::Hir;
 use crate::mir::{Accumulator, Loop, Mir, Mode, Stmt, ThreadSumsId, Walks};
-use sched_forest::Target;
 use sched_nest::Axis;
 use std::collections::BTreeMap;
 
@@ -28,10 +27,12 @@ impl LeafSurroundings<'_> {
     /// The access of a leaf loop to its sums.
     pub fn sum_access(self, walks: &Walks, hir: &Hir) -> SumAccess {
         let margins = hir.forest.num_margins;
-        let vectors = has_leaf_vectors(hir);
+        let vectors = hir.forest.has_leaf_vectors();
         // Threads of a GPU add one value after the other.
         let by_row = vectors && !self.in_launch;
-        if walks.over == Axis::Tree && (margins == 1 || by_row && margins <= MOST_IN_REGISTERS) {
+        // Beside leaf vectors, terms are added to sums in memory.
+        let fits = margins == 1 || by_row && margins <= MOST_IN_REGISTERS;
+        if walks.over == Axis::Tree && fits && !(vectors && hir.forest.has_linear_leaves()) {
             return SumAccess::Register;
         }
         let in_columns = self.sums_in_blocks(walks);
@@ -91,9 +92,4 @@ pub fn thread_sums(stmts: &[Stmt], mir: &Mir, hir: &Hir, into: &mut BTreeMap<Thr
             | Stmt::Fold(_) => {}
         }
     }
-}
-
-/// Whether some leaf has a value for each margin.
-pub fn has_leaf_vectors(hir: &Hir) -> bool {
-    hir.forest.trees.iter().any(|tree| tree.target == Target::All)
 }

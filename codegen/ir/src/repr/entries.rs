@@ -67,8 +67,8 @@ impl Entries {
                 let source = &tree.leaves[leaf as usize];
                 self.leaves.write(bytes, entry, source, first_leaf + leaf);
                 let (first, end) = self.starts.records(at);
-                let leaf = (tree.target, source);
-                self.leaves.payload.write_columns(bytes, (first, end), entry - first, leaf);
+                let value = |margin| forest.leaf_constant(at, leaf as usize, margin);
+                self.leaves.payload.write_columns(bytes, (first, end), entry - first, value);
             }
             first_leaf = first_leaf.saturating_add(tree.leaves.len() as u32);
         }

@@ -1,21 +1,19 @@
-//! Contents of leaves: a value, or an index into a table of values, leaf vectors or linear leaves.
+//! Contents of leaves: a value, or an index into tables of values, leaf vectors and linear leaves.
 
 use super::schema::{Field, Schema, TableBytes};
 use super::tree::{Buffers, TreeState};
 use crate::bytes::{scalar, write_float};
 use crate::lir::{BufferId, Builder, Scalar, Value};
 use crate::repr::request::Request;
-use sched_forest::{Forest, Leaf, Target};
+use sched_forest::{Forest, Leaf};
 
 /// Loaded content of a leaf.
 #[derive(Clone, Copy, Debug)]
 pub enum LeafValue {
     /// The value itself, in the accumulator's type.
     Scalar(Value),
-    /// The first element of the leaf's vector in the forest's table of leaf vectors, an index.
-    Vector(Value),
-    /// Index of the leaf among all leaves of the forest.
-    Linear(Value),
+    /// Index of the leaf among all leaves of the forest, whose tables have its vector and its terms.
+    Index(Value),
 }
 
 /// Most bytes of one tree's leaves that are looked up in registers; gathering larger ones is cheaper.
@@ -28,6 +26,7 @@ const REGISTER: u32 = 64;
 pub struct Payload {
     field: Field,
     held: LeafContent,
+    has_vectors: bool,
     outputs: usize,
     /// Leaf vectors in a separate table, tree by tree and within a tree margin by margin. Each margin
     /// has one record per record of the tree.
@@ -52,10 +51,8 @@ enum LeafContent {
     Value,
     /// Index of the value in a table of values.
     Place(Field),
-    /// Index of the leaf, which is also that of its vector in the forest's table.
-    Vector,
-    /// Index of the leaf, which is also that of its terms.
-    Linear,
+    /// Index of the leaf in the forest's tables of vectors and of linear leaves.
+    Index,
 }
 
 impl Payload {
@@ -67,17 +64,15 @@ impl Payload {
     /// Leaves in a field of that element: values, or indices of leaves if some tree has vector leaves
     /// or linear leaves.
     pub fn new(forest: &Forest, field: Field) -> Payload {
-        let held = match () {
-            () if has_vectors(forest) => LeafContent::Vector,
-            () if forest.has_linear_leaves() => LeafContent::Linear,
-            () => LeafContent::Value,
-        };
-        Payload { field, held, outputs: forest.num_margins, columns: None }
+        let has_vectors = forest.has_leaf_vectors();
+        let has_tables = has_vectors || forest.has_linear_leaves();
+        let held = if has_tables { LeafContent::Index } else { LeafContent::Value };
+        Payload { field, held, has_vectors, outputs: forest.num_margins, columns: None }
     }
 
     /// Adds a table of leaf vectors margin by margin for `records` leaves, if walks need it.
     pub fn with_columns(self, request: &Request, schema: &mut Schema, records: u64) -> Payload {
-        if !request.leaf_columns || !matches!(self.held, LeafContent::Vector) {
+        if !request.leaf_columns || !self.has_vectors {
             return self;
         }
         let all = records.saturating_mul(self.outputs as u64);
@@ -118,29 +113,24 @@ impl Payload {
         match self.held {
             LeafContent::Value => return write(self.field, record),
             LeafContent::Place(values) => write(values, place as usize),
-            LeafContent::Vector | LeafContent::Linear => {}
+            LeafContent::Index => {}
         }
         self.field.with_scalar(Scalar::I32).write(bytes, record, u64::from(place));
     }
 
     /// Writes a leaf's vector margin by margin, if there is a table for it. The leaf has index `at` in
-    /// the tree with the records `first..end`. A tree for one margin writes -0.0 to the others, which
-    /// leaves sums unchanged.
+    /// the tree with the records `first..end`, and a value for each margin.
     pub fn write_columns(
         &self,
         bytes: &mut TableBytes,
         (first, end): (usize, usize),
         at: usize,
-        (target, leaf): (Target, &Leaf),
+        value: impl Fn(usize) -> f64,
     ) {
         let Some(values) = self.columns else { return };
         for margin in 0..self.outputs {
-            let value = match target {
-                Target::All => leaf.values.get(margin),
-                Target::One(one) => leaf.values.first().filter(|_| one as usize == margin),
-            };
             let place = values.of_record(bytes, first * self.outputs + margin * (end - first) + at);
-            write_float(place, values.scalar, value.copied().unwrap_or(-0.0));
+            write_float(place, values.scalar, value(margin));
         }
     }
 
@@ -196,17 +186,8 @@ impl Payload {
             let all = TreeState::at(b.int(0));
             return LeafValue::Scalar(values.load(b, buffers, &all, place));
         }
-        if matches!(self.held, LeafContent::Linear) {
-            return LeafValue::Linear(place);
-        }
-        let outputs = b.int_of(b.ty(place), self.outputs as i64);
-        LeafValue::Vector(b.mul(place, outputs))
+        LeafValue::Index(place)
     }
-}
-
-/// Whether some tree has leaf vectors.
-fn has_vectors(forest: &Forest) -> bool {
-    forest.trees.iter().any(|tree| tree.target == Target::All)
 }
 
 /// Pieces in which a leaf vector of `margins` values is added to a row's sums: first margin and lanes
