@@ -67,4 +67,6 @@ step 'schedc: its module' make_compiler
 step 'schedc: the trainers that it is compared with' make_trainers
 step 'schedc: types' check_types
 export PYTHONPATH=$target/site
-step 'schedc: tests' run_tests "$trainers" python/tests/package
+# Each processor runs a test of its own, in one thread.
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
+step 'schedc: tests' run_tests "$trainers" --numprocesses logical --dist worksteal python/tests/package
