@@ -99,7 +99,9 @@ def named(value):
 @pytest.mark.parametrize("goal", ["words", "three"])
 @pytest.mark.parametrize(("model", "missing"), list(classifiers()), ids=named)
 def test_classifiers(model, missing, goal):
-    check(scaled(model, goal), missing)
+    # Powers of far rows cancel in the sums of a polynomial kernel.
+    cancels = getattr(model, "kernel", None) == "poly"
+    check(scaled(model, goal), missing, close=1e-9 if cancels else 1e-12)
 
 
 @pytest.mark.filterwarnings("ignore")
