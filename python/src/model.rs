@@ -351,8 +351,8 @@ impl Model {
         let kind = arguments.kind;
         let columns = self.library.loaded.num_outputs(kind);
         if columns == 0 {
-            let what = kind.word();
-            return Err(PyValueError::new_err(format!("the model has no output \"{what}\"")));
+            let (what, known) = (kind.word(), Kind::words(|kind| self.library.loaded.num_outputs(kind) > 0));
+            return Err(PyValueError::new_err(format!("the model has no output \"{what}\": choose {known}")));
         }
         let made = match &arguments.out {
             Some(out) => out.clone(),
@@ -440,5 +440,5 @@ fn writable<T: numpy::Element>(
 
 fn kind_of(output: &str) -> PyResult<Kind> {
     Kind::of_word(output)
-        .ok_or_else(|| PyValueError::new_err(format!("output is {}, not {output:?}", Kind::words())))
+        .ok_or_else(|| PyValueError::new_err(format!("output is {}, not {output:?}", Kind::words(|_| true))))
 }

@@ -12,12 +12,11 @@ use crate::outputs::keep;
 use crate::stdout::print;
 use crate::terminal::Terminal;
 use left_to_do::left_to_do;
-use sched_diagnostics::usage;
 use sched_forest::{Iterations, fingerprint};
 use sched_llvm::Library;
 use schedc_data::{Destination, Expect, Source, Values, read_rows};
 use schedc_driver::categories::categories_of;
-use schedc_driver::outputs::counts;
+use schedc_driver::outputs::{columns_of, lacked};
 use schedc_driver::{CodeDestination, Failure, Job, Model};
 use schedc_verify::trainer::{self, TrainerError};
 use schedc_verify::{Comparison, ModelCode, OtherPredictions, Report, Task, compare};
@@ -170,14 +169,9 @@ fn others(
 /// The predictions in a file, one for each row.
 fn against(args: &Verify, path: &Path, model: &Model, rows: &Values) -> Result<OtherPredictions, Failure> {
     let kind = args.output;
-    let columns = kind.columns(&counts(model.forest()));
+    let columns = columns_of(kind, model.forest());
     if columns == 0 {
-        let message = format!("the model has no output `{}`", kind.word());
-        return Err(Failure::new(
-            usage::NO_SUCH_OUTPUT,
-            message,
-            "choose another --output, for example value",
-        ));
+        return Err(lacked(kind.word(), |kind| columns_of(kind, model.forest()) > 0));
     }
     let expect = Expect::unnamed(columns).by_position(true);
     let found = read_rows(&Source::from_argument(path), expect)?;

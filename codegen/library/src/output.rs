@@ -191,9 +191,13 @@ impl Kind {
         matches!(self.needs(), Needs::Walk)
     }
 
-    /// The words of all outputs as a list, such as `value, raw and class`.
-    pub fn words() -> String {
-        let [first @ .., last] = Kind::ALL.map(|kind| format!("\"{}\"", kind.word()));
-        format!("{} or {last}", first.join(", "))
+    /// The words of some outputs as a list, such as `"value", "raw" or "leaf"`.
+    pub fn words(is_listed: impl Fn(Kind) -> bool) -> String {
+        let listed = Kind::ALL.into_iter().filter(|kind| is_listed(*kind));
+        let words: Vec<String> = listed.map(|kind| format!("\"{}\"", kind.word())).collect();
+        match words.as_slice() {
+            [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+            _ => words.concat(),
+        }
     }
 }

@@ -38,7 +38,7 @@ fn numbers_count_outputs_from_zero() {
         assert_eq!(Kind::of_word(kind.word()), Some(kind));
     }
     assert_eq!(Kind::of_word("Value"), None);
-    assert_eq!(quoted(&Kind::words()), Kind::ALL.map(Kind::word));
+    assert_eq!(quoted(&Kind::words(|_| true)), Kind::ALL.map(Kind::word));
 }
 
 #[test]

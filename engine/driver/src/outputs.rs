@@ -1,7 +1,10 @@
 //! Outputs of a model: their kernels, and how many columns they have.
 
+use crate::Failure;
+use sched_diagnostics::usage;
 use sched_forest::Forest;
 use sched_ir::lir::{KernelKind, Module};
+use sched_ir::lower::class_columns;
 use sched_llvm::runtime::{Counts, Kind, Needs};
 
 /// The kernel that finishes or walks for an output alone; that of margins for [`Kind::Raw`].
@@ -50,6 +53,27 @@ pub fn columns(kind: Kind, forest: &Forest, module: &Module) -> usize {
     let is_there = module.kernels.iter().any(|(found, _)| *found == kernel(kind));
     let is_needed = matches!(kind.needs(), Needs::FinishOrNone | Needs::Walk);
     if is_there || !is_needed { kind.columns(&counts(forest)) } else { 0 }
+}
+
+/// The columns of an output of code with all kernels; 0 if the model lacks the output.
+pub fn columns_of(kind: Kind, forest: &Forest) -> usize {
+    let is_there = kind.needs() != Needs::FinishOrNone || class_columns(forest) == 1;
+    if is_there { kind.columns(&counts(forest)) } else { 0 }
+}
+
+/// The output with this word.
+///
+/// # Errors
+/// When there is no such output, or the model lacks it.
+pub fn of_word(word: &str, forest: &Forest) -> Result<Kind, Failure> {
+    let has = |kind: Kind| columns_of(kind, forest) > 0;
+    Kind::of_word(word).filter(|kind| has(*kind)).ok_or_else(|| lacked(word, has))
+}
+
+/// The refusal of an output that a model or its code lacks, with the outputs that it has.
+pub fn lacked(word: &str, has: impl Fn(Kind) -> bool) -> Failure {
+    let (message, known) = (format!("the model has no output `{word}`"), Kind::words(has));
+    Failure::new(usage::NO_SUCH_OUTPUT, message, format!("choose {known}"))
 }
 
 #[cfg(test)]

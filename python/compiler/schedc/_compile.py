@@ -13,6 +13,7 @@ from schedc_runtime._native import load_handle
 
 from . import _native
 from .answers import Answers
+from .arguments import check_options
 from .checking import check_answers, is_checked
 from .code import Code, Recipe
 from .findings import refused
@@ -70,10 +71,10 @@ def compile(
     supports. ``rows`` selects the types of rows to compile for: float32, float64 or both.
 
     ``output`` is what ``predict`` returns: by default the same as the object's own ``predict``, otherwise
-    ``"value"``, ``"raw"``, ``"class"`` or ``"leaf"``. ``missing`` is a number that marks missing values in
-    addition to NaN. ``iterations`` selects a range, as in ``"0..10"``, or ``"best"``. ``base_margin=True``
-    compiles for calls with a base margin. Objects have their own ``missing`` and best iteration.
-    ``as_release`` interprets a file of XGBoost as another release does, as in ``"3.4"``.
+    ``"value"``, ``"raw"``, ``"class"``, ``"leaf"`` or ``"tree"``. ``missing`` is a number that marks missing
+    values in addition to NaN. ``iterations`` selects a range, as in ``"0..10"``, or ``"best"``.
+    ``base_margin=True`` compiles for calls with a base margin. Objects have their own ``missing`` and best
+    iteration. ``as_release`` interprets a file of XGBoost as another release does, as in ``"3.4"``.
 
     ``pool`` has the training rows of a CatBoost object with ``cat_features``, as a frame or a
     ``catboost.Pool``: the object keeps only hashes of the categories' names. Labels are not needed.
@@ -92,9 +93,10 @@ def compile(
     thresholds, and have missing values and known and unknown categories. ``check=False`` skips this. Files
     are not compared, since there is no object.
 
-    Raises :class:`Refused`, with help, for invalid models and schedules, :class:`Difference` if the compiled
-    model and its object predict different values, and ValueError or TypeError for options and objects that
-    no model has. Raises ImportError if a package is missing that reads the object.
+    Raises :class:`Refused`, with help, for invalid models and schedules and for outputs that the model lacks,
+    :class:`Difference` if the compiled model and its object predict different values, and ValueError or
+    TypeError for options and objects that no model has. Raises ImportError if a package is missing that reads
+    the object.
 
     """
     if isinstance(model, Model):
@@ -104,6 +106,11 @@ def compile(
             'effort: choose "full", which makes the fastest code, "fast", which compiles in half the time, '
             'or "background", which predicts meanwhile'
         )
+    check_options(
+        cpu=cpu, output=output, missing=missing, iterations=iterations, as_release=as_release, lock=lock,
+        base_margin=base_margin, locked=locked, frozen=frozen, cache=cache, target=target, sets=sets,
+        batch_size=batch_size,
+    )
     model, origin = source_of(model, pool, rows)
     if missing is not None:
         origin = replace(origin, missing=missing)
@@ -137,8 +144,6 @@ def compile(
         if capsule is not None:
             walker = load_handle(capsule)
             walking = Model(walker, origin, recipe)
-            if output is not None:
-                _check_output(output, walking)
             compared = begun.probes()
             if compared is not None:
                 check_answers(model, walking, origin, compared, is_asked_for=iterations is not None)
@@ -147,8 +152,6 @@ def compile(
             return answering
     made = _made(asked, recipe, probes) if begun is None else _warned(begun.finish())
     compiled = Model(Code.of(made), origin, recipe)
-    if output is not None:
-        _check_output(output, compiled)
     if made.probes is not None:
         check_answers(model, compiled, origin, made.probes, is_asked_for=iterations is not None)
     return compiled if output is None else Model(Code.of(made), asked, recipe)
@@ -159,14 +162,6 @@ def _rows_of(origin: Origin, rows: str) -> str:
     if origin.single:
         return "f32"
     return origin.row_types if origin.row_types is not None and rows == "both" else rows
-
-
-def _check_output(output: str, compiled: Model) -> None:
-    """Raises ValueError if a model lacks an output."""
-    known = compiled._about["outputs"]
-    if not known.get(output):
-        words = ", ".join(f'"{word}"' for word, columns in known.items() if columns)
-        raise ValueError(f"the model has no output {output!r}; it has {words}")
 
 
 def _lock_of(
@@ -239,6 +234,7 @@ def _keywords(origin: Origin, recipe: Recipe, probes: bool) -> _native.Keywords:
         "encoded": list(origin.encoded),
         "probes": probes,
         "object": Meaning.of(origin).text(),
+        "output": origin.answers.output,
         "effort": recipe.effort,
         "cache": recipe.cache,
     }

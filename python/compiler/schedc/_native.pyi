@@ -41,6 +41,7 @@ class Keywords(TypedDict):
     encoded: list[tuple[int, list[int] | list[str]]]
     probes: bool
     object: str
+    output: str
     effort: str
     cache: bool
 

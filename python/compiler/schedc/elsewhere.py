@@ -10,8 +10,6 @@ _OWN = "the object that it was compiled from has it"
 
 #: For attributes and methods of trainers' objects, where a compiled model has the answer or why it lacks it.
 _ATTRIBUTES = {
-    "predict_proba": "predict gives labels, and the object has no probabilities",
-    "predict_log_proba": "predict gives labels, and the object has no probabilities",
     "inplace_predict": "predict gives the same",
     "predict_proba": "the model is no classifier, or its object has no probabilities",
     "predict_log_proba": "the model is no classifier, or its object has no probabilities",

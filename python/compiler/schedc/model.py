@@ -32,7 +32,7 @@ from .saving import checked_path, write_library
 from .schedule import Schedule
 from .sparse import is_sparse, predict_sparse
 
-Output = Literal["value", "raw", "class", "leaf"]
+Output = Literal["value", "raw", "class", "leaf", "tree"]
 
 #: The note of a model whose tables have columns in the order of training.
 _IN_ORDER = (
@@ -82,6 +82,8 @@ class Model(Methods):
         self._direct = () if self._names_in_arrays else direct_types(meaning)
         self._lacking = lacking(meaning.answers, meaning.family, bool(whole["outputs"]["class"]))
         self._variants: dict[tuple[str, bool], Model] = {}
+        # Models of the pipeline for rows of which these columns are in single precision.
+        self._singles: dict[frozenset[str], Model] = {}
         # The types of the last rows that needed a look at each column, and the model for these.
         self._last_types: tuple[Any, Model] | None = None
         self._predictors: dict[tuple[Any, ...], BatchPredictor] = {}
@@ -221,8 +223,8 @@ class Model(Methods):
         """Predicts rows. The result equals the object's own ``predict`` in shape, type and value.
 
         ``output`` selects another result: ``"value"``, the main call of the trainer; ``"raw"``, margins;
-        ``"class"``, numbers of classes; ``"leaf"``. ``out`` is an array for the result: writable, in C order,
-        of the result's type and shape.
+        ``"class"``, numbers of classes; ``"leaf"``; ``"tree"``, the value of each tree. ``out`` is
+        an array for the result: writable, in C order, of the result's type and shape.
 
         ``base_margin`` replaces XGBoost's base_score: a number for each row and margin.
         ``iteration_range=(first, end)`` uses only these iterations. Both trigger a recompile on first use.
@@ -357,7 +359,11 @@ class Model(Methods):
 
         iterations = self._origin.iterations
         if iteration_range not in (None, (0, 0)):
-            first, end = (int(number) for number in iteration_range)
+            try:
+                first, end = (int(number) for number in iteration_range)
+            except (TypeError, ValueError):
+                raise TypeError("iteration_range is a pair of the first iteration and the end, such as "
+                                f"(0, 10), not {iteration_range!r}") from None
             if end == 0:
                 raise ValueError("iteration_range ends with the number of an iteration; (0, 0) alone stands "
                                  "for all")
@@ -379,13 +385,12 @@ class Model(Methods):
         from ._compile import built
 
         assert isinstance(self._origin, PipelineOrigin) and self._recipe is not None
-        key = (",".join(sorted(names)), False)
         with self._lock:
-            known = self._variants.get(key)
+            known = self._singles.get(names)
             if known is None:
                 origin = self._origin.with_single(names)
                 recipe = self._recipe._replace(rows="both", lock=None, locked=False, frozen=True)
-                known = self._variants[key] = Model(built(origin, recipe), origin, recipe)
+                known = self._singles[names] = Model(built(origin, recipe), origin, recipe)
             return known
 
     # Files.
@@ -395,13 +400,20 @@ class Model(Methods):
         file is replaced atomically.
 
         Raises ValueError for a name that ends like a model's or a table's file, such as ``.json``. Warns if
-        the library cannot keep the labels of the classes.
+        the library cannot keep the labels of the classes, or if the model has predicted rows in single
+        precision that the library refuses.
         """
         place = checked_path(path)
         if self._origin is not None and not Meaning.of(self._origin).text():
             warnings.warn(
                 "the labels of the classes are neither numbers nor texts, and are not in the file: the "
                 "loaded model predicts like its file's main call; a pickle keeps them",
+                stacklevel=2,
+            )
+        if self._singles:
+            warnings.warn(
+                "the file is for rows in double precision; the rows in single precision that this model has "
+                'predicted too are for the file of schedc.compile(pipeline, rows="f32")',
                 stacklevel=2,
             )
         write_library(place, self._code.library)

@@ -75,12 +75,12 @@ def origin_of(model: Any, pool: Any = None) -> Origin:
     made_of = advice(model, is_read)
     if made_of is not None:
         raise TypeError(made_of)
+    is_class = isinstance(model, type)
+    what = f"the class {model.__qualname__}" if is_class else f"an object of {type(model).__qualname__}"
     raise TypeError(
-        f"{type(model).__module__}.{type(model).__qualname__} is no model that schedc reads: give the path "
-        "or the bytes of a "
-        "model's file, a fitted estimator of XGBoost, LightGBM, CatBoost or a forest of scikit-learn, or a "
-        "model of ONNX "
-        "or Treelite"
+        f"{what} is no model that schedc reads: give the path or the bytes of a model's file, a fitted "
+        "object of XGBoost, LightGBM or CatBoost, a fitted forest or pipeline of scikit-learn, or a model of "
+        "ONNX or Treelite"
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
+from .arguments import check_options
 from .findings import Findings, refused
 from .fitted import source_of
 
@@ -57,7 +58,11 @@ class Nest:
 
 
 def values_of(sets: Mapping[str, int] | None, target: str | None, batch_size: int | None) -> _native.Values:
-    """Values for a schedule, in the form that the native part takes."""
+    """Values for a schedule, in the form that the native part takes. Raises TypeError for values of another
+    kind, and ValueError for calls without rows."""
+    check_options(sets=sets, target=target, batch_size=batch_size)
+    if batch_size is not None and batch_size < 1:
+        raise ValueError(f"batch_size is a number of rows from 1 on, not {batch_size}")
     return {"sets": list((sets or {}).items()), "target": target, "batch_size": batch_size}
 
 

@@ -15,6 +15,7 @@ use sched_llvm::runtime::ModelHandle;
 use sched_llvm::{ArtefactName, Cpu, Emit};
 use schedc_driver::cache::{self, Cache, CacheKey};
 use schedc_driver::compile::RowRules;
+use schedc_driver::outputs;
 use schedc_driver::saved::{self, Build, Circumstances};
 use schedc_driver::versions::{Served, artefact, header_of, versions};
 use schedc_driver::{Effort, Failure, Job, LockUse, Lookup, Model, RowTypes, ScheduleValues, Source, Walker};
@@ -95,6 +96,8 @@ pub struct Keywords {
     probes: bool,
     /// JSON text about the object, for a section of the library.
     object: String,
+    /// The word of the output that `predict` returns.
+    output: String,
     /// `fast` or `full`.
     effort: String,
     /// Whether code that was compiled before comes from the user's cache.
@@ -116,6 +119,7 @@ struct BuildOptions {
     probes: bool,
     names: Vec<String>,
     object: String,
+    output: String,
     effort: Effort,
     cache: bool,
 }
@@ -295,6 +299,7 @@ fn options_of(keywords: Keywords) -> PyResult<BuildOptions> {
         probes: keywords.probes,
         names: keywords.feature_names,
         object: keywords.object,
+        output: keywords.output,
         effort: keywords
             .effort
             .parse()
@@ -341,7 +346,7 @@ pub fn begin(py: Python<'_>, model: &[u8], keywords: Keywords) -> PyResult<Compi
     Ok(Compilation { stage, is_cancelled: AtomicBool::new(false) })
 }
 
-/// Reads a model.
+/// Reads a model, and checks the options that depend on it.
 fn prepared(model: &[u8], options: BuildOptions) -> Result<Prepared, Failure> {
     let name = Path::new(&options.name);
     let values = options.values.clone().checked()?;
@@ -359,6 +364,7 @@ fn prepared(model: &[u8], options: BuildOptions) -> Result<Prepared, Failure> {
         model = model.with_forest(forest);
     }
     options.rules.check(&model)?;
+    outputs::of_word(&options.output, model.forest())?;
     Ok(Prepared { model, values, options })
 }
 
@@ -429,7 +435,11 @@ pub fn difference(message: &str, notes: Vec<String>, help: &str) -> (String, Str
 
 fn cpu_of(text: &str) -> PyResult<Cpu> {
     text.parse().map_err(|error: sched_llvm::LlvmError| {
-        PyValueError::new_err(error.help.clone().unwrap_or_else(|| error.message.clone()))
+        PyValueError::new_err(format!(
+            "cpu: {}; {}",
+            error.message,
+            error.help.as_deref().unwrap_or_default()
+        ))
     })
 }
 

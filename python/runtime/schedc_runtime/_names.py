@@ -103,8 +103,8 @@ def find_columns(header: Sequence[str], wanted: Sequence[str | None]) -> list[in
             lacking.append(want)
         found.append(there[0] if there else None)
     if lacking:
-        raise ValueError(_missing(lacking, len(names),
-                                  [name for at, name in enumerate(header) if at not in found]))
+        others = [name for at, name in enumerate(header) if at not in found]
+        raise ValueError(_missing(lacking, len(names), others))
     return found
 
 
@@ -114,9 +114,10 @@ def _missing(lacking: list[str], features: int, others: list[str]) -> str:
     whose = "all features" if len(lacking) == features else "features"
     pairs = [(near(name, others), name) for name in lacking[:_MOST_NAMED]]
     meant = [f"{quoted(other)} may stand for {quoted(name)}" for other, name in pairs if other is not None]
-    hint = "; ".join(["; " + ", ".join(meant)] if meant else [""])
+    hint = "; " + ", ".join(meant) if meant else ""
+    if not meant and len(others) == len(lacking) == features:
+        hint = f"; by_position=True takes the table's {features} columns in their order"
     return (
         f"the table lacks {whose} of the model: {listed}{more}{hint}; columns={{feature: column}} gives a "
-        "feature another "
-        "column, and None in place of the column says that the feature is absent"
+        "feature another column, and None in place of the column says that the feature is absent"
     )

@@ -61,8 +61,60 @@ def test_a_compiled_model_is_not_compiled_again(compiled):
 def test_outputs_that_the_model_lacks(rows, target):
     model = xgboost.XGBRegressor(n_estimators=2).fit(rows, target)
     for output in ("probability", "class"):
-        refused(ValueError, lambda: schedc.compile(model, output=output), f"has no output {output!r}",
+        refused(schedc.Refused, lambda: schedc.compile(model, output=output), f"has no output `{output}`",
                 '"value"')
+    refused(ValueError, lambda: schedc.compile(model).predict(rows, output="class"), 'no output "class"',
+            '"value", "raw", "leaf" or "tree"')
+
+
+@pytest.mark.parametrize("effort", ["full", "background"])
+def test_a_wrong_output_is_refused_before_the_schedule_is_read(rows, target, effort):
+    model = xgboost.XGBRegressor(n_estimators=2).fit(rows, target)
+    refused(schedc.Refused, lambda: schedc.compile(model, "tile(batch)", output="class", effort=effort),
+            "U0004", 'choose "value", "raw", "leaf" or "tree"')
+
+
+WRONG_OPTIONS = {
+    "cpu": [(None, TypeError, "a list"), (3, TypeError, "a list"), ("skylake", ValueError, "x86-64-v3")],
+    "output": [(3, TypeError, '"raw"')],
+    "missing": [("NA", TypeError, "a number"), (True, TypeError, "a number")],
+    "iterations": [(10, TypeError, '"0..10"'), ("ten", ValueError, "0..10")],
+    "as_release": [(3.4, TypeError, '"3.4"')],
+    "target": [(3, TypeError, '"cpu(avx512)"')],
+    "sets": [({"n": 1.5}, TypeError, "whole numbers"), ([1], TypeError, "a dict")],
+    "batch_size": [(1.5, TypeError, "a whole number"), (0, ValueError, "from 1"), (-1, ValueError, "from 1")],
+    "lock": [(3, TypeError, "path of a file")],
+    "locked": [(None, TypeError, "True or False")],
+    "cache": [("yes", TypeError, "True or False")],
+}
+
+
+@pytest.mark.parametrize("option", WRONG_OPTIONS)
+def test_options_of_another_kind(rows, target, option):
+    model = xgboost.XGBRegressor(n_estimators=2).fit(rows, target)
+    for value, kind, part in WRONG_OPTIONS[option]:
+        refused(kind, lambda: schedc.compile(model, **{option: value}), part, option)
+
+
+def test_objects_that_are_no_models(frame):
+    for given, name in ((None, "object of NoneType"), (frame, "object of DataFrame"),
+                        (xgboost.XGBClassifier, "the class XGBClassifier")):
+        refused(TypeError, lambda: schedc.compile(given), name, "a fitted object", "pipeline")
+
+
+def test_frames_with_other_names_of_all_columns(compiled, frame, rows):
+    numbered = pandas.DataFrame(rows)
+    refused(ValueError, lambda: compiled.predict(numbered), "lacks all features",
+            "by_position=True takes the table's 8 columns in their order")
+    assert (compiled.predict(numbered, by_position=True) == compiled.predict(frame)).all()
+    with pytest.raises(ValueError, match="lacks all features") as caught:
+        compiled.predict(numbered.iloc[:, :7])
+    assert "by_position" not in str(caught.value)
+
+
+def test_iteration_ranges_that_are_no_pairs(compiled, rows):
+    for wrong in (5, (1, 2, 3), "all", ("a", "b")):
+        refused(TypeError, lambda: compiled.predict(rows, iteration_range=wrong), "(0, 10)", repr(wrong))
 
 
 def test_an_empty_list_has_no_rows(compiled):

@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+import warnings
 
 import numpy
 import pytest
@@ -206,7 +207,8 @@ def test_single_precision(tmp_path):
     given = given + numpy.round(source.normal(0, 2, given.shape), 1)
     for kind in ("float64", "float32"):
         check(ours, theirs, given.astype(kind))
-    ours.save(tmp_path / "p.so")
+    with pytest.warns(UserWarning, match='double precision.*rows="f32"'):
+        ours.save(tmp_path / "p.so")
     loaded = schedc.load(tmp_path / "p.so")
     check(loaded, theirs, given)
     with pytest.raises(ValueError, match=r'single precision.*float64.*rows="f32"'):
@@ -214,7 +216,10 @@ def test_single_precision(tmp_path):
     with pytest.raises(ValueError, match="half precision"):
         ours.predict(given.astype("float16"))
     narrow = schedc.compile(theirs, rows="f32")
-    narrow.save(tmp_path / "f32.so")
+    check(narrow, theirs, given.astype("float32"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        narrow.save(tmp_path / "f32.so")
     for model in (narrow, schedc.load(tmp_path / "f32.so")):
         check(model, theirs, given.astype("float32"))
     table = prepared(forest()).fit(TABLE, GOALS["words"])

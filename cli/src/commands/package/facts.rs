@@ -1,8 +1,8 @@
 //! Facts of a library that a server needs.
 
-use sched_diagnostics::usage;
 use sched_llvm::runtime::{self, Kind};
 use schedc_driver::Failure;
+use schedc_driver::outputs::lacked;
 use serde_json::Value;
 
 /// A type of tensors.
@@ -42,14 +42,10 @@ impl Facts {
         let about = versions.first().unwrap_or(&Value::Null);
         let model = &about["model"];
         let kind = output.word();
-        let columns = about["outputs"][kind].as_u64().unwrap_or(0);
+        let columns_of = |kind: Kind| about["outputs"][kind.word()].as_u64().unwrap_or(0);
+        let columns = columns_of(output);
         if columns == 0 {
-            let message = format!("the model has no output `{kind}`");
-            return Err(Failure::new(
-                usage::NO_SUCH_OUTPUT,
-                message,
-                "choose another --output, for example value",
-            ));
+            return Err(lacked(kind, |kind| columns_of(kind) > 0));
         }
         let texts = |value: &Value| -> Vec<String> {
             value

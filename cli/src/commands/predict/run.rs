@@ -5,11 +5,11 @@ use super::base_margin::{BaseMargin, Begin};
 use super::labels::{Classes, Labels};
 use crate::args::Predict;
 use crate::terminal::Terminal;
-use sched_diagnostics::usage;
 use sched_llvm::column::{Column, ColumnValues};
 use sched_llvm::runtime::{Dtype, Element, Kind};
 use sched_llvm::{Extras, Output as Results, Rows};
 use schedc_data::{Batch, Destination, Number, Numbers, RowStream, TableWriter, Values};
+use schedc_driver::outputs::lacked;
 use schedc_driver::{Failure, Predictor, way_out};
 use std::time::{Duration, Instant};
 
@@ -100,11 +100,7 @@ impl PredictRun<'_> {
         let kind = self.args.output;
         let columns = predictor.num_outputs(kind);
         if columns == 0 {
-            return Err(Failure::new(
-                usage::NO_SUCH_OUTPUT,
-                format!("the model has no `{}` output", kind.heading()),
-                "use --output value for the prediction, or --output raw for the margin",
-            ));
+            return Err(lacked(kind.word(), |kind| predictor.num_outputs(kind) > 0));
         }
         let is_class = kind.element() == Element::Class;
         let number = if is_class { Number::I32 } else { number_of(predictor.output_type(kind)) };

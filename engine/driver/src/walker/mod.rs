@@ -12,12 +12,12 @@ pub use trees::steps_of_a_row;
 
 use crate::compile::{RowRules, about_model};
 use crate::model::Model;
-use crate::outputs::counts;
+use crate::outputs::columns_of;
 use kernels::Kernels;
 use sched_forest::Float;
 use sched_ir::lower::{class_columns, value_columns};
 use sched_llvm::Predict;
-use sched_llvm::runtime::{self, Call, Dtype, Kind, MODEL_SIZE, ModelDescriptor, ModelHandle, Needs, Status};
+use sched_llvm::runtime::{self, Call, Dtype, Kind, MODEL_SIZE, ModelDescriptor, ModelHandle, Status};
 use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl Walker {
         let forest = model.forest();
         let trees = Box::new(Trees::new(Arc::clone(forest)));
         let tables = Box::new([ptr::from_ref::<Trees>(&trees).cast::<c_void>()]);
-        let about = about_model(model, |kind| outputs(model, kind), rules);
+        let about = about_model(model, |kind| columns_of(kind, forest), rules);
         // JSON has no NUL.
         let info = CString::new(about.to_string()).unwrap_or_default();
         let kernels = Kernels::of(forest, rules.base_margin);
@@ -116,12 +116,6 @@ impl Walker {
         // SAFETY: the kernels fit the trees, and the caller keeps both alive.
         unsafe { runtime::handle(&self.descriptor) }
     }
-}
-
-/// The columns of an output; 0 if the model has none of the kind.
-fn outputs(model: &Model, kind: Kind) -> usize {
-    let is_there = kind.needs() != Needs::FinishOrNone || class_columns(model.forest()) == 1;
-    if is_there { kind.columns(&counts(model.forest())) } else { 0 }
 }
 
 fn dtype(float: Float) -> Dtype {

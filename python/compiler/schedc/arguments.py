@@ -1,0 +1,55 @@
+"""The types of options, for errors that name the option and a right value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any
+
+
+def _is(*kinds: type) -> Callable[[Any], bool]:
+    """A test for values of these types; truth values are no numbers."""
+    return lambda value: isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
+
+
+def _or_none(is_right: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or is_right(value)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, Sequence) and all(isinstance(one, str) for one in value)
+
+
+def _are_numbers_of_names(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str) and isinstance(number, Integral) for name, number in value.items()
+    )
+
+
+_TRUTH: tuple[Callable[[Any], bool], str] = (_is(bool), "True or False")
+
+#: A test of each option's values, and what they are in words.
+_OPTIONS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "cpu": (_are_texts, 'a text such as "x86-64-v3", or a list of these'),
+    "output": (_or_none(_is(str)), 'a text such as "raw"'),
+    "missing": (_or_none(_is(Real)), "a number"),
+    "iterations": (_or_none(_is(str)), 'a text such as "0..10" or "best"'),
+    "as_release": (_or_none(_is(str)), 'a text such as "3.4"'),
+    "target": (_or_none(_is(str)), 'a text such as "cpu(avx512)"'),
+    "sets": (_or_none(_are_numbers_of_names), "a dict from names to whole numbers"),
+    "batch_size": (_or_none(_is(Integral)), "a whole number"),
+    "lock": (_or_none(_is(str, PathLike)), "the path of a file"),
+    "base_margin": _TRUTH,
+    "locked": _TRUTH,
+    "frozen": _TRUTH,
+    "cache": _TRUTH,
+}
+
+
+def check_options(**options: Any) -> None:
+    """Raises TypeError for options with values of another kind."""
+    for name, value in options.items():
+        is_right, words = _OPTIONS[name]
+        if not is_right(value):
+            raise TypeError(f"{name} is {words}, not {value!r}")
