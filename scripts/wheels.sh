@@ -56,7 +56,7 @@ wheel() {
     made=$(mktemp -d)
     # Maturin determines the oldest system that the module supports.
     (cd "python/$folder" && "$venv/bin/maturin" build --quiet --profile dist --locked --compatibility pypi \
-        --out "$made" "$@")
+        --compression-level 9 --out "$made" "$@")
     name=$(cd "$made" && echo ./*.whl)
     size=$(stat -c %s "$made/$name")
     [ "$size" -le "$most" ] || fail "$name has $size bytes, more than $most"
@@ -85,7 +85,9 @@ for package in "${packages[@]}"; do
             rm -rf "$data"
             mkdir -p "$data/scripts"
             strip -o "$data/scripts/schedc-lsp" "$CARGO_TARGET_DIR/dist/schedc-lsp"
-            wheel compiler 35000000 'cli/Cargo.toml python/compiler/Cargo.toml' --features llvm-static,lld
+            # The linker folds equal functions, of which LLVM's templates make many.
+            wheel compiler 35000000 'cli/Cargo.toml python/compiler/Cargo.toml' --features llvm-static,lld \
+                -- -C link-arg=-Wl,--icf=all
             contains "$out"/schedc-*.whl '\.data/scripts/schedc-lsp '
             ;;
     esac
