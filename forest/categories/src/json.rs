@@ -36,6 +36,7 @@ fn word(naming: Naming) -> &'static str {
         Naming::Listed => "listed",
         Naming::Doubtful => "doubtful",
         Naming::Spelled => "spelled",
+        Naming::Texts => "texts",
     }
 }
 
@@ -44,6 +45,7 @@ fn naming(word: &str) -> Naming {
     match word {
         "doubtful" => Naming::Doubtful,
         "spelled" => Naming::Spelled,
+        "texts" => Naming::Texts,
         _ => Naming::Listed,
     }
 }
@@ -88,6 +90,7 @@ mod tests {
             Names::default(),
             Names { labels: vec![Label::Integer(4)], naming: Naming::Doubtful },
             Names::spelled(["07".to_owned()]),
+            Names::texts(vec![Label::Text("07".into())]),
         ];
         let json = to_json(&all, Unseen::Other);
         assert_eq!(from_json(&json), Some((all.to_vec(), Unseen::Other)));

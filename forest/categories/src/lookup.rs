@@ -119,10 +119,14 @@ impl<'a> Lookup<'a> {
         match value() {
             Some(value) if value.is_nan() => Ok(f64::NAN),
             Some(_) if self.index.names.naming == Naming::Spelled => self.of_unknown(plain),
+            Some(_) if self.index.names.naming == Naming::Texts => self.of_unknown(cell),
             Some(_) if is("true") || is("false") => self.of_unknown(plain),
             Some(value) => {
                 let whole = plain.parse().ok().map(Cell::Integer);
-                self.of_untyped_number(whole.unwrap_or(Cell::Number(value)), plain)
+                match self.code(whole.unwrap_or(Cell::Number(value)), Form::Plain) {
+                    Err(Refusal::Unseen(_)) => self.of_unknown(plain),
+                    found => found,
+                }
             }
             None => self.of_unknown(cell),
         }
@@ -131,15 +135,6 @@ impl<'a> Lookup<'a> {
     /// Whether a text is exactly the name of a category.
     pub fn is_name(&self, text: &str) -> bool {
         self.index.texts.contains_key(text)
-    }
-
-    fn of_untyped_number(&self, number: Cell<'_>, text: &str) -> Result<f64, Refusal> {
-        match self.code(number, Form::Plain) {
-            // If the user chose a treatment of unknown names, a number may be such a name.
-            Err(Refusal::NumberAmongOthers(_)) if self.choices.unseen.is_some() => self.of_unknown(text),
-            Err(Refusal::Unseen(_)) => self.of_unknown(text),
-            found => found,
-        }
     }
 
     fn of_text(&self, text: &str) -> Result<f64, Refusal> {
@@ -199,9 +194,12 @@ impl<'a> Lookup<'a> {
         {
             return Err(Refusal::NumberOrTruth(truth));
         }
-        match index.has_numbers() || form == Form::Dictionary || index.names.labels.is_empty() {
-            true => self.of_unknown(&text_of(number)),
-            false => Err(Refusal::NumberAmongOthers(text_of(number))),
+        // If the user chose a treatment of unknown names, a number may be such a name.
+        let may_be_name = index.has_numbers() || form == Form::Dictionary || self.choices.unseen.is_some();
+        match index.names.naming {
+            _ if may_be_name || index.names.labels.is_empty() => self.of_unknown(&text_of(number)),
+            Naming::Texts => Err(Refusal::NumberForText(text_of(number))),
+            _ => Err(Refusal::NumberAmongOthers(text_of(number))),
         }
     }
 

@@ -14,6 +14,9 @@ pub enum Naming {
     /// Every name is a text, and a whole number means the name with the same digits. There are no other
     /// codes: in rows of numbers, a whole number is its own code (CatBoost).
     Spelled,
+    /// As `Listed`, but the model's own rows hold the texts, and never codes. A cell of CSV is a text, even
+    /// if it looks like a number (pipelines of ONNX).
+    Texts,
 }
 
 /// The names of one feature's categories. The default has no names: the feature's values are numbers or
@@ -33,6 +36,11 @@ impl Names {
     /// Names whose positions in the list are their codes.
     pub fn listed(labels: Vec<Label>) -> Names {
         Names { labels, naming: Naming::Listed }
+    }
+
+    /// Names of a column of texts that the model itself reads.
+    pub fn texts(labels: Vec<Label>) -> Names {
+        Names { labels, naming: Naming::Texts }
     }
 
     /// Names of a CatBoost model.
@@ -67,7 +75,7 @@ impl Names {
     /// ONNX refuse negative codes.
     pub fn other(&self) -> f64 {
         match self.naming {
-            Naming::Listed | Naming::Doubtful => -1.0,
+            Naming::Listed | Naming::Doubtful | Naming::Texts => -1.0,
             Naming::Spelled => -0.25,
         }
     }

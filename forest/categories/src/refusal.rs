@@ -9,6 +9,8 @@ pub enum Refusal {
     Empty,
     /// A number, if no name is a number.
     NumberAmongOthers(String),
+    /// A number in a column of texts that the model itself reads.
+    NumberForText(String),
     /// A text, if no name is a text.
     TextAmongOthers(String),
     /// A truth value, if no name is a truth value.
@@ -62,6 +64,9 @@ impl Refusal {
             Refusal::NumberAmongOthers(number) => {
                 format!("{} is a number, and no name of these categories is one", quote(number))
             }
+            Refusal::NumberForText(number) => {
+                format!("{} is a number, and the model reads texts in this column", quote(number))
+            }
             Refusal::TextAmongOthers(text) => {
                 format!("{} is text, and no name of these categories is one", quote(text))
             }
@@ -114,19 +119,22 @@ impl Refusal {
     /// Advice on how to correct the cell or the call.
     pub fn help(&self, words: Words) -> String {
         let (names, codes) = (words.choice("categories", "names"), words.choice("categories", "codes"));
+        let other = words.choice("unseen", "other");
         match self {
             Refusal::Unseen(_) => format!(
-                "{} takes such values as missing, and {} as a category that no tree asks for",
-                words.choice("unseen", "missing"),
-                words.choice("unseen", "other")
+                "{} takes such values as missing, and {other} as a category that no tree asks for",
+                words.choice("unseen", "missing")
             ),
             Refusal::Empty => {
                 "save the rows as Parquet or Arrow, in which an empty text is not missing".to_owned()
             }
             Refusal::NumberAmongOthers(_) => format!(
-                "write the names that the model was trained on; or, if the numbers are codes from 0 on in \
-                 the order of the \
-                 model's names, say {codes}"
+                "write the names that the model was trained on; or say {codes} if the numbers are codes from \
+                 0 on in the order of the model's names, and {other} if they are unknown names"
+            ),
+            Refusal::NumberForText(_) => format!(
+                "give the column as text, as it was in training; or say {other}, which takes numbers as an \
+                 unknown category"
             ),
             Refusal::TextAmongOthers(_) => {
                 "save the column as numbers or truth values, as it was in training".to_owned()
@@ -140,10 +148,9 @@ impl Refusal {
             Refusal::NameAmongCodes(..) => {
                 format!("write codes in all columns of categories, or names in all of them and say {names}")
             }
-            Refusal::Blanks(_) => format!(
-                "remove the blanks; or say {}, which takes the cell as an unknown category",
-                words.choice("unseen", "other")
-            ),
+            Refusal::Blanks(_) => {
+                format!("remove the blanks; or say {other}, which takes the cell as an unknown category")
+            }
             Refusal::TextAndNumber(_) => {
                 "save the rows as Parquet or Arrow, whose columns have types".to_owned()
             }

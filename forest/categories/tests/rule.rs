@@ -18,6 +18,7 @@ fn names(model: &str) -> Result<Names> {
         "B" => Names::listed(vec![Label::Truth(false), Label::Truth(true)]),
         "D" => Names { labels: numbers(), naming: Naming::Doubtful },
         "C" => Names::spelled(["red", "5", "05"].map(String::from)),
+        "P" => Names::texts(texts(&["red", "5", "05"])),
         other => return Err(format!("the page names a model {other}").into()),
     })
 }
@@ -182,16 +183,33 @@ fn unknown_names_are_what_the_user_says() -> Result<()> {
             "{model}"
         );
     }
-    // Names that look like numbers: a number of CSV is an unknown one of them only where the user says so.
-    let listed = Names::listed(vec![Label::Text("01".into()), Label::Text("02".into())]);
-    let number = |choices| {
-        let categories = Categories::new([listed.clone()], choices, Unseen::Missing);
-        let lookup = categories.lookup(0, Origin::Table).ok_or("a feature without names")?;
-        Ok::<_, &str>(lookup.code_of_untyped("3", || Some(3.0)))
-    };
-    assert_eq!(number(Choices::default())?, Err(Refusal::NumberAmongOthers("3".into())));
+    Ok(())
+}
+
+/// Names that look like numbers: a number of CSV is an unknown one of them if the model reads texts, or the
+/// user says so. A number of a typed column is never such a text.
+#[test]
+fn numbers_are_unknown_names_of_models_that_read_texts() -> Result<()> {
+    let labels = || vec![Label::Text("01".into()), Label::Text("02".into())];
     let chosen = Choices { unseen: Some(Unseen::Other), numbers: None };
-    assert_eq!(number(chosen)?, Ok(-1.0));
+    let unknown = || Ok(-1.0);
+    let refused = || Err(Refusal::NumberAmongOthers("3".into()));
+    let for_text = || Err(Refusal::NumberForText("3".into()));
+    let cases = [
+        (Names::listed(labels()), Choices::default(), refused(), refused()),
+        (Names::listed(labels()), chosen, unknown(), unknown()),
+        (Names::texts(labels()), Choices::default(), unknown(), for_text()),
+        (Names::texts(labels()), chosen, unknown(), unknown()),
+    ];
+    for (names, choices, untyped, typed) in cases {
+        let naming = names.naming;
+        let categories = Categories::new([names], choices, Unseen::Other);
+        let lookup = categories.lookup(0, Origin::Table).ok_or("a feature without names")?;
+        assert_eq!(lookup.code_of_untyped("3", || Some(3.0)), untyped, "{naming:?} {choices:?}");
+        assert_eq!(lookup.code(Cell::Integer(3), Form::Plain), typed, "{naming:?} {choices:?}");
+        assert_eq!(lookup.code_of_untyped("01", || Some(1.0)), Ok(0.0), "{naming:?}");
+        assert_eq!(lookup.code_of_untyped(" 01", || Some(1.0)).is_ok(), choices.unseen.is_some());
+    }
     Ok(())
 }
 

@@ -1,6 +1,8 @@
 """Compiled pipelines answer raw rows as the fitted objects do."""
 
+import os
 import pickle
+import subprocess
 import sys
 import warnings
 
@@ -302,6 +304,34 @@ def test_saved(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore")
+def test_texts_that_look_like_numbers(tmp_path):
+    """Postcodes are texts: in frames, in records and in a CSV file, known or not. Numbers are refused, as by
+    scikit-learn, unless they are unknown names."""
+    codes = numpy.random.default_rng(1).choice(["01234", "7", "1e3"], len(TABLE))
+    table = pandas.DataFrame({"postcode": codes, "age": TABLE["age"].fillna(40)})
+    encode = compose.ColumnTransformer([("w", preprocessing.OneHotEncoder(handle_unknown="ignore"), [0])],
+                                       remainder="passthrough")
+    theirs = make(encode, forest()).fit(table, GOALS["two"])
+    new = pandas.DataFrame({"postcode": ["01234", "7", "8", "1234", "1000", "7.0"], "age": 30.0})
+    expected = theirs.predict_proba(new)
+    ours = schedc.compile(theirs)
+    for some in (new, new.astype({"postcode": "category"}), new.astype({"postcode": object}),
+                 new.to_dict("records")):
+        numpy.testing.assert_array_equal(ours.predict_proba(some), expected)
+    new.to_csv(tmp_path / "rows.csv", index=False)
+    schedc.export(theirs, tmp_path / "p.onnx")
+    command = [os.environ["SCHEDC"], "predict", "-q", tmp_path / "p.onnx", "-i", tmp_path / "rows.csv"]
+    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    numpy.testing.assert_array_equal(numpy.loadtxt(found.splitlines()[1:], delimiter=","), expected)
+    numbers = new.assign(postcode=7)
+    with pytest.raises(ValueError, match='"7" is a number, and the model reads texts.*unseen="other"'):
+        ours.predict_proba(numbers)
+    unknown = new.assign(postcode="8")
+    found = ours.predict_proba(numbers, unseen="other")
+    numpy.testing.assert_array_equal(found, theirs.predict_proba(unknown))
+
+
 def test_searches():
     search = model_selection.GridSearchCV(
         prepared(forest()), {"randomforestclassifier__max_depth": [2, 3]}, cv=2).fit(TABLE, GOALS["words"])

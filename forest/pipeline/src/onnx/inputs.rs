@@ -119,7 +119,7 @@ impl GraphInputs {
             let labels = names.iter().map(|name| Label::Text(name.to_string()));
             self.features[*feature].names = match names.is_empty() {
                 true => unread_texts(),
-                false => Names::listed(labels.collect()),
+                false => Names::texts(labels.collect()),
             };
         }
         self.features
@@ -128,5 +128,5 @@ impl GraphInputs {
 
 /// Names for a column of texts that no step reads: any text and any number is another category.
 fn unread_texts() -> Names {
-    Names::listed(vec![Label::Text("any text".into()), Label::Integer(-1)])
+    Names::texts(vec![Label::Text("any text".into()), Label::Integer(-1)])
 }
