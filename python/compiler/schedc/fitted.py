@@ -160,17 +160,18 @@ def _model_of(made: Any, answers: Answers) -> bytes:
 def _with_margins(content: bytes, made: Any) -> bytes:
     """A file whose output `joint` or `scores` is called `margins`, which the compiler keeps beside
     probabilities."""
-    name = next((name for name in ("joint", "scores") if name in made.outputs), None)
+    name = next((made.names[one] for one in ("joint", "scores") if one in made.outputs), None)
     if name is None or "margins" in made.outputs:
         return content
+    margins = made.graph.output_name("margins")
     import onnx
 
     model = onnx.load_from_string(content)
     for node in model.graph.node:
         for names in (node.input, node.output):
-            names[:] = ["margins" if one == name else one for one in names]
+            names[:] = [margins if one == name else one for one in names]
     for output in model.graph.output:
-        output.name = "margins" if output.name == name else output.name
+        output.name = margins if output.name == name else output.name
     return bytes(model.SerializeToString())
 
 

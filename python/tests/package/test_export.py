@@ -38,6 +38,7 @@ from sklearn import (  # noqa: E402
     impute,
     linear_model,
     multioutput,
+    naive_bayes,
     neighbors,
     preprocessing,
     svm,
@@ -222,6 +223,46 @@ def test_names_of_columns(tmp_path):
     schedc.export(model, tmp_path / "p.onnx", check=rows)
     found = schedc.compile(model, effort="fast").predict_proba(rows)
     numpy.testing.assert_array_equal(found, model.predict_proba(rows))
+
+
+@pytest.mark.parametrize(("last", "outputs"), [
+    (forest(), ("label", "probabilities", "margins")),
+    (linear_model.LogisticRegression(), ("label", "margins", "output.margins")),
+    (ensemble.IsolationForest(n_estimators=5, random_state=0), ("label", "margins", "scores")),
+    (naive_bayes.GaussianNB(), ("joint", "probabilities", "margins")),
+    (forest(ensemble.RandomForestRegressor), ("variable", "X", "label")),
+], ids=lambda value: type(value).__name__)
+def test_columns_with_names_of_outputs(last, outputs, tmp_path):
+    """Columns may have the names of outputs. Each result is still the object's."""
+    names = dict(zip(("city", "age", "income"), outputs))
+    rows = TABLE.rename(columns=names)
+    words, numbers = ([names.get(name, name) for name in group] for group in (WORDS, NUMBERS))
+    dense = preprocessing.OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    parts = [("w", dense, words), ("n", impute.SimpleImputer(), numbers)]
+    model = make(compose.ColumnTransformer(parts), clone(last)).fit(rows, GOALS["two"])
+    path = str(tmp_path / "p.onnx")
+    schedc.export(model, path, check=rows)
+    onnx.checker.check_model(path)
+    found = results(path, rows)
+    assert not set(found) & set(rows.columns) and set(about(path)["promise"]) == set(found)
+    ours = schedc.compile(model, effort="fast")
+    for output, value in found.items():
+        output = output.removeprefix("output.").removeprefix("output.")
+        wanted = theirs(model, output, rows)
+        numpy.testing.assert_allclose(value.reshape(wanted.shape), wanted, rtol=1e-9, atol=1e-12)
+    for method in ("predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples"):
+        if hasattr(model, method):
+            numpy.testing.assert_allclose(getattr(ours, method)(rows), getattr(model, method)(rows),
+                                          rtol=1e-9, atol=1e-9)
+
+
+def test_columns_without_names(tmp_path):
+    """Inputs of a file have names of their own."""
+    rows = TABLE.rename(columns={"income": ""})
+    parts = [("num", impute.SimpleImputer(), [0, 1]), ("cat", one_hot(), WORDS)]
+    model = make(compose.ColumnTransformer(parts), forest()).fit(rows, GOALS["two"])
+    with pytest.raises(ValueError, match="is an input with a name: rename ''"):
+        schedc.export(model, tmp_path / "p.onnx")
 
 
 def test_missing_text(tmp_path):

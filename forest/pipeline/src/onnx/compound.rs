@@ -33,7 +33,9 @@ pub(super) fn compound(
         _ => None,
     };
     let floats = || outputs.iter().filter_map(|(name, tensor)| Some((*name, numbers(tensor)?)));
-    let is_margins = |name: &str| matches!(name, "margins" | "decision_function");
+    // A name is longer if an input has it.
+    let is_margins =
+        |name: &str| matches!(name.trim_start_matches("output."), "margins" | "decision_function");
     let margins = floats().find(|(name, _)| is_margins(name)).map(|(_, cells)| cells).unwrap_or_default();
     let value = floats().find(|(name, _)| !is_margins(name)).map(|(_, cells)| cells);
     let value_name = floats().find(|(name, _)| !is_margins(name)).map(|(name, _)| name);

@@ -134,7 +134,7 @@ def compare(model: Any, made: Any, rows: Any) -> None:
     for engine in ENGINES:
         ours = engine(made.content, made.feeds(rows))
         for name, value in theirs.items():
-            found = numpy.asarray(ours[name]).reshape(value.shape)
+            found = numpy.asarray(ours[made.names[name]]).reshape(value.shape)
             output = made.outputs[name]
             apart = differs(found, value, output, scale)
             if output.promise is Promise.OUTSIDE:

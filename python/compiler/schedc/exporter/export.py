@@ -30,7 +30,9 @@ class Exported:
     inputs: Inputs
     graph: Graph
     outputs: dict[str, Value]
-    """The values that are the outputs, by the names of outputs."""
+    """The values that are the outputs, by the kinds of outputs."""
+    names: dict[str, str]
+    """The name of each output in the file."""
     kind: str
     """The kind of the model, as of `Prediction`; `columns` for pipelines without one."""
     classes: Any
@@ -84,8 +86,9 @@ def exported(model: Any, *, rows: Any = None, types: Any = None, joint: bool = F
             made = Prediction("columns", variable=transform(graph, estimator, columns).value(graph))
             outputs = {"variable": made.variable}
     found = {name: value for name, value in outputs.items() if value is not None}
-    content = _file(graph, estimator, inputs, found)
-    return Exported(content, inputs, graph, found, made.kind, made.classes)
+    names = {name: graph.output_name(name) for name in found}
+    content = _file(graph, estimator, inputs, {names[name]: value for name, value in found.items()})
+    return Exported(content, inputs, graph, found, names, made.kind, made.classes)
 
 
 def _require() -> None:

@@ -198,6 +198,13 @@ class Graph:
         test = self.add("IsNaN", self.take(self.cast(like, FLOAT64), [0]))
         return self.add("Where", test, row, row, dtype=FLOAT64, width=len(row), promise=Promise.EQUAL)
 
+    def output_name(self, name: str) -> str:
+        """The name of an output in the file: another one if an input, which is a column, has it."""
+        columns = {value.name for value in self.inputs}
+        while name in columns:
+            name = f"output.{name}"
+        return name
+
     def _unique(self, name: str) -> str:
         count = self._names.get(name, 0)
         self._names[name] = count + 1

@@ -38,13 +38,20 @@ class Inputs:
         return TEXT not in kinds and (kinds == {FLOAT32} or FLOAT32 not in kinds)
 
     def add(self, graph: Graph) -> Columns:
-        """Adds the inputs to a graph."""
+        """Adds the inputs to a graph.
+
+        Raises ValueError for columns whose names cannot be those of inputs: empty ones, and equal ones.
+        """
         if self.together:
             kinds = {feature.dtype for feature in self.features}
             kind = kinds.pop() if len(kinds) == 1 else FLOAT64
             value = graph.input("X", kind, len(self.features))
             return Columns(tuple(
                 Column(value, at, one.name, Source(at)) for at, one in enumerate(self.features)))
+        names = [one.name for one in self.features]
+        for name in names:
+            if not name or names.count(name) > 1:
+                raise ValueError(f"each column of a table with text is an input with a name: rename {name!r}")
         return Columns(tuple(
             Column(graph.input(one.name, one.dtype, 1), 0, one.name, Source(at))
             for at, one in enumerate(self.features)
