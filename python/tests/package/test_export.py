@@ -1,5 +1,6 @@
 """Exported pipelines predict the values of scikit-learn, in ONNX Runtime and in ONNX's evaluator."""
 
+import inspect
 from dataclasses import replace
 
 import numpy
@@ -32,6 +33,7 @@ from pipelines import (  # noqa: E402
 from schedc.exporter import Mismatch, Unsupported, exported  # noqa: E402
 from schedc.exporter.check import compare  # noqa: E402
 from schedc.exporter.rows import rows_for  # noqa: E402
+from schedc.exporter.stages import TABLES  # noqa: E402
 from sklearn import (  # noqa: E402
     compose,
     ensemble,
@@ -328,20 +330,38 @@ def test_other_trainers(library, goal, tmp_path):
             numpy.testing.assert_array_equal(found["label"], whole.predict(rows).ravel())
 
 
-ENCODERS = {
-    "category_encoders": ["BinaryEncoder", "CatBoostEncoder", "CountEncoder", "OneHotEncoder",
-                          "OrdinalEncoder", "TargetEncoder", "WOEEncoder"],
-    "feature_engine.encoding": ["CountFrequencyEncoder", "MeanEncoder", "OneHotEncoder"],
+MODULES = {"category_encoders": "category_encoders", "feature_engine": "feature_engine.encoding"}
+#: By encoder: options that change what unseen categories and missing values become.
+OPTIONS = {
+    "BinaryEncoder": [{"handle_missing": "indicator", "handle_unknown": "indicator"}],
+    "CountEncoder": [{"cols": ["city", "floor"], "handle_unknown": 0}],
+    "CountFrequencyEncoder": [{"unseen": "raise"}, {"unseen": "encode", "encoding_method": "frequency"}],
+    "MeanEncoder": [{"unseen": "raise"}, {"ignore_format": True, "variables": ["city", "floor"]}],
+    "OrdinalEncoder": [{}],
+    "RankHotEncoder": [{"handle_missing": "return_nan"}, {"handle_unknown": "return_nan"}],
+    "RareLabelEncoder": [{"tol": 0.1, "n_categories": 2, "replace_with": "other"}],
+    "TargetEncoder": [{"handle_missing": "return_nan", "handle_unknown": "return_nan"}],
+    "WoEEncoder": [{"unseen": "raise"}],
 }
+ENCODERS = [(library, name, options) for library, names in TABLES.items() for name in names
+            for options in ({}, *OPTIONS.get(name, []))]
 
 
-@pytest.mark.parametrize(("library", "name"), [(one, name) for one in ENCODERS for name in ENCODERS[one]])
+def encoder(library, name, options):
+    kind = getattr(pytest.importorskip(MODULES[library]), name)
+    known = inspect.signature(kind).parameters
+    return kind(**{option: value for option, value in options.items() if option in known})
+
+
+@pytest.mark.parametrize(("library", "name", "options"), ENCODERS)
 @pytest.mark.filterwarnings("ignore")
-def test_other_encoders(library, name, tmp_path):
+def test_other_encoders(library, name, options, tmp_path):
     """Encoders of other libraries are tables."""
-    kind = getattr(pytest.importorskip(library), name)
-    rows = TABLE.fillna({"city": "none"}) if library.startswith("feature") else TABLE
-    model = make(kind(), impute.SimpleImputer(), preprocessing.StandardScaler(), forest())
+    rows = TABLE.fillna({"city": "none"}) if library == "feature_engine" else TABLE
+    # The results of one encoder are texts, which a second one encodes.
+    second = [encoder(library, "OneHotEncoder", {})] if name == "RareLabelEncoder" else []
+    model = make(encoder(library, name, options), *second, impute.SimpleImputer(),
+                 preprocessing.StandardScaler(), forest())
     model.fit(rows, GOALS["two"])
     path = str(tmp_path / "p.onnx")
     schedc.export(model, path)
@@ -349,6 +369,27 @@ def test_other_encoders(library, name, tmp_path):
     found = results(path, rows)
     numpy.testing.assert_array_equal(found["probabilities"], model.predict_proba(rows))
     numpy.testing.assert_array_equal(found["label"], model.predict(rows))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_two_encoders(tmp_path):
+    """The second encoder of a table encodes columns that the first one passes on."""
+    first = encoder("category_encoders", "OneHotEncoder", {"cols": ["floor"]})
+    model = make(first, encoder("category_encoders", "OrdinalEncoder", {}), impute.SimpleImputer(), forest())
+    rows = TABLE.astype({"floor": float})
+    model.fit(rows, GOALS["two"])
+    path = str(tmp_path / "p.onnx")
+    schedc.export(model, path)
+    numpy.testing.assert_array_equal(results(path, rows)["probabilities"], model.predict_proba(rows))
+
+
+@pytest.mark.parametrize("name", ["CountTarget", "Hashing", "MultiHot", "Summary"])
+@pytest.mark.filterwarnings("ignore")
+def test_refused_encoders(name, tmp_path):
+    model = make(encoder("category_encoders", f"{name}Encoder", {}), impute.SimpleImputer(), forest())
+    model.fit(TABLE, GOALS["two"])
+    with pytest.raises(Unsupported, match=f"{name}Encoder .step {name.lower()}encoder.: "):
+        schedc.export(model, tmp_path / "p.onnx")
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -75,6 +75,7 @@ def _codes(graph: Graph, estimator: Any, column: Column, at: int, first: int, wi
     known = list(estimator.categories_[at])
     keys = [key for key in known if not is_missing(key)]
     texts = [key for key in keys if isinstance(key, str)]
+    unseen = unseen_key(keys)
     if (texts and len(texts) < len(keys)) or (keys and bool(texts) != (column.dtype == TEXT)):
         raise refuse(graph, estimator, f"has categories of column {column.name!r} that are "
                      f"{'texts' if texts else 'numbers'}, and its rows are "
@@ -86,7 +87,6 @@ def _codes(graph: Graph, estimator: Any, column: Column, at: int, first: int, wi
     def ask(values: list[Any]) -> numpy.ndarray:
         return _encoded(estimator, at, values)[:, first:first + width]
     rows = ask(keys) if keys else numpy.empty((0, width))
-    unseen = f"{max(texts)}_unseen" if texts else float(max(map(float, keys), default=0.0)) + 1.5
     try:
         others = ask([unseen])[0]
     except ValueError:
@@ -104,6 +104,12 @@ def _codes(graph: Graph, estimator: Any, column: Column, at: int, first: int, wi
     graph.details.setdefault(graph.path, {}).setdefault("categories", {})[column.name] = [
         None if is_missing(key) else key if isinstance(key, str) else float(key) for key in known]
     return Codes(keys, rows, others, missing)
+
+
+def unseen_key(keys: list[Any]) -> Any:
+    """A category that is none of `keys`, which are texts or numbers."""
+    texts = [key for key in keys if isinstance(key, str)]
+    return f"{max(texts)}_unseen" if texts else float(max(map(float, keys), default=0.0)) + 1.5
 
 
 def _encoded(estimator: Any, at: int, values: list[Any]) -> numpy.ndarray:

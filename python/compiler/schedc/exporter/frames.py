@@ -6,15 +6,36 @@ The fitted encoder itself fills a table for each column: it encodes rows that di
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
 
 from .columns import Column, Columns, columns_of
-from .encoders import Codes, _key_column, _look_up
+from .encoders import Codes, _key_column, _look_up, unseen_key
 from .graph import FLOAT64, ML, TEXT, Graph, tensor
 from .imputers import is_missing
-from .stages import refuse
+from .stages import TABLES, key_of, refuse
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """All results of an encoder for the cells of one column."""
+
+    keys: list[Any]
+    """The categories but missing ones."""
+    rows: numpy.ndarray
+    """The results for each category."""
+    unseen: numpy.ndarray | None
+    """The results for an unseen category; None if the encoder raises an error for it."""
+    missing: numpy.ndarray | None
+    """The results for a missing value; None likewise."""
+
+
+def is_frame_encoder(estimator: Any) -> bool:
+    """Whether an estimator is one of the encoders that `frame_encoder` converts."""
+    library, _, name = key_of(estimator).partition(".")
+    return name in TABLES.get(library, ())
 
 
 def encoded_columns(estimator: Any) -> list[Any]:
@@ -57,11 +78,11 @@ def frame_encoder(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     first = ask(None, [0])
     made_names, kinds = list(first.columns), list(first.dtypes)
     owners: dict[int, Any] = {}
-    tables: dict[Any, Codes] = {}
+    tables: dict[Any, Encoding] = {}
     for name, keys in known.items():
-        codes = _table(ask, name, keys, len(made_names))
+        codes = _table(ask, name, keys)
         tables[name] = codes
-        every = [*codes.rows, codes.unseen, *([] if codes.missing is None else [codes.missing])]
+        every = [*codes.rows, *(row for row in (codes.unseen, codes.missing) if row is not None)]
         for at in range(len(made_names)):
             cell = first.iloc[0, at]
             if any(not _same(row[at], cell) for row in every):
@@ -75,7 +96,7 @@ def frame_encoder(graph: Graph, estimator: Any, columns: Columns) -> Columns:
         if name is None:
             raise refuse(graph, estimator, f"makes the column {out!r}, which no column decides")
         column = columns.columns[names.index(name)]
-        graph.note(column.source, known[name])
+        graph.note(column.source, [*known[name], unseen_key(known[name])])
         made += columns_of(_encoded(graph, column, tables[name], at, kinds[at]), [out])
     return Columns(tuple(made))
 
@@ -89,10 +110,8 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other) or (is_missing(one) and is_missing(other))
 
 
-def _table(ask: Any, name: Any, keys: list[Any], width: int) -> Codes:
+def _table(ask: Any, name: Any, keys: list[Any]) -> Encoding:
     """The results for each category of a column, for an unseen one, and for a missing value."""
-    texts = [key for key in keys if isinstance(key, str)]
-    unseen = f"{max(texts)}_unseen" if texts else float(max(map(float, keys), default=0.0)) + 1.5
 
     def row(cell: Any) -> numpy.ndarray | None:
         try:
@@ -100,19 +119,21 @@ def _table(ask: Any, name: Any, keys: list[Any], width: int) -> Codes:
         except ValueError:
             return None
 
-    others, missing = row(unseen), row(numpy.nan)
-    others = numpy.full(width, numpy.nan, object) if others is None else others
-    return Codes(keys, numpy.asarray(ask(name, keys).astype(object)), others, missing)
+    rows = numpy.asarray(ask(name, keys).astype(object))
+    return Encoding(keys, rows, row(unseen_key(keys)), row(numpy.nan))
 
 
-def _encoded(graph: Graph, column: Column, codes: Codes, at: int, kind: Any) -> Any:
+def _encoded(graph: Graph, column: Column, codes: Encoding, at: int, kind: Any) -> Any:
     """One column of an encoder, in the type that the encoder gives it."""
-    cells = [*codes.rows[:, at], codes.unseen[at]]
+    unseen = numpy.nan if codes.unseen is None else codes.unseen[at]
+    cells = [*codes.rows[:, at], unseen]
     if not any(isinstance(cell, str) for cell in cells):
-        numbers = Codes(codes.keys, codes.rows[:, [at]].astype(FLOAT64), codes.unseen[[at]].astype(FLOAT64),
+        numbers = Codes(codes.keys, codes.rows[:, [at]].astype(FLOAT64), numpy.array([unseen], FLOAT64),
                         None if codes.missing is None else codes.missing[[at]].astype(FLOAT64))
+        results = [numbers.rows[:, 0], numbers.unseen, numbers.rows[:0, 0] if numbers.missing is None
+                   else numbers.missing]
         whole = isinstance(kind, numpy.dtype) and kind.kind in "iu" and not numpy.isnan(
-            numpy.append(numbers.rows[:, 0], numbers.unseen)).any()
+            numpy.concatenate(results)).any()
         return graph.cast(_look_up(graph, column, numbers, 0), kind if whole else FLOAT64)
     value, keys = _key_column(graph, column, codes.keys)
     texts = ["" if is_missing(cell) else str(cell) for cell in cells]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import dropwhile, takewhile
 from typing import Any
 
 import numpy
 
 from .columns import Column, Columns, Source
-from .frames import categories_of, encoded_columns
+from .frames import categories_of, encoded_columns, is_frame_encoder
 from .graph import FLOAT32, FLOAT64, TEXT, Graph
 from .imputers import is_missing
 from .stages import held, is_known, refusal
@@ -207,6 +208,8 @@ def text_columns(estimator: Any, count: int) -> set[int]:
         for _, step in estimator.steps:
             if step is None or isinstance(step, str):
                 continue
+            if is_frame_encoder(step):
+                return found | _encoded_texts(estimator)
             found |= text_columns(step, count)
             if type(step).__name__ != "SimpleImputer" or getattr(step, "n_features_in_", None) != count:
                 break
@@ -224,12 +227,28 @@ def text_columns(estimator: Any, count: int) -> set[int]:
                              if not isinstance(step, str)))
     if getattr(estimator, "_preprocessor", None) is not None:
         return text_columns(estimator._preprocessor, count)
-    if hasattr(estimator, "encoder_dict_") or hasattr(estimator, "cols"):
-        names = list(getattr(estimator, "feature_names_in_", []))
-        return {names.index(name) for name in encoded_columns(estimator)
-                if any(isinstance(key, str) for key in categories_of(estimator, name))}
+    if is_frame_encoder(estimator):
+        return _encoded_texts(estimator)
     lists = getattr(estimator, "categories_", None)
     if lists is None:
         statistics = numpy.asarray(getattr(estimator, "statistics_", []), TEXT)
         lists = [[value] for value in statistics.tolist()]
     return {at for at, known in enumerate(lists) if any(isinstance(value, str) for value in known)}
+
+
+def _encoded_texts(estimator: Any) -> set[int]:
+    """The columns with text categories of an encoder of tables, or of such encoders of a pipeline that follow
+    each other: columns that one does not encode pass through under their names."""
+    steps = [held(step) for _, step in estimator.steps] if hasattr(estimator, "steps") else [estimator]
+    steps = [step for step in steps if step is not None and not isinstance(step, str)]
+    encoders = list(takewhile(is_frame_encoder, dropwhile(lambda step: not is_frame_encoder(step), steps)))
+    names = list(getattr(encoders[0], "feature_names_in_", []))
+    encoded: set[Any] = set()
+    found = set()
+    for encoder in encoders:
+        for name in encoded_columns(encoder):
+            is_text = any(isinstance(key, str) for key in categories_of(encoder, name))
+            if is_text and name in names and name not in encoded:
+                found.add(names.index(name))
+            encoded.add(name)
+    return found

@@ -81,7 +81,7 @@ _TRANSFORMERS: dict[str, str] = {
 }
 
 #: Encoders of category_encoders and feature-engine: tables from categories to numbers or texts.
-_TABLES = {
+TABLES = {
     "category_encoders": (
         "BackwardDifferenceEncoder", "BaseNEncoder", "BinaryEncoder", "CatBoostEncoder", "CountEncoder",
         "GLMMEncoder", "GrayEncoder", "HelmertEncoder", "JamesSteinEncoder", "LeaveOneOutEncoder",
@@ -94,7 +94,7 @@ _TABLES = {
     ),
 }
 _TRANSFORMERS.update(
-    (f"{library}.{name}", "frames:frame_encoder") for library, names in _TABLES.items() for name in names
+    (f"{library}.{name}", "frames:frame_encoder") for library, names in TABLES.items() for name in names
 )
 
 _MODELS: dict[str, str] = {
@@ -213,7 +213,7 @@ _HOLDERS = {
 #: What to do instead, for estimators that people expect to work.
 _WAYS_OUT = {
     "CountVectorizer": "text", "TfidfVectorizer": "text", "HashingVectorizer": "text",
-    "TfidfTransformer": "text", "FeatureHasher": "text", "DictVectorizer": "text",
+    "TfidfTransformer": "text", "FeatureHasher": "text", "DictVectorizer": "text", "HashingEncoder": "text",
     "KNNImputer": "rows", "IterativeImputer": "rows", "KNeighborsClassifier": "rows",
     "KNeighborsRegressor": "rows", "LocalOutlierFactor": "rows", "GaussianProcessRegressor": "rows",
     "GaussianProcessClassifier": "rows", "LabelEncoder": "labels", "LabelBinarizer": "labels",
