@@ -12,7 +12,7 @@ from typing import Any, Literal
 from schedc_runtime._native import load_handle
 
 from . import _native
-from .answers import Answers
+from .answers import Answers, labelled
 from .arguments import check_options
 from .checking import check_answers, is_checked
 from .code import Code, Recipe
@@ -51,6 +51,7 @@ def compile(
     effort: Literal["background", "fast", "full"] = "full",
     cache: bool = True,
     pool: Any = None,
+    labels: Any = None,
 ) -> Model:
     """Compiles a model.
 
@@ -78,6 +79,9 @@ def compile(
 
     ``pool`` has the training rows of a CatBoost object with ``cat_features``, as a frame or a
     ``catboost.Pool``: the object keeps only hashes of the categories' names. Labels are not needed.
+
+    ``labels`` has the labels of a classifier that was trained on their numbers: a fitted ``LabelEncoder``, or
+    a list. ``predict`` then returns labels, and ``classes_`` has them.
 
     ``effort="fast"`` compiles in half the time, to code that takes up to a fifth longer.
     ``effort="background"`` returns at once: the model predicts by walking its trees, with the same results,
@@ -136,6 +140,8 @@ def compile(
     if output is not None:
         plain = Answers(output=output, leaves=origin.answers.leaves, lacks=origin.answers.lacks)
         asked = replace(origin, answers=plain)
+    elif labels is not None:
+        asked = replace(origin, answers=labelled(origin.answers, labels))
     probes = check and is_checked(origin)
     begun = None
     if effort == "background":
@@ -147,14 +153,14 @@ def compile(
             compared = begun.probes()
             if compared is not None:
                 check_answers(model, walking, origin, compared, is_asked_for=iterations is not None)
-            answering = walking if output is None else Model(walker, asked, recipe)
+            answering = walking if asked is origin else Model(walker, asked, recipe)
             answering._compile(begun)
             return answering
     made = _made(asked, recipe, probes) if begun is None else _warned(begun.finish())
     compiled = Model(Code.of(made), origin, recipe)
     if made.probes is not None:
         check_answers(model, compiled, origin, made.probes, is_asked_for=iterations is not None)
-    return compiled if output is None else Model(Code.of(made), asked, recipe)
+    return compiled if asked is origin else Model(Code.of(made), asked, recipe)
 
 
 def _rows_of(origin: Origin, rows: str) -> str:

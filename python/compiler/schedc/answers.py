@@ -7,11 +7,13 @@ Each class here implements one family's rules. ``call`` computes an output of th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy
 from schedc_runtime._native import both_classes
+
+from .labels import labels_of
 
 Array = numpy.ndarray[Any, Any]
 Call = Callable[[str], Array]
@@ -139,15 +141,18 @@ class ByHalf(Classifier):
     def predict(self, call: Call) -> Array:
         value = call("value")
         if self.softmax:
-            return value.astype(numpy.int32)
+            return self._labels(value.astype(numpy.int32))
         if value.ndim == 2 and self.classes is not None and len(self.classes) != 2:
-            numbers: Array = numpy.argmax(value, axis=1)
-            return numbers
+            return self._labels(numpy.argmax(value, axis=1))
         if value.ndim == 2:
             labels = numpy.zeros(value.shape)
             labels[value > 0.5] = 1
             return labels
-        return (value > 0.5).astype(numpy.int64)
+        return self._labels((value > 0.5).astype(numpy.int64))
+
+    def _labels(self, numbers: Array) -> Array:
+        are_numbers = self.classes is None or numpy.array_equal(self.classes, range(len(self.classes)))
+        return numbers if are_numbers else super()._labels(numbers)
 
 
 @dataclass(frozen=True)
@@ -269,3 +274,13 @@ class Isolation(Answers):
 
     def predict(self, call: Call) -> Array:
         return numpy.where(self.decision_function(call) < 0, -1, 1)
+
+
+def labelled(answers: Answers, labels: Any) -> Answers:
+    """The results of a classifier with labels in place of the numbers of labels.
+
+    Raises ValueError if the object is no classifier, or its classes are no numbers of labels.
+    """
+    if answers.kind != "classifier" or answers.classes is None:
+        raise ValueError("labels= is for fitted classifiers of one label: the model is none")
+    return replace(answers, classes=labels_of(labels, answers.classes))

@@ -26,6 +26,7 @@ from pipelines import (  # noqa: E402
     imputed,
     make,
     one_hot,
+    results,
 )
 from sklearn import (  # noqa: E402
     calibration,
@@ -330,6 +331,74 @@ def test_texts_that_look_like_numbers(tmp_path):
     unknown = new.assign(postcode="8")
     found = ours.predict_proba(numbers, unseen="other")
     numpy.testing.assert_array_equal(found, theirs.predict_proba(unknown))
+
+
+NAMES = numpy.array(["ant", "bee", "cat"])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("goal", ["two", "three"])
+@pytest.mark.parametrize("model", [
+    xgboost.XGBClassifier(n_estimators=3), prepared(xgboost.XGBClassifier(n_estimators=3)),
+    xgboost.XGBClassifier(n_estimators=3, objective="multi:softmax", num_class=3),
+    prepared(forest()), prepared(linear_model.LogisticRegression()), forest(),
+], ids=lambda model: "".join(str(model).split())[-40:])
+def test_labels(model, goal, tmp_path):
+    """A classifier of the numbers of a LabelEncoder predicts the labels."""
+    is_exported = getattr(model, "objective", None) != "multi:softmax"
+    if goal == "two" and not is_exported:
+        pytest.skip("three classes")
+    table = TABLE if hasattr(model, "steps") else TABLE[NUMBERS].fillna(0)
+    encoder = preprocessing.LabelEncoder().fit(NAMES[GOALS[goal]])
+    theirs = model.fit(table, encoder.transform(NAMES[GOALS[goal]]))
+    expected = encoder.inverse_transform(theirs.predict(table))
+    assert len(set(expected)) > 1
+    ours = schedc.compile(theirs, labels=encoder, effort="fast")
+    ours.save(tmp_path / "m.so")
+    for one in (ours, schedc.load(tmp_path / "m.so")):
+        numpy.testing.assert_array_equal(one.predict(table), expected)
+        assert list(one.classes_) == list(encoder.classes_)
+    if not is_exported:
+        return
+    schedc.export(theirs, tmp_path / "p.onnx", labels=encoder, check=table)
+    schedc.export(theirs, tmp_path / "p.onnx", labels=encoder)
+    found = results(str(tmp_path / "p.onnx"), table.astype({"floor": float} if "floor" in table else {}))
+    numpy.testing.assert_array_equal(found["label"], expected)
+
+
+def test_labels_of_outputs():
+    """Numbers of classes stay numbers. A model that is compiled in the background has labels at once."""
+    table = TABLE[NUMBERS].fillna(0)
+    theirs = forest().fit(table, GOALS["three"])
+    expected = theirs.predict(table)
+    for effort in ("fast", "background"):
+        ours = schedc.compile(theirs, labels=list(NAMES), effort=effort)
+        numpy.testing.assert_array_equal(ours.predict(table), NAMES[expected])
+        numpy.testing.assert_array_equal(ours.predict(table, output="class"), expected)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_labels_that_do_not_fit(tmp_path):
+    table = TABLE[NUMBERS].fillna(0)
+    numbers = forest().fit(table, GOALS["three"])
+    texts = forest().fit(table, NAMES[GOALS["three"]])
+    regressor = forest(ensemble.RandomForestRegressor).fit(table, GOALS["number"])
+    scaler = preprocessing.StandardScaler().fit(table)
+    cases = [
+        (numbers, NAMES[:2], "by the numbers 0 to 1, and the model has the classes 0, 1, 2"),
+        (numbers, preprocessing.LabelEncoder(), "takes a fitted LabelEncoder"),
+        (numbers, NAMES[:, None], "one label for each class"),
+        (texts, NAMES, "the model has the classes ant, bee, cat"),
+        (regressor, NAMES, "labels= is for"), (scaler, NAMES, "labels= is for"),
+    ]
+    for model, labels, message in cases:
+        with pytest.raises(ValueError, match=message):
+            schedc.compile(model, labels=labels)
+        with pytest.raises(ValueError, match=message):
+            schedc.export(model, tmp_path / "p.onnx", labels=labels)
+    for kind in (preprocessing.LabelEncoder, preprocessing.LabelBinarizer):
+        with pytest.raises(TypeError, match="is no model; compile and export take it as labels="):
+            schedc.compile(kind().fit(NAMES))
 
 
 def test_searches():

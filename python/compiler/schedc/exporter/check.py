@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from ..labels import labels_of
 from .graph import FLOAT32, Promise, Value
 from .inputs import table
 from .stages import held, key_of
@@ -134,6 +135,8 @@ def compare(model: Any, made: Any, rows: Any) -> None:
     for engine in ENGINES:
         ours = engine(made.content, made.feeds(rows))
         for name, value in theirs.items():
+            if name == "label" and made.labels is not None:
+                value = labels_of(made.labels, value)
             found = numpy.asarray(ours[made.names[name]]).reshape(value.shape)
             output = made.outputs[name]
             apart = differs(found, value, output, scale)

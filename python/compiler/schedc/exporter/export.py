@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy
 
+from ..labels import labels_of
 from .check import Mismatch, compare, expected
 from .columns import Columns
 from .graph import FLOAT64, IR_VERSION, OPSET, OPSET_ML, Graph, Promise, Value, element, tensor
@@ -36,7 +37,9 @@ class Exported:
     kind: str
     """The kind of the model, as of `Prediction`; `columns` for pipelines without one."""
     classes: Any
-    """The labels that the object predicts; None if it predicts numbers."""
+    """The labels that the file predicts; None if it predicts numbers."""
+    labels: Any = None
+    """The labels of the numbers that the object predicts, if the caller gave some."""
 
     def promises(self) -> dict[str, Promise]:
         """How close each output comes to the object."""
@@ -47,7 +50,8 @@ class Exported:
         return self.inputs.feeds(self.graph, rows)
 
 
-def export(model: Any, path: str | os.PathLike[str], *, check: Any = None, types: Any = None) -> None:
+def export(model: Any, path: str | os.PathLike[str], *, check: Any = None, types: Any = None,
+           labels: Any = None) -> None:
     """Writes a fitted scikit-learn object as a file of ONNX that predicts the same values.
 
     Before the file is written, its predictions are compared with the object's, on the rows `check`, or, by
@@ -58,16 +62,20 @@ def export(model: Any, path: str | os.PathLike[str], *, check: Any = None, types
     categories that are text, and else f64. `types` gives other types: one for all columns with numbers, such
     as `"float32"`, or types by the names of columns.
 
+    `labels` has the labels of a classifier that was trained on their numbers: a fitted `LabelEncoder`, or a
+    list. The output `label` then has these.
+
     Raises Unsupported for estimators and options that cannot be exported exactly, Mismatch if the file and
     the object differ, ValueError for an object that is not fitted, and ImportError without the package onnx.
     """
-    made = exported(model, rows=None if check is False else check, types=types)
+    made = exported(model, rows=None if check is False else check, types=types, labels=labels)
     if check is not False:
         compare(model, made, rows_for(model, made) if check is None else check)
     Path(path).write_bytes(made.content)
 
 
-def exported(model: Any, *, rows: Any = None, types: Any = None, joint: bool = False) -> Exported:
+def exported(model: Any, *, rows: Any = None, types: Any = None, joint: bool = False,
+             labels: Any = None) -> Exported:
     """A fitted object as a file of ONNX, without a comparison.
 
     `joint` adds the output `joint`, from which `predict_log_proba` follows, where the object has it.
@@ -80,15 +88,16 @@ def exported(model: Any, *, rows: Any = None, types: Any = None, joint: bool = F
     columns = inputs.add(graph)
     with nullcontext() if hasattr(estimator, "steps") else graph.step(type(estimator).__name__):
         if is_model(estimator):
-            made = predict(graph, estimator, columns)
+            made = _with_labels(predict(graph, estimator, columns), labels)
             outputs = _outputs(graph, made, joint)
         else:
+            _with_labels(Prediction("columns"), labels)
             made = Prediction("columns", variable=transform(graph, estimator, columns).value(graph))
             outputs = {"variable": made.variable}
     found = {name: value for name, value in outputs.items() if value is not None}
     names = {name: graph.output_name(name) for name in found}
     content = _file(graph, estimator, inputs, {names[name]: value for name, value in found.items()})
-    return Exported(content, inputs, graph, found, names, made.kind, made.classes)
+    return Exported(content, inputs, graph, found, names, made.kind, made.classes, labels)
 
 
 def _require() -> None:
@@ -127,6 +136,15 @@ def _outputs(graph: Graph, made: Prediction, joint: bool) -> dict[str, Value | N
         "label": _label(graph, made), "probabilities": made.probabilities, "margins": made.margins,
         "scores": made.scores, "distances": made.distances, "joint": made.joint if joint else None,
     }
+
+
+def _with_labels(made: Prediction, labels: Any) -> Prediction:
+    """The results of a classifier with labels in place of their numbers."""
+    if labels is None:
+        return made
+    if made.kind != "classifier":
+        raise ValueError("labels= is for classifiers: the object is none")
+    return replace(made, classes=labels_of(labels, made.classes))
 
 
 def _label(graph: Graph, made: Prediction) -> Value:

@@ -217,12 +217,13 @@ _WAYS_OUT = {
     "KNNImputer": "rows", "IterativeImputer": "rows", "KNeighborsClassifier": "rows",
     "KNeighborsRegressor": "rows", "LocalOutlierFactor": "rows", "GaussianProcessRegressor": "rows",
     "GaussianProcessClassifier": "rows", "LabelEncoder": "labels", "LabelBinarizer": "labels",
-    "MultiLabelBinarizer": "labels",
+    "MultiLabelBinarizer": "several",
 }
 _ADVICE = {
     "text": "run that part outside, and give schedc the numbers that it makes",
-    "labels": "it encodes labels, and a compiled classifier returns the labels that it was trained with; "
-              "OrdinalEncoder and OneHotEncoder encode columns",
+    "labels": "it encodes labels, and is no model; compile and export take it as labels= of a classifier "
+              "that has its numbers as classes; OrdinalEncoder and OneHotEncoder encode columns",
+    "several": "it encodes several labels of a row; fit and compile one classifier for each of them",
     "rows": "it needs the training rows for each row; run that part outside, and give schedc its numbers",
 }
 

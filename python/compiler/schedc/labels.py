@@ -1,0 +1,31 @@
+"""Labels for the classes of models that were trained on numbers in their place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+
+def labels_of(labels: Any, classes: Any) -> numpy.ndarray[Any, Any]:
+    """The label of each class. ``classes`` are the classes that a model was trained on: numbers of labels.
+
+    ``labels`` is a fitted ``LabelEncoder``, or lists the labels.
+
+    Raises ValueError if a class is no number of a label.
+    """
+    is_list = isinstance(labels, (list, tuple, numpy.ndarray))
+    known = labels if is_list else getattr(labels, "classes_", None)
+    if known is None:
+        raise ValueError("labels= takes a fitted LabelEncoder, or the labels in the order of their numbers")
+    known, numbers = numpy.asarray(known), numpy.asarray(classes)
+    if known.ndim != 1:
+        raise ValueError("labels= has one label for each class; the ones given have several parts")
+    are_numbers = numbers.dtype.kind in "biu" and len(numbers) > 0
+    if not are_numbers or numbers.min() < 0 or numbers.max() >= len(known):
+        raise ValueError(
+            f"labels= names classes by the numbers 0 to {len(known) - 1}, and the model has the classes "
+            f"{', '.join(map(str, numbers[:3].tolist()))}{', ...' if len(numbers) > 3 else ''}"
+        )
+    named: numpy.ndarray[Any, Any] = known[numbers.astype(numpy.int64)]
+    return named
