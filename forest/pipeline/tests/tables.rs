@@ -287,6 +287,88 @@ fn a_one_hot_encoded_feature_is_one_table() {
     assert_eq!((table.other, table.missing), (ColumnValue::F64(0.0), ColumnValue::F64(0.0)));
 }
 
+/// A model with a sum of each margin over the bins of two features, with other weights.
+fn sums_of_bins(draw: &mut Draw, margins: u32) -> Pipeline {
+    let mut tested = Vec::new();
+    for feature in 0..2 {
+        let x = draw.columns.input(feature, Float::F64);
+        let at: Vec<f64> = (0..9).map(|edge| f64::from(edge * edge) / 7.0 - 3.0).collect();
+        let rank = draw.add(Expr::Step { of: x, edges: Arc::new(Edges { at, ties: Ties::Above }) });
+        for bin in 0..10 {
+            let bin = draw.columns.constant(ColumnValue::I64(bin));
+            let is = draw.add(Expr::Binary(Binary::Equal, rank, bin));
+            tested.push(draw.cast(is, ColumnType::F64));
+        }
+    }
+    let mut sum = |margin: u32| {
+        let terms = (0..20).map(|feature| (feature, weight(&mut draw.random).clamp(-9.0, 9.0)));
+        let linear = vec![LinearLeaf { constant: f64::from(margin) / 3.0, terms: terms.collect() }];
+        let leaves = vec![Leaf { source: 0, values: [0.0].into() }];
+        let tree = Tree {
+            root: NodeRef::Leaf(0),
+            inner: Vec::new(),
+            leaves,
+            target: Target::One(margin),
+            source: margin,
+        };
+        (linear, tree)
+    };
+    let (linear, trees) = (0..margins).map(&mut sum).unzip();
+    let parts = ForestParts {
+        num_features: tested.len(),
+        num_margins: margins as usize,
+        base: vec![-0.0; margins as usize],
+        iteration_starts: vec![0, margins as usize],
+        comparison: Comparison::LessOrEqual,
+        types: Types::all(Float::F64),
+        trees,
+        linear,
+        linear_missing: LinearMissing::Nan,
+        ..ForestParts::default()
+    };
+    let forest = Box::new(Forest::new(parts).expect("a forest"));
+    let input = || Input { name: String::new(), kind: DOUBLE, names: Default::default() };
+    let stages = vec![Stage::Forest { name: "sums".into(), forest, tested }];
+    Pipeline { inputs: vec![input(), input()], columns: draw.columns.clone(), stages }
+}
+
+#[test]
+fn several_sums_of_bins_are_trees_with_leaf_vectors() {
+    let edges: Vec<f64> = (0..9).map(|edge| f64::from(edge * edge) / 7.0 - 3.0).collect();
+    let near = edges.iter().flat_map(|edge| [edge.next_down(), *edge, edge.next_up()]);
+    let values: Vec<f64> = near.chain([f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0]).collect();
+    let rows: Vec<f64> = values.iter().flat_map(|x| values.iter().flat_map(|y| [*x, *y])).collect();
+    for margins in 2..6 {
+        let pipeline = sums_of_bins(&mut Draw::new(margins.into()), margins);
+        let expected = sums(&pipeline, &rows);
+        let tabulated = tables(pipeline.clone()).expect("a forest").pipeline;
+        let forest = tabulated.stages[0].forest().expect("trees");
+        assert_eq!((forest.trees.len(), terms(&tabulated)), (2, 0), "{margins} margins");
+        assert!(forest.trees.iter().all(|tree| tree.target == Target::All));
+        assert_eq!(sums(&tabulated, &rows), expected, "{margins} margins");
+        let folded = fold(tabulated).expect("a forest").pipeline.into_forest().expect("a forest alone");
+        let mut of_forest = vec![0.0; expected.len()];
+        predict(&folded, &rows, &mut of_forest).expect("whole rows");
+        assert_eq!(bits(&of_forest), expected, "{margins} margins");
+        let faults =
+            [PassFault::TableEdgeBeside, PassFault::TableEntriesSwapped, PassFault::TableForgetsMissing];
+        for fault in faults {
+            let broken = with_pass_fault(fault, || tables(pipeline.clone())).expect("a forest").pipeline;
+            let is_found = sums(&broken, &rows) != expected;
+            assert_eq!(is_found, broken != tables(pipeline.clone()).expect("a forest").pipeline, "{fault:?}");
+        }
+    }
+    // One product for each feature takes less work than a walk.
+    let mut few = sums_of_bins(&mut Draw::new(7), 3);
+    let Stage::Forest { forest, .. } = &mut few.stages[0];
+    let mut parts = forest.clone().into_parts();
+    for leaf in parts.linear.iter_mut().flatten() {
+        leaf.terms.retain(|(feature, _)| feature % 10 == 3);
+    }
+    **forest = Forest::new(parts).expect("a forest");
+    assert_eq!(terms(&tables(few).expect("a forest").pipeline), 6);
+}
+
 #[test]
 fn a_sum_of_negative_zeros_stays_negative() {
     // All products of a row without a category are -0 if all weights are negative.

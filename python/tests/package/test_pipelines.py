@@ -171,6 +171,24 @@ def test_sums(model, goal):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("model", [naive_bayes.BernoulliNB(), naive_bayes.MultinomialNB(),
+                                   linear_model.LogisticRegression()], ids=lambda model: type(model).__name__)
+def test_scores_of_bins(model):
+    """Scores of three classes over bins are a tree for each feature."""
+    bins = preprocessing.KBinsDiscretizer(12)
+    rows = TABLE[NUMBERS].fillna(7.5).to_numpy()
+    theirs = make(bins, model).fit(rows, GOALS["three"])
+    edges = [edge for edges in theirs[0].bin_edges_ for edge in edges]
+    near = numpy.array([numpy.nextafter(edge, edge + side) for edge in edges for side in (-1, 0, 1)])
+    rows = numpy.concatenate([rows, numpy.resize(near, (len(near), len(NUMBERS)))])
+    ours = schedc.compile(theirs)
+    assert ours._about["model"]["trees"] == len(NUMBERS)
+    for some in (rows, rows[:1], rows[3:10]):
+        numpy.testing.assert_array_equal(ours.predict(some), theirs.predict(some))
+        numpy.testing.assert_allclose(ours.predict_proba(some), theirs.predict_proba(some), rtol=1e-11)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_computed_columns():
     """Columns of several features, and of more pieces than tests can follow, are computed."""
     for step in (preprocessing.PolynomialFeatures(2),

@@ -29,11 +29,12 @@ const MOST_ENTRIES: usize = 1 << 16;
 pub(super) struct Entries {
     /// The feature.
     pub feature: u32,
-    domain: FeatureDomain,
+    /// The values of the feature.
+    pub domain: FeatureDomain,
     /// The last index of each piece, ascending, and its number. Neighbours differ.
-    pieces: Vec<(i64, f64)>,
+    pub pieces: Vec<(i64, f64)>,
     /// The number of a missing value.
-    missing: f64,
+    pub missing: f64,
 }
 
 impl Entries {
@@ -190,8 +191,14 @@ impl Entries {
         columns.add(Expr::Select { condition, then, otherwise: found })
     }
 
+    /// The number of the value with an index.
+    pub fn at(&self, index: i64) -> Option<f64> {
+        let piece = self.pieces.partition_point(|(last, _)| *last < index);
+        self.pieces.get(piece).map(|(_, number)| *number)
+    }
+
     /// The entries with the fault that is switched on.
-    fn seeded(mut self) -> Entries {
+    pub fn seeded(mut self) -> Entries {
         let count = self.pieces.len();
         if seeded(PassFault::TableEdgeBeside) && count > 1 {
             self.pieces[0].0 += 1;

@@ -22,6 +22,24 @@ const SHARED_PRODUCT: usize = 2;
 /// products for many rows of a call, and 1.4 times as long for one, on Zen 5.
 const ENTRY: usize = 2;
 
+/// Terms of a sum.
+pub(super) enum TermGroup {
+    /// The product of a feature with a weight.
+    Product(u32, f64),
+    /// Products of columns that encode one feature.
+    Steps(FeatureTerms),
+}
+
+impl TermGroup {
+    /// The products of columns that encode one feature; None for another term.
+    pub fn steps(&self) -> Option<&FeatureTerms> {
+        match self {
+            TermGroup::Steps(group) => Some(group),
+            TermGroup::Product(..) => None,
+        }
+    }
+}
+
 /// Adjacent products over one feature. For each value of the feature at most one is not 0.
 pub(super) struct FeatureTerms {
     /// The terms, in order.
@@ -78,6 +96,17 @@ impl FeatureTerms {
         self.terms.push(term);
         self.steps.push(Rc::clone(steps));
         true
+    }
+
+    /// The values of the feature.
+    pub fn domain(&self) -> FeatureDomain {
+        self.domain
+    }
+
+    /// Whether the group has the columns of another one.
+    pub fn has_columns_of(&self, other: &FeatureTerms) -> bool {
+        let mut pairs = self.terms.iter().zip(&other.terms);
+        self.terms.len() == other.terms.len() && pairs.all(|(one, same)| one.0 == same.0)
     }
 
     /// A weight times a value, in the type of sums.

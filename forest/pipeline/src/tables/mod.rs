@@ -4,21 +4,25 @@
 //! others are 0, so that their products add one weight. The pass replaces the products of such a group by one
 //! column, a table of the feature's values ([entries]), which is added without a product.
 //!
+//! Several sums over the same columns become trees instead ([trees]): one walk finds the entries of all sums.
+//!
 //! A sum keeps its bits. Products of a group are adjacent, at most one of them is not 0 for any value, and
 //! adding 0 rounds nothing. Only -0 + 0 changes a bit, so that an entry is -0 if all products are.
 
 mod entries;
 mod group;
 mod steps;
+mod trees;
 
 use crate::pieces::domain::FeatureDomain;
 use crate::pipeline::{Pipeline, Stage};
 use entries::{Entries, longest_chain};
-use group::FeatureTerms;
+use group::{FeatureTerms, TermGroup};
 use sched_columns::{ColumnId, Columns, TypeMismatch};
 use sched_forest::{Float, Forest, LinearLeaf, LinearMissing, ModelError, codes};
 use std::collections::HashSet;
 use steps::StepColumns;
+use trees::{forest_of, vector_tables};
 
 /// A pipeline after the pass, with the columns that tables replace.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,24 +43,40 @@ pub fn tables(pipeline: Pipeline) -> Result<Tabulation, ModelError> {
     let domains: Vec<FeatureDomain> = inputs.iter().map(|input| FeatureDomain::of(input, rows)).collect();
     let (mut tabulated, mut replaced) = (Vec::new(), Vec::new());
     for stage in stages {
-        let Stage::Forest { name, forest, tested } = stage;
-        if !adds_columns(&forest) {
-            tabulated.push(Stage::Forest { name, forest, tested });
-            replaced.push(HashSet::new());
-            continue;
-        }
-        let mut search = StepColumns::new(&columns, &domains);
-        let sums = forest.linear.iter().flatten().filter(|leaf| !leaf.terms.is_empty()).count();
-        let accumulator = forest.types.accumulator;
-        let kind = SumKind { accumulator, rows, sums };
-        let leaf_parts = |leaf: &LinearLeaf| parts_of(leaf, &tested, &mut search, kind);
-        let leaves: Vec<Vec<SumPart>> = forest.linear.iter().flatten().map(leaf_parts).collect();
-        let float = if rows == Float::F32 { accumulator } else { rows };
-        let (stage, of_stage) = with_tables(name, *forest, tested, (leaves, float, rows), &mut columns)?;
+        let (stage, of_stage) = stage_with_tables(stage, (&domains, rows), &mut columns)?;
         tabulated.push(stage);
         replaced.push(of_stage);
     }
     Ok(Tabulation { pipeline: Pipeline { inputs, columns, stages: tabulated }, replaced })
+}
+
+/// A stage with tables or trees for its sums, and the features that it reads no longer.
+fn stage_with_tables(
+    stage: Stage,
+    (domains, rows): (&[FeatureDomain], Float),
+    columns: &mut Columns,
+) -> Result<(Stage, HashSet<u32>), ModelError> {
+    let Stage::Forest { name, forest, mut tested } = stage;
+    if !adds_columns(&forest) {
+        return Ok((Stage::Forest { name, forest, tested }, HashSet::new()));
+    }
+    let mut search = StepColumns::new(columns, domains);
+    let sums = forest.linear.iter().flatten().filter(|leaf| !leaf.terms.is_empty()).count();
+    let accumulator = forest.types.accumulator;
+    let leaf_groups = |leaf: &LinearLeaf| groups_of(leaf, &tested, &mut search, accumulator);
+    let groups: Vec<Vec<TermGroup>> = forest.linear.iter().flatten().map(leaf_groups).collect();
+    if let Some(found) = vector_tables(&forest, &groups, rows) {
+        let before = read_features(&forest);
+        let forest = Box::new(forest_of(*forest, &mut tested, (found, rows), columns)?);
+        let replaced = before.difference(&read_features(&forest)).copied().collect();
+        return Ok((Stage::Forest { name, forest, tested }, replaced));
+    }
+    let parts = |groups: Vec<TermGroup>| -> Vec<SumPart> {
+        groups.into_iter().flat_map(|group| parts_of(group, columns, (rows, sums))).collect()
+    };
+    let leaves: Vec<Vec<SumPart>> = groups.into_iter().map(parts).collect();
+    let float = if rows == Float::F32 { accumulator } else { rows };
+    with_tables(name, *forest, tested, (leaves, float, rows), columns)
 }
 
 /// Whether the pass applies to a forest: its sums are NaN for missing values, and its rows hold all sums.
@@ -64,17 +84,6 @@ fn adds_columns(forest: &Forest) -> bool {
     let types = forest.types;
     let is_narrow = types.input == Float::F32 && types.accumulator == Float::F64;
     forest.has_linear_leaves() && forest.linear_missing == LinearMissing::Nan && !is_narrow
-}
-
-/// The sums of a forest.
-#[derive(Clone, Copy)]
-struct SumKind {
-    /// The type of sums.
-    accumulator: Float,
-    /// The type of rows.
-    rows: Float,
-    /// Number of sums that add columns.
-    sums: usize,
 }
 
 /// A part of a sum.
@@ -85,41 +94,43 @@ enum SumPart {
     Table(Entries),
 }
 
-/// The parts of a leaf's sum. Adjacent terms of one feature form groups.
-fn parts_of(leaf: &LinearLeaf, tested: &[ColumnId], search: &mut StepColumns, kind: SumKind) -> Vec<SumPart> {
-    let mut parts = Vec::new();
-    let mut open: Option<FeatureTerms> = None;
+/// The terms of a leaf's sum. Adjacent terms of one feature form groups.
+fn groups_of(
+    leaf: &LinearLeaf,
+    tested: &[ColumnId],
+    search: &mut StepColumns,
+    accumulator: Float,
+) -> Vec<TermGroup> {
+    let mut groups = Vec::new();
     for &(feature, weight) in &leaf.terms {
         let column = tested[feature as usize];
         let Some(steps) = search.of(column) else {
-            close(&mut parts, open.take(), search, kind);
-            parts.push(SumPart::Product(feature, weight));
+            groups.push(TermGroup::Product(feature, weight));
             continue;
         };
         let term = (feature, weight, column);
-        let is_added = open.as_mut().is_some_and(|group| group.add(term, &steps));
+        let is_added = match groups.last_mut() {
+            Some(TermGroup::Steps(group)) => group.add(term, &steps),
+            _ => false,
+        };
         if !is_added {
-            close(&mut parts, open.take(), search, kind);
-            open = FeatureTerms::new(term, &steps, kind.accumulator);
-            if open.is_none() {
-                parts.push(SumPart::Product(feature, weight));
-            }
+            let own = FeatureTerms::new(term, &steps, accumulator);
+            groups.push(own.map_or(TermGroup::Product(feature, weight), TermGroup::Steps));
         }
     }
-    close(&mut parts, open, search, kind);
-    parts
+    groups
 }
 
-/// Adds a group to the parts of a sum: as a table, if that takes less work than its products.
-fn close(parts: &mut Vec<SumPart>, group: Option<FeatureTerms>, search: &StepColumns, kind: SumKind) {
-    let Some(group) = group else { return };
-    let entries = group.entries(kind.rows);
-    match entries.filter(|entries| group.is_worth(entries, search.columns, kind.sums)) {
-        Some(entries) => parts.push(SumPart::Table(entries)),
-        None => {
-            let products = group.terms.iter().map(|(feature, weight, _)| SumPart::Product(*feature, *weight));
-            parts.extend(products);
-        }
+/// The parts of one of `sums` sums for some of its terms: a table, if that takes less work than products.
+fn parts_of(group: TermGroup, columns: &Columns, (rows, sums): (Float, usize)) -> Vec<SumPart> {
+    let group = match group {
+        TermGroup::Product(feature, weight) => return vec![SumPart::Product(feature, weight)],
+        TermGroup::Steps(group) => group,
+    };
+    let entries = group.entries(rows);
+    match entries.filter(|entries| group.is_worth(entries, columns, sums)) {
+        Some(entries) => vec![SumPart::Table(entries)],
+        None => group.terms.iter().map(|(feature, weight, _)| SumPart::Product(*feature, *weight)).collect(),
     }
 }
 
