@@ -1,9 +1,7 @@
 //! Models on disk.
 
 use crate::failure::Failure;
-use sched_forest::{
-    Float, Forest, Inner, Predicate, Profile, ReadOptions, Source, Target, Tree, codes, fingerprint,
-};
+use sched_forest::{Float, Forest, Inner, Predicate, Profile, ReadOptions, Source, Tree, codes, fingerprint};
 use sched_ir::KernelForests;
 use sched_nest::{ModelInfo, StageInfo};
 use sched_pipeline::{LoadedModel, SetTests, StageSummary};
