@@ -6,7 +6,6 @@
 
 use sched_cost::{Level, Machine};
 use sched_forest::{Forest, ForestParts, Iterations, ReadOptions, predict, predict_margins};
-use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, lower};
 use sched_lang::{Checked, ModelInfo, Options, Supported, TargetKind, check};
 use sched_llvm::runtime::Kind;
@@ -139,7 +138,7 @@ fn real_models_are_predicted_as_by_their_trainer() -> Result<()> {
 fn try_out(case: &Case, schedule: &Schedule) -> Result<Outcome> {
     let checked = checked(case, schedule);
     let Some(nests) = checked.nests else { return Ok(Outcome::Refused) };
-    let kernels = [KernelKind::Raw, KernelKind::Value];
+    let kernels = [Kind::Raw, Kind::Value];
     let (forest, budget) = (case.forest.clone(), Budget::default());
     let compiled = sched_ir::compile(forest, None, nests.clone(), &kernels, &budget)?;
     let jit = Jit::compile(&compiled.lir, Cpu::Native, &facts(&case.forest)?, &kernels)?;
@@ -178,9 +177,7 @@ fn checked(case: &Case, schedule: &Schedule) -> Checked {
 fn facts(forest: &Forest) -> Result<EntryInfo> {
     Ok(EntryInfo {
         num_features: i32::try_from(forest.num_features)?,
-        num_margins: i32::try_from(forest.num_margins)?,
-        num_values: i32::try_from(lower::value_columns(forest))?,
-        num_trees: i32::try_from(forest.trees.len())?,
+        counts: forest.counts(),
         own_rows: sched_llvm::runtime::Dtype::F32,
         // Large enough that a second thread is always worth waking.
         ns_per_row: 1e6,

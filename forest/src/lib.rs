@@ -83,7 +83,9 @@ pub use sched_categories::{Label, Names, Naming};
 pub use sched_columns::{CategoryRule, Float};
 pub use summary::{FeatureUse, LeafRange, MissingDirections, MissingValues, ModelSummary, summarize};
 pub use treelite::write_treelite;
-pub use walk::{WalkError, predict, predict_classes, predict_leaves, predict_margins, predict_trees};
+pub use walk::{
+    WalkError, predict, predict_classes, predict_leaves, predict_margins, predict_output, predict_trees,
+};
 
 /// The deepest tree that is accepted, in edges.
 pub const MAX_DEPTH: u32 = 4096;

@@ -15,6 +15,7 @@ use crate::forest::{
 };
 use crate::real::Real;
 use crate::row_values::RowValues;
+use sched_outputs::{Counts, Element, Kind};
 
 /// The reason why rows cannot be predicted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,6 +152,17 @@ impl Forest {
         if scalar { self.trees.len() } else { 0 }
     }
 
+    /// The counts of which the outputs have columns.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            values: self.num_outputs(),
+            margins: self.num_margins,
+            classes: if self.is_classifier() { self.num_classes_out() } else { 0 },
+            trees: self.trees.len(),
+            tree_values: self.num_tree_values(),
+        }
+    }
+
     /// Turns the sums of one row, widened, into classes; they are used up.
     ///
     /// # Errors
@@ -182,6 +194,33 @@ impl Forest {
     pub fn leaf_value<X: Real>(&self, tree: usize, leaf: usize, row: &RowValues<'_, X>) -> f64 {
         tree_value(self, tree, leaf, row)
     }
+}
+
+/// Computes an output of rows in the types that callers get, widened: [`Kind::columns`] numbers for each row.
+/// These are the definitions of the outputs.
+///
+/// # Errors
+/// A [`WalkError`] if the rows are not whole.
+pub fn predict_output<X: Real>(forest: &Forest, kind: Kind, rows: &[X]) -> Result<Vec<f64>, WalkError> {
+    let columns = kind.columns(&forest.counts());
+    if columns == 0 {
+        return Ok(Vec::new());
+    }
+    let size = (rows.len() / forest.num_features).saturating_mul(columns);
+    let mut out = vec![0.0; size];
+    let mut numbers = vec![0; if kind.element().is_whole() { size } else { 0 }];
+    match kind {
+        Kind::Value => predict(forest, rows, &mut out)?,
+        Kind::Raw => predict_margins(forest, rows, &mut out)?,
+        Kind::Class => predict_classes(forest, rows, &mut numbers)?,
+        Kind::Leaf => predict_leaves(forest, rows, &mut numbers)?,
+        Kind::Tree => predict_trees(forest, rows, &mut out)?,
+    }
+    out.iter_mut().zip(numbers).for_each(|(out, number)| *out = number.into());
+    if kind.element() == Element::Result && forest.types.output == Float::F32 {
+        out.iter_mut().for_each(|value| *value = f64::from(*value as f32));
+    }
+    Ok(out)
 }
 
 fn for_each_row<X: Real, Y>(

@@ -127,7 +127,7 @@ fn build(
     let name = ArtefactName { prefix: &args.name, file: files.own_name.as_deref() };
     let artefact = artefact(&versions, name, emit)?;
     let (trees, features) =
-        versions.first().map_or((0, 0), |first| (first.entry.num_trees, first.entry.num_features));
+        versions.first().map_or((0, 0), |first| (first.entry.counts.trees, first.entry.num_features));
     let about = json!({ "header": header, "notes": notes, "trees": trees, "features": features });
     let made = saved::Build { files: vec![artefact], about };
     write_files(args, &files, &made, terminal)?;

@@ -10,7 +10,7 @@ use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_forest::Float;
 use sched_ir::Compiled;
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use sched_lang::Target;
 use sched_nest::{Nest, Variants};
 use schedc_data::Values;
@@ -47,7 +47,7 @@ pub fn run(args: &ExplainSpeed, terminal: &Terminal) -> Result<(), Failure> {
     let compiled = compile(
         &job.model,
         Variants::only(nests.into_for_rows(rows)),
-        &[KernelKind::Raw],
+        &[Kind::Raw],
         &machines::of(args.cpu),
     )?;
     if runs_on_device(&compiled) {

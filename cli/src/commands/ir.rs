@@ -7,7 +7,7 @@ use super::load_job;
 use crate::args::Ir;
 use crate::stdout::print;
 use crate::terminal::Terminal;
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::compile::compile;
@@ -32,11 +32,7 @@ pub fn run(args: &Ir, terminal: &Terminal) -> Result<(), Failure> {
         job.read_rows(rows.into(), args.schedule.values.target.as_ref(), place);
     }
     let (nest, target) = job.nest(&args.schedule.values, terminal)?;
-    let compiled = compile(
-        &job.model,
-        nest,
-        &[KernelKind::Raw, KernelKind::Value, KernelKind::Class],
-        &machines::of(args.cpu),
-    )?;
+    let compiled =
+        compile(&job.model, nest, &[Kind::Raw, Kind::Value, Kind::Class], &machines::of(args.cpu))?;
     print(&stage_text(args, args.stage, &compiled, &target)?)
 }

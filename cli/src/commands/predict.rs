@@ -20,7 +20,7 @@ use run::{Input, PredictRun, Preparation, Second, print_notes, rows_of_batch};
 use sched_forest::Float;
 use sched_ir::Compiled;
 use sched_ir::interp::LaunchCost;
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use sched_lang::Target;
 use sched_llvm::{Cpu, Jit, Library};
 use sched_nest::{Nest, Variants};
@@ -30,7 +30,6 @@ use schedc_driver::Failure;
 use schedc_driver::Model;
 use schedc_driver::categories::categories_of;
 use schedc_driver::compile::{RowRules, compile_for, entry_info, for_one_call_of, into_memory};
-use schedc_driver::outputs::{counts, walk};
 use schedc_driver::predictor::ROWS_OF_CALL;
 use schedc_driver::walker::is_worth_walking;
 use schedc_driver::{Job, Lookup, PendingJob, Predictor, Simulator, Source, Walker, machines};
@@ -77,7 +76,7 @@ fn by_library(args: &Predict, terminal: &Terminal, destination: Destination) -> 
     }
     let origin = Origin::of(args);
     let keep = columns_beside(args, origin.as_ref());
-    let margins = library.num_outputs(sched_llvm::runtime::Kind::Raw);
+    let margins = library.num_outputs(Kind::Raw);
     let widths = ResultWidths { outputs, margins, by_column: library.takes_columns() };
     let rows = rows(args, expect, &keep, origin, widths, terminal)?;
     let labels = Labels::of_library(&about(&library));
@@ -182,7 +181,7 @@ impl<'a> Program<'a> {
 
     /// The kernels of a model.
     fn lower(&self, model: &Model) -> Result<Compiled, Failure> {
-        let kernels = [walk(self.args.output), KernelKind::Value, KernelKind::Class];
+        let kernels = [self.args.output.walk(), Kind::Value, Kind::Class];
         compile_for(model, self.nests.clone(), &kernels, &machines::of(self.cpu), self.rules)
     }
 
@@ -190,7 +189,7 @@ impl<'a> Program<'a> {
     fn code(&self, model: &Model) -> Result<Jit, Failure> {
         let compiled = self.lower(model)?;
         let info = entry_info(model, &compiled, &self.source.text, self.cpu, self.rules);
-        into_memory(&compiled, &self.target, self.cpu, &info, &[walk(self.args.output), KernelKind::Class])
+        into_memory(&compiled, &self.target, self.cpu, &info, &[self.args.output.walk(), Kind::Class])
     }
 }
 
@@ -213,7 +212,7 @@ fn chosen_for(args: &Predict, model: &Model, rows: &Input<'_>, cpu: Cpu) -> Sour
 
 /// The widths of the results of a model.
 fn widths_of(args: &Predict, model: &Model) -> ResultWidths {
-    let outputs = if args.output.walks_itself() { args.output.columns(&counts(model.forest())) } else { 1 };
+    let outputs = if args.output.walks_itself() { args.output.columns(&model.forest().counts()) } else { 1 };
     ResultWidths { outputs, margins: model.forest().num_margins, by_column: true }
 }
 

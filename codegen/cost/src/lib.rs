@@ -61,7 +61,7 @@ pub struct MarginsKernel<'a>(PreparedKernel<'a>);
 impl<'a> MarginsKernel<'a> {
     /// Prepares the kernel of a module. `None` if it has none.
     pub fn new(module: &'a Module, machine: &'a Machine) -> Option<MarginsKernel<'a>> {
-        let (_, function) = module.kernels.iter().find(|(kind, _)| *kind == KernelKind::Raw)?;
+        let (_, function) = module.kernels.iter().find(|(kind, _)| *kind == KernelKind::RAW)?;
         Some(MarginsKernel(PreparedKernel::new(module, function, machine)))
     }
 

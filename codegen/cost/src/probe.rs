@@ -285,7 +285,7 @@ fn kernel(types: &[Ty], chains: u32, step: Step<'_>) -> Function {
 /// A module of one kernel without tables.
 fn module(function: Function) -> Module {
     Module {
-        kernels: vec![(KernelKind::Raw, function)],
+        kernels: vec![(KernelKind::RAW, function)],
         tables: Vec::new(),
         types: Interface::all(Scalar::F32),
         rows_per_run: None,

@@ -3,7 +3,7 @@
 
 use sched_cost::{Call, Cost, Facts, Level, Limit, Machine, Piece, breakdown, cost};
 use sched_forest::Forest;
-use sched_ir::lir::{KernelKind, Task, WalkSteps};
+use sched_ir::lir::{Kind, Task, WalkSteps};
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, check};
 use sched_testing::shapes;
@@ -15,7 +15,7 @@ fn compiled(forest: &Forest, schedule: &str) -> Compiled {
     let options =
         Options { model: Some(Arc::new(sched_testing::forests::info(forest))), ..Options::default() };
     let nests = check(schedule, &options).nests.expect(schedule);
-    compile(forest.clone(), None, nests, &[KernelKind::Raw], &Budget::default()).expect(schedule)
+    compile(forest.clone(), None, nests, &[Kind::Raw], &Budget::default()).expect(schedule)
 }
 
 fn cost_of(forest: &Forest, schedule: &str, rows: usize) -> Cost {

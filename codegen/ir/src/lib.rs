@@ -26,7 +26,7 @@ pub use budget::{Budget, FetchCosts, LOOKED_UP_TREES};
 pub use error::CompileError;
 pub use forests::{KernelForest, KernelForests};
 
-use lir::{BinTransfer, Function, KernelKind, Module, Table};
+use lir::{BinTransfer, Function, KernelKind, Kind, Module, Table};
 use sched_forest::Profile;
 use sched_nest::{Nest, Variants};
 
@@ -63,7 +63,7 @@ pub fn compile(
     forests: impl Into<KernelForests>,
     profile: Option<&Profile>,
     nests: Variants<Nest>,
-    kernels: &[KernelKind],
+    kernels: &[Kind],
     budget: &Budget,
 ) -> Result<Compiled, CompileError> {
     let forests = forests.into();
@@ -76,7 +76,7 @@ pub fn compile(
     // One function serves all variants. GPUs add 32 bits in one instruction, and 64 in several.
     let budget = &Budget { narrow_indices: budget.narrow_indices || on_gpu, ..*budget };
     // Leaf indices are more bytes than rows: only calls for sums make use of bins.
-    let sums = kernels.contains(&KernelKind::Raw);
+    let sums = kernels.contains(&Kind::Raw);
     let transfer = if sums { plan::common_transfer(&nests, budget)? } else { None };
     let (variants, tables) = planned(nests, kernels, transfer, budget)?;
     let lowerings = variants.as_ref().map(|max_rows, (stages, numbers)| {
@@ -138,15 +138,15 @@ type PlannedVariants = Variants<(Stages, lower::Numbers)>;
 /// next one: tables with the same content are shared, and all of them must fit the budget.
 fn planned(
     nests: Variants<(hir::Hir, mir::Mir)>,
-    kernels: &[KernelKind],
+    kernels: &[Kind],
     transfer: Option<BinTransfer>,
     budget: &Budget,
 ) -> Result<(PlannedVariants, Vec<Table>), CompileError> {
     let mut tables: Vec<Table> = Vec::new();
     let variants = nests.try_map(|max_rows, (hir, mir)| {
         let is_last = max_rows.is_none();
-        let leaf_indices = is_last && kernels.contains(&KernelKind::Leaf);
-        let by_tree = leaf_indices || (is_last && kernels.contains(&KernelKind::Tree));
+        let leaf_indices = is_last && kernels.contains(&Kind::Leaf);
+        let by_tree = is_last && kernels.iter().any(|kind| kind.walks_itself());
         let reaches = |transfer: &BinTransfer| max_rows.is_none_or(|most| transfer.least_rows <= most.into());
         let setting = plan::Setting {
             leaf_indices,
@@ -163,12 +163,12 @@ fn planned(
 /// The functions of the requested kernels that the model has. Kernels from rows to predictions in one pass
 /// are added, and kernels that read bins if rows travel as bins.
 fn functions(
-    kernels: &[KernelKind],
+    kernels: &[Kind],
     of_bins: bool,
     lowerings: &Variants<lower::Lowering>,
 ) -> Vec<(KernelKind, Function)> {
-    let mut kernels = kernels.to_vec();
-    let direct = [KernelKind::Raw, KernelKind::Value].iter().all(|kind| kernels.contains(kind));
+    let direct = [Kind::Raw, Kind::Value].iter().all(|kind| kernels.contains(kind));
+    let mut kernels: Vec<KernelKind> = kernels.iter().copied().map(KernelKind::Output).collect();
     kernels.extend(direct.then_some(KernelKind::Direct));
     if of_bins {
         kernels.extend([KernelKind::Quantize, KernelKind::RawOfBins]);

@@ -3,7 +3,7 @@
 
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
 use sched_ir::codes;
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use sched_ir::verify::verify;
 use sched_ir::{Budget, CompileError, Compiled, compile};
 use sched_lang::{ModelInfo, Options, Supported, check};
@@ -44,7 +44,7 @@ fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<Compiled,
         Options { model: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);
     let nests = checked.nests.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
-    compile(forest, None, nests, &[KernelKind::Raw], budget)
+    compile(forest, None, nests, &[Kind::Raw], budget)
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use sched_forest::{Float, Forest};
 use sched_ir::interp::{Memory, Options as Run, run_with};
-use sched_ir::lir::{KernelKind, Module, Scalar};
+use sched_ir::lir::{KernelKind, Kind, Module, Scalar};
 use sched_ir::repr::Format;
 use sched_ir::verify::verify;
 use sched_ir::{Budget, Compiled, compile};
@@ -26,7 +26,7 @@ fn results(module: &Module, at: usize, forest: &Forest, rows: &[f64], seed: u64)
         }
     };
     let input = match kind {
-        KernelKind::Raw | KernelKind::Leaf => bytes(forest.types.input, rows.to_vec()),
+        KernelKind::Output(Kind::Raw | Kind::Leaf) => bytes(forest.types.input, rows.to_vec()),
         // The output stage reads margins.
         _ => bytes(forest.types.accumulator, (0..margins(count)).map(|at| (at as f64).sin()).collect()),
     };

@@ -2,7 +2,7 @@
 //! rows than a run has, lanes without a tree.
 
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use sched_ir::{Budget, Compiled, compile};
 
 use sched_lang::{ModelInfo, Options, Supported, check};
@@ -45,7 +45,7 @@ fn compiled(trees: u32, schedule: &str, rows: Option<u64>) -> Compiled {
     let checked = check(schedule, &options);
     let mut nest = checked.nest().cloned().unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
     nest.batch_size = rows;
-    compile(forest, None, Variants::only(nest), &[KernelKind::Raw], &Budget::default()).expect(schedule)
+    compile(forest, None, Variants::only(nest), &[Kind::Raw], &Budget::default()).expect(schedule)
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn only_the_last_schedule_has_leaf_indices() {
     let nest = |schedule| compiled(4, schedule, None).variants.rest().hir.nest.clone();
     let few = nest("vectorize(tree, 4)\nrepresentation(levels)");
     let main = nest("reorder(tree, batch)\nvectorize(batch, 4)\nrepresentation(quantized)");
-    let (kernels, budget) = ([KernelKind::Raw, KernelKind::Leaf], Budget::default());
+    let (kernels, budget) = ([Kind::Raw, Kind::Leaf], Budget::default());
     let mut nests = Variants::only(main);
     nests.insert(8, few).expect("the bound is free");
     let both = compile(forest(4), None, nests, &kernels, &budget).expect("both");

@@ -4,7 +4,7 @@
 use sched_forest::{
     Float, Forest, ForestParts, Inner, Leaf, LinearLeaf, NodeRef, Predicate, Target, Tree, Types,
 };
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use sched_ir::{Budget, compile};
 use sched_lang::{ModelInfo, Options, Supported, check};
 use sched_nest::Variants;
@@ -50,9 +50,8 @@ fn plan(forest: &Forest, schedule: &str) -> String {
         Options { model: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
     let checked = check(schedule, &options);
     let nest = checked.nest().cloned().unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
-    let compiled =
-        compile(forest.clone(), None, Variants::only(nest), &[KernelKind::Raw], &Budget::default())
-            .expect("it compiles");
+    let compiled = compile(forest.clone(), None, Variants::only(nest), &[Kind::Raw], &Budget::default())
+        .expect("it compiles");
     compiled.variants.rest().plan.to_string()
 }
 

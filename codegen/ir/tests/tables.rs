@@ -1,7 +1,7 @@
 //! Every table of a compiled module is read by one of its kernels.
 
 use sched_ir::lir::{
-    Address, Build, Builder, Interface, KernelKind, Module, ProcessorKind, Scalar, Space, Table, Ty,
+    Address, Build, Builder, Interface, Kind, Module, ProcessorKind, Scalar, Space, Table, Ty,
 };
 use sched_ir::verify::verify;
 use sched_nest::Variants;
@@ -57,7 +57,7 @@ fn tables_that_are_only_prefetched_are_removed() {
     b.store(Address::element(out, zero, Scalar::F32), value);
     let table = |name: &str, byte| Table { name: name.to_string(), bytes: vec![byte; 4].into() };
     let module = Module {
-        kernels: vec![(KernelKind::Raw, b.finish())],
+        kernels: vec![(Kind::Raw.into(), b.finish())],
         tables: vec![table("gone", 1), table("kept", 2)],
         types: Interface::all(Scalar::F32),
         rows_per_run: None,

@@ -2,8 +2,8 @@
 
 use sched_ir::lir::{
     Address, Alloc, Bin, Block, Buffer, BufferId, Build, Builder, Carried, Cast, Cmp, For, Function, Gather,
-    If, Interface, Joined, Keep, KernelKind, Math, Module, Op, Origins, Parallel, ProcessorKind, Scalar,
-    Space, Stmt, Ty, Value, WalkSteps, While,
+    If, Interface, Joined, Keep, Kind, Math, Module, Op, Origins, Parallel, ProcessorKind, Scalar, Space,
+    Stmt, Ty, Value, WalkSteps, While,
 };
 use sched_ir::verify::{MAX_NESTING, verify, verify_interface};
 use sched_nest::Variants;
@@ -403,9 +403,9 @@ fn tables_of_lookups_have_a_power_of_two_of_elements() {
 #[test]
 fn kernels_use_the_element_types_of_the_interface() {
     let (f32, f64) = (Scalar::F32, Scalar::F64);
-    let with = |kernel, types| {
+    let with = |kind: Kind, types| {
         verify_interface(&Module {
-            kernels: vec![(kernel, function(Vec::new()))],
+            kernels: vec![(kind.into(), function(Vec::new()))],
             tables: Vec::new(),
             types,
             rows_per_run: None,
@@ -421,20 +421,20 @@ fn kernels_use_the_element_types_of_the_interface() {
         Interface { results: f64, ..all },
     );
     for (kernel, types, fits) in [
-        (KernelKind::Raw, all, true),
-        (KernelKind::Raw, rows, false),
-        (KernelKind::Raw, margins, false),
-        (KernelKind::Raw, results, true),
-        (KernelKind::Value, rows, true),
-        (KernelKind::Value, margins, false),
-        (KernelKind::Value, results, false),
-        (KernelKind::Class, results, true),
-        (KernelKind::Class, margins, false),
-        (KernelKind::Leaf, all, false),
+        (Kind::Raw, all, true),
+        (Kind::Raw, rows, false),
+        (Kind::Raw, margins, false),
+        (Kind::Raw, results, true),
+        (Kind::Value, rows, true),
+        (Kind::Value, margins, false),
+        (Kind::Value, results, false),
+        (Kind::Class, results, true),
+        (Kind::Class, margins, false),
+        (Kind::Leaf, all, false),
     ] {
         assert_eq!(with(kernel, types).is_ok(), fits, "{kernel:?} with {types:?}");
     }
-    let what = with(KernelKind::Raw, rows).unwrap_err();
+    let what = with(Kind::Raw, rows).unwrap_err();
     assert_eq!(what, "kernel `f` has `in` of f32, and callers of f64");
 }
 

@@ -2,8 +2,8 @@
 
 use crate::call::{Call, Dtype, RawColumn};
 use crate::model::{CallError, ModelFunctions, text};
-use crate::output::{Element, Kind};
 use libloading::Library;
+use sched_outputs::{Element, Kind};
 use std::error::Error;
 use std::ffi::c_char;
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Dtype};
 use crate::model::{CallError, ModelFunctions, text};
-use crate::output::Kind;
+use sched_outputs::Kind;
 use std::ffi::{c_char, c_void};
 
 /// The layout of [`ModelHandle`], which both sides must share.

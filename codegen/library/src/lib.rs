@@ -1,7 +1,7 @@
 //! Libraries that `schedc build` made, loaded and called through their C interface (`docs/c-api.md`).
 //!
-//! This crate has the structures of a call, the table of outputs ([`Kind`]), and [`LibraryFunctions`], the
-//! functions of a library in this process. [`ModelHandle`] stands for a model of this process without a
+//! This crate has the structures of a call, and [`LibraryFunctions`], the functions of a library in this
+//! process. [`ModelHandle`] stands for a model of this process without a
 //! library. The back end makes its own calls with the same structures. Nothing here knows models, schedules
 //! or LLVM, so that programs that only predict stay small.
 
@@ -9,10 +9,9 @@ mod call;
 mod functions;
 mod handle;
 mod model;
-mod output;
 
 pub use call::{Call, ColumnType, Dtype, RawColumn};
 pub use functions::{LibraryFunctions, Refusal};
 pub use handle::{HandleFunctions, ModelHandle};
 pub use model::{CallError, ModelFunctions};
-pub use output::{Counts, Element, Kind, Needs};
+pub use sched_outputs::{Counts, Element, Kind, Needs};

@@ -1,7 +1,7 @@
 //! The functions that every model of this process has.
 
 use crate::call::{Call, Dtype};
-use crate::output::Kind;
+use sched_outputs::Kind;
 use std::error::Error;
 use std::ffi::{CStr, c_char};
 use std::fmt;

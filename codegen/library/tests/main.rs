@@ -1,6 +1,5 @@
-//! Tests of built libraries and of the table of outputs.
+//! Tests of built libraries.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod loaded;
-mod outputs;

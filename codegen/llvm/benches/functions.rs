@@ -18,7 +18,7 @@
 use sched_columns::Unary;
 use sched_ir::columns::functions;
 use sched_ir::lir::*;
-use sched_llvm::runtime::Ctx;
+use sched_llvm::runtime::{Counts, Ctx};
 use sched_llvm::{Cpu, EntryInfo, Jit};
 use sched_nest::Variants;
 use std::time::Instant;
@@ -83,7 +83,7 @@ fn build(measured: Measured, ty: Ty) -> Function {
 /// Nanoseconds a value.
 fn measure<T: Copy + Default>(cpu: Cpu, measured: Measured, ty: Ty, rows: &[T]) -> f64 {
     let module = Module {
-        kernels: vec![(KernelKind::Raw, build(measured, ty))],
+        kernels: vec![(Kind::Raw.into(), build(measured, ty))],
         tables: Vec::new(),
         types: Interface::all(ty.scalar),
         rows_per_run: None,
@@ -93,15 +93,13 @@ fn measure<T: Copy + Default>(cpu: Cpu, measured: Measured, ty: Ty, rows: &[T]) 
     };
     let entry = EntryInfo {
         num_features: 1,
-        num_margins: 1,
-        num_values: 1,
-        num_trees: 1,
+        counts: Counts { values: 1, margins: 1, classes: 1, trees: 1, tree_values: 1 },
         own_rows: sched_llvm::runtime::Dtype::F32,
         ns_per_row: 1.0,
         info: "{}".to_string(),
         ..EntryInfo::default()
     };
-    let jit = Jit::compile(&module, cpu, &entry, &[KernelKind::Raw]).expect("the module compiles");
+    let jit = Jit::compile(&module, cpu, &entry, &[Kind::Raw]).expect("the module compiles");
     let mut out = vec![T::default(); VALUES];
     let mut ctx = Ctx {
         rows: rows.as_ptr().cast(),
@@ -112,7 +110,7 @@ fn measure<T: Copy + Default>(cpu: Cpu, measured: Measured, ty: Ty, rows: &[T]) 
         status: 0,
         order: &raw const sched_llvm::runtime::ROWS,
     };
-    let kernel = jit.model().raw.expect("the kernel is compiled");
+    let kernel = jit.model().kernel(Kind::Raw).expect("the kernel is compiled");
     let sample = |_| {
         let start = Instant::now();
         for _ in 0..CALLS {

@@ -12,7 +12,7 @@ use sched_ir::columns::value::Features;
 use sched_ir::lir::*;
 use sched_ir::rows::CopiedRows;
 use sched_ir::rows::transpose::Transpose;
-use sched_llvm::runtime::Ctx;
+use sched_llvm::runtime::{Counts, Ctx};
 use sched_llvm::{Cpu, EntryInfo, Jit};
 use sched_nest::Variants;
 use sched_pipeline::Prepared;
@@ -132,7 +132,7 @@ fn measure<T: Copy + Default>(name: &str, prepared: &Prepared, features: usize, 
         let lines = function.to_string().lines().count();
         let lowered = start.elapsed().as_secs_f64() * 1e3;
         let module = Module {
-            kernels: vec![(KernelKind::Raw, function)],
+            kernels: vec![(Kind::Raw.into(), function)],
             tables,
             types: Interface::all(runs.element),
             rows_per_run: None,
@@ -142,15 +142,13 @@ fn measure<T: Copy + Default>(name: &str, prepared: &Prepared, features: usize, 
         };
         let entry = EntryInfo {
             num_features: features as i32,
-            num_margins: 1,
-            num_values: 1,
-            num_trees: 1,
+            counts: Counts { values: 1, margins: 1, classes: 1, trees: 1, tree_values: 1 },
             own_rows: sched_llvm::runtime::Dtype::F32,
             ns_per_row: 1.0,
             info: "{}".to_string(),
             ..EntryInfo::default()
         };
-        let jit = Jit::compile(&module, cpu, &entry, &[KernelKind::Raw]).expect("a module");
+        let jit = Jit::compile(&module, cpu, &entry, &[Kind::Raw]).expect("a module");
         let compiled = start.elapsed().as_secs_f64() * 1e3;
         let mut out = vec![T::default(); ROWS * runs.count];
         let mut ctx = Ctx {
@@ -162,7 +160,7 @@ fn measure<T: Copy + Default>(name: &str, prepared: &Prepared, features: usize, 
             status: 0,
             order: &raw const sched_llvm::runtime::ROWS,
         };
-        let kernel = jit.model().raw.expect("the kernel is compiled");
+        let kernel = jit.model().kernel(Kind::Raw).expect("the kernel is compiled");
         let call = |_| {
             let start = Instant::now();
             // SAFETY: the buffers have as many values as the kernel reads and writes.

@@ -35,7 +35,7 @@
 //! - Gathers bound the best shape: five for the features and one for the leaf.
 
 use sched_ir::lir::*;
-use sched_llvm::runtime::Ctx;
+use sched_llvm::runtime::{Counts, Ctx};
 use sched_llvm::{Cpu, EntryInfo, Jit, asm_text};
 use sched_nest::Variants;
 use std::time::Instant;
@@ -371,9 +371,7 @@ fn main() {
     ];
     let entry = EntryInfo {
         num_features: FEATURES as i32,
-        num_margins: 1,
-        num_values: 1,
-        num_trees: TREES as i32,
+        counts: Counts { values: 1, margins: 1, trees: TREES, ..Counts::default() },
         own_rows: sched_llvm::runtime::Dtype::F32,
         ns_per_row: 1.0,
         info: "{}".to_string(),
@@ -383,7 +381,7 @@ fn main() {
     let mut jits = Vec::new();
     for (i, shape) in shapes.iter().enumerate() {
         let module = Module {
-            kernels: vec![(KernelKind::Raw, build(*shape))],
+            kernels: vec![(Kind::Raw.into(), build(*shape))],
             tables: vec![
                 table("thresholds", bytes(&model.thresholds)),
                 table("features", model.features.clone()),
@@ -399,7 +397,7 @@ fn main() {
             let asm = asm_text(&module, shape.cpu).expect("the kernel compiles");
             std::fs::write(format!("{folder}/walk{i}.s"), asm).expect("the folder can be written to");
         }
-        jits.push(Jit::compile(&module, shape.cpu, &entry, &[KernelKind::Raw]).expect("the kernel compiles"));
+        jits.push(Jit::compile(&module, shape.cpu, &entry, &[Kind::Raw]).expect("the kernel compiles"));
     }
     let mut best_ns = vec![f64::MAX; shapes.len()];
     for _ in 0..20 {
@@ -414,7 +412,7 @@ fn main() {
                 status: 0,
                 order: &raw const sched_llvm::runtime::ROWS,
             };
-            let kernel = jit.model().raw.expect("the kernel is compiled");
+            let kernel = jit.model().kernel(Kind::Raw).expect("the kernel is compiled");
             let start = Instant::now();
             for _ in 0..4 {
                 // SAFETY: the buffers have the sizes that the kernel was built for.

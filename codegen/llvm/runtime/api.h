@@ -5,15 +5,6 @@
 
 #include "rt.h"
 
-/* Kinds of output. */
-enum {
-    SCHEDC_KIND_VALUE = 0, /* predictions: results [n][num_values] */
-    SCHEDC_KIND_RAW = 1,   /* margins, before the output transform: results [n][num_margins] */
-    SCHEDC_KIND_CLASS = 2, /* the predicted class: float [n][1] */
-    SCHEDC_KIND_LEAF = 3,  /* the leaf that each tree reaches: int32 [n][num_trees] */
-    SCHEDC_KIND_TREE = 4,  /* the value of the leaf that each tree reaches: margins [n][num_trees] */
-};
-
 /* The memory of a call's rows and output. */
 enum {
     SCHEDC_MEMORY_HOST = 0,

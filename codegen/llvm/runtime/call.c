@@ -29,37 +29,22 @@ static int32_t read_call(schedc_call *to, const schedc_call *from)
     return SCHEDC_OK;
 }
 
+/* Returns an output of a model; null for an unknown kind. */
+static const schedc_output *output_of(const schedc_model *model, int32_t kind)
+{
+    return kind >= 0 && kind < SCHEDC_NUM_KINDS ? &model->outputs[kind] : NULL;
+}
+
 int32_t schedc_rt_num_outputs(const schedc_model *model, int32_t kind)
 {
-    switch (kind) {
-    case SCHEDC_KIND_VALUE:
-        return model->value ? model->num_values : model->num_margins;
-    case SCHEDC_KIND_RAW:
-        return model->num_margins;
-    case SCHEDC_KIND_CLASS:
-        return model->klass ? 1 : 0;
-    case SCHEDC_KIND_LEAF:
-        return model->leaf ? model->num_trees : 0;
-    case SCHEDC_KIND_TREE:
-        return model->tree ? model->num_trees : 0;
-    default:
-        return 0;
-    }
+    const schedc_output *output = output_of(model, kind);
+    return output ? output->columns : 0;
 }
 
 int32_t schedc_rt_output_type(const schedc_model *model, int32_t kind)
 {
-    switch (kind) {
-    case SCHEDC_KIND_VALUE:
-    case SCHEDC_KIND_RAW:
-        return model->result_type;
-    case SCHEDC_KIND_LEAF:
-        return SCHEDC_DTYPE_I32;
-    case SCHEDC_KIND_TREE:
-        return model->margin_type;
-    default:
-        return SCHEDC_DTYPE_F32;
-    }
+    const schedc_output *output = output_of(model, kind);
+    return output ? output->type : SCHEDC_DTYPE_F32;
 }
 
 size_t schedc_size_of(int32_t dtype)
@@ -71,35 +56,24 @@ size_t schedc_size_of(int32_t dtype)
 static int32_t plan_kernels(schedc_plan *p, int32_t kind)
 {
     const schedc_model *model = p->model;
-    int32_t columns = schedc_rt_num_outputs(model, kind);
-    p->out_element = schedc_size_of(schedc_rt_output_type(model, kind));
-    p->out_bytes = (size_t)columns * p->out_element;
-    p->walk = model->raw;
-    switch (kind) {
-    case SCHEDC_KIND_VALUE:
-        p->finish = model->value;
-        break;
-    case SCHEDC_KIND_RAW:
-        break;
-    case SCHEDC_KIND_CLASS:
-        p->finish = model->klass;
-        if (!p->finish)
-            return SCHEDC_ERR_UNSUPPORTED;
-        break;
-    case SCHEDC_KIND_LEAF:
-        p->walk = model->leaf;
-        return p->walk ? SCHEDC_OK : SCHEDC_ERR_UNSUPPORTED;
-    case SCHEDC_KIND_TREE:
-        p->walk = model->tree;
-        return p->walk ? SCHEDC_OK : SCHEDC_ERR_UNSUPPORTED;
-    default:
+    const schedc_output *output = output_of(model, kind);
+    if (!output)
         return SCHEDC_ERR_ARGUMENT;
+    p->out_element = schedc_size_of(output->type);
+    p->out_bytes = (size_t)output->columns * p->out_element;
+    if (output->needs == SCHEDC_NEEDS_WALK) {
+        p->walk = output->kernel;
+        return p->walk ? SCHEDC_OK : SCHEDC_ERR_UNSUPPORTED;
     }
+    p->walk = model->outputs[SCHEDC_KIND_RAW].kernel;
+    p->finish = output->needs == SCHEDC_NEEDS_MARGINS ? NULL : output->kernel;
+    if (!p->walk || (!p->finish && output->needs == SCHEDC_NEEDS_FINISH_OR_NONE))
+        return SCHEDC_ERR_UNSUPPORTED;
     /* Margins of the output's own width are finished in place: these kernels work row by row. */
     size_t margin = schedc_size_of(model->margin_type);
-    if (margin != p->out_element || columns != model->num_margins)
+    if (margin != p->out_element || output->columns != model->num_margins)
         p->margin_bytes = (size_t)model->num_margins * margin;
-    return p->walk ? SCHEDC_OK : SCHEDC_ERR_UNSUPPORTED;
+    return SCHEDC_OK;
 }
 
 /* Reads the rows' address, type and stride; also refuses sizes beyond the address space. */
@@ -160,7 +134,7 @@ static int32_t plan_base(schedc_plan *p, const schedc_call *call)
     if (!call->base_margin)
         return SCHEDC_OK;
     bool another_type = p->model->margin_type != p->model->result_type;
-    if (!p->model->base || p->walk != p->model->raw || another_type)
+    if (!p->model->base || p->walk != p->model->outputs[SCHEDC_KIND_RAW].kernel || another_type)
         return SCHEDC_ERR_UNSUPPORTED;
     p->base_margin = call->base_margin;
     p->base_bytes = (size_t)p->model->num_margins * schedc_size_of(p->model->margin_type);

@@ -87,7 +87,7 @@ void schedc_rt_launch(schedc_ctx *ctx, int32_t number, int64_t x, int64_t y, int
 /* Whether one kernel computes predictions from rows. */
 static bool is_direct(const schedc_plan *p)
 {
-    return p->model->gpu->direct && p->finish && p->finish == p->model->value;
+    return p->model->gpu->direct && p->finish && p->finish == p->model->outputs[SCHEDC_KIND_VALUE].kernel;
 }
 
 /* Addresses on the device that the kernels of a run read and write. */

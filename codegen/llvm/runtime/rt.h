@@ -3,6 +3,8 @@
 #ifndef SCHEDC_RT_H
 #define SCHEDC_RT_H
 
+#include "kinds.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -79,7 +81,7 @@ typedef struct schedc_range {
  * others. */
 typedef struct schedc_transfer {
     schedc_kernel quantize;      /* rows [n][num_features] -> bins, on the host */
-    schedc_kernel raw;           /* as the model's kernels of these names, but they read bins */
+    schedc_kernel raw;           /* as the model's kernel of margins, and `direct`, but they read bins */
     schedc_kernel direct;
     int64_t block;               /* rows */
     int64_t row_bytes;           /* of the bins of a row */
@@ -96,7 +98,7 @@ typedef struct schedc_gpu {
     const schedc_launch *launches;
     const int64_t *table_bytes;
     const schedc_range *ranges;  /* in ascending order; the last one covers all longer runs */
-    /* rows [n][num_features] -> results [n][num_values]; null: raw, then value */
+    /* rows [n][num_features] -> results of value output; null: margins, then value */
     schedc_kernel direct;
     const schedc_transfer *transfer; /* null: rows travel as they are */
     /* schedc_rt_execute_on_device. Nothing else refers to it, so code for processors is linked without it. */
@@ -104,22 +106,34 @@ typedef struct schedc_gpu {
     void **state;                /* state of the runtime, null at first */
 } schedc_gpu;
 
+/* Kernels that an output needs. */
+enum {
+    SCHEDC_NEEDS_MARGINS = 0,        /* that of SCHEDC_KIND_RAW, the kernel of margins */
+    SCHEDC_NEEDS_FINISH = 1,         /* margins, then its own; without its own, results are the margins */
+    SCHEDC_NEEDS_FINISH_OR_NONE = 2, /* margins, then its own; without its own, the model lacks the output */
+    SCHEDC_NEEDS_WALK = 3,           /* its own; without it, the model lacks the output */
+};
+
+/* An output of a model. */
+typedef struct schedc_output {
+    /* rows [n][num_features], or margins [n][num_margins] for outputs that finish them -> [n][columns], of
+     * `type`; null: none. The kernel of margins writes [n][num_margins] of margin_type. */
+    schedc_kernel kernel;
+    int32_t columns;             /* 0: the model lacks the output */
+    int32_t type;                /* SCHEDC_DTYPE_* of its elements */
+    int64_t needs;               /* SCHEDC_NEEDS_* */
+} schedc_output;
+
 /* A compiled model, as the entry points know it. The compiler emits it as a constant. */
 typedef struct schedc_model {
     uint32_t size;               /* of this struct */
     int32_t num_features;        /* columns of a row */
-    int32_t num_margins;         /* columns of raw output */
-    int32_t num_values;          /* columns of value output */
-    int32_t num_trees;           /* columns of leaf output */
+    int32_t num_margins;         /* columns of margins */
     int32_t row_type;            /* SCHEDC_DTYPE_* of the rows that kernels read */
     int32_t margin_type;         /* of margins, the type in which trees are added up */
     int32_t result_type;         /* of raw and value output */
     int64_t rows_per_run;        /* rows of the longest run of a call; INT64_MAX: any number */
     double ns_per_row;           /* estimated time of one row: the number of threads depends on it */
-    schedc_kernel raw;           /* rows [n][num_features] -> margins [n][num_margins] */
-    schedc_kernel value;         /* margins -> results [n][num_values]; null: values are the margins */
-    schedc_kernel klass;         /* margins -> float [n][1]; null: no classes */
-    schedc_kernel leaf;          /* rows -> int32 [n][num_trees] */
     const void *const *tables;
     const char *info;            /* JSON text, NUL-terminated */
     uint64_t cpu_needs;          /* bits of SCHEDC_CPU_* */
@@ -130,8 +144,8 @@ typedef struct schedc_model {
     const struct schedc_model *other_rows; /* for rows of another type; null: none */
     /* SCHEDC_DTYPE_* of the rows that the trainer's program reads; no row is rounded */
     int64_t own_row_type;
-    schedc_kernel tree;          /* rows -> leaf values, of margin_type [n][num_trees]; null: none */
     int64_t columns_from;        /* fewest rows of a run that may get columns; INT64_MAX: no run may */
+    schedc_output outputs[SCHEDC_NUM_KINDS]; /* by SCHEDC_KIND_* */
 } schedc_model;
 
 /* The names of the categories of a model's features. */

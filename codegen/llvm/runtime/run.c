@@ -17,7 +17,7 @@ bool schedc_on_device(const schedc_plan *p, int64_t n_rows)
         return false;
     const schedc_range *range = gpu->ranges;
     /* Leaf indices are computed where the largest runs are. */
-    bool by_tree = p->walk != p->model->raw;
+    bool by_tree = p->walk != p->model->outputs[SCHEDC_KIND_RAW].kernel;
     while (range->max_rows != INT64_MAX && (by_tree || n_rows > range->max_rows))
         range++;
     return range->on_device != 0;
@@ -78,7 +78,7 @@ static void run(const schedc_plan *p, schedc_ctx *ctx, int64_t first, const run_
         ctx->rows = p->rows + (size_t)first * p->row_step;
     }
     ctx->out = p->margin_bytes ? at->margins : out;
-    if (p->model->base && p->walk == p->model->raw)
+    if (p->model->base && p->walk == p->model->outputs[SCHEDC_KIND_RAW].kernel)
         schedc_begin_sums(p, first, ctx->n_rows, ctx->out);
     p->walk(ctx);
     if (ctx->status != SCHEDC_OK)

@@ -11,7 +11,7 @@ const schedc_transfer *schedc_transfer_of(const schedc_plan *p, int64_t n_rows)
 {
     const schedc_transfer *transfer = p->model->gpu->transfer;
     bool is_faster = transfer && n_rows >= transfer->least_rows && p->threads >= transfer->least_threads;
-    return is_faster && p->walk == p->model->raw ? transfer : NULL;
+    return is_faster && p->walk == p->model->outputs[SCHEDC_KIND_RAW].kernel ? transfer : NULL;
 }
 
 size_t schedc_transfer_bytes(const schedc_transfer *transfer, int64_t n_rows)

@@ -1,7 +1,7 @@
 //! Numbers and texts that the entry points of a compiled model return.
 
 use crate::header::{HeaderInfo, TakenRows};
-use crate::runtime::{self, Dtype};
+use crate::runtime::{self, Counts, Dtype, Kind, OutputDescriptor, count, dtype};
 use sched_ir::fault::{Fault, seeded};
 use sched_ir::lir::{Interface, KernelKind, Module, Scalar};
 use std::ffi::{c_char, c_void};
@@ -12,12 +12,8 @@ use std::mem;
 pub struct EntryInfo {
     /// Columns of a row.
     pub num_features: i32,
-    /// Columns of the raw output.
-    pub num_margins: i32,
-    /// Columns of the value output.
-    pub num_values: i32,
-    /// Columns of the leaf output.
-    pub num_trees: i32,
+    /// The counts of which outputs have columns.
+    pub counts: Counts,
     /// Type of the rows that the trainer's program reads. Kernels for narrower rows refuse wider ones, which
     /// they would have to round.
     pub own_rows: Dtype,
@@ -55,14 +51,9 @@ pub(crate) struct Addresses {
 impl EntryInfo {
     /// Numbers of the model's C header.
     pub fn for_header(&self, module: &Module) -> HeaderInfo {
-        let has = |wanted| module.kernels.iter().any(|(kind, _)| *kind == wanted);
         HeaderInfo {
             num_features: self.num_features,
-            num_margins: self.num_margins,
-            num_values: if has(KernelKind::Value) { self.num_values } else { self.num_margins },
-            num_trees: if has(KernelKind::Leaf) { self.num_trees } else { 0 },
-            num_tree_values: if has(KernelKind::Tree) { self.num_trees } else { 0 },
-            has_classes: has(KernelKind::Class),
+            columns: Kind::ALL.map(|kind| kind.columns_of_code(&self.counts, module.has(kind.into()))),
             has_categories: self.categories.iter().any(|names| !names.is_empty()),
             types: module.types,
             rows: self.taken_rows(module.types),
@@ -88,18 +79,12 @@ impl EntryInfo {
         runtime::ModelDescriptor {
             size: runtime::MODEL_SIZE,
             num_features: self.num_features,
-            num_margins: self.num_margins,
-            num_values: self.num_values,
-            num_trees: self.num_trees,
-            row_type: dtype(packed(module.types)),
-            margin_type: dtype(module.types.margins),
-            result_type: dtype(module.types.results),
+            num_margins: count(self.counts.margins),
+            row_type: dtype(packed(module.types)) as i32,
+            margin_type: dtype(module.types.margins) as i32,
+            result_type: dtype(module.types.results) as i32,
             rows_per_run: rows_per_run(module),
             ns_per_row: self.ns_per_row,
-            raw: kernel(KernelKind::Raw),
-            value: kernel(KernelKind::Value),
-            klass: kernel(KernelKind::Class),
-            leaf: kernel(KernelKind::Leaf),
             tables,
             info,
             cpu_needs,
@@ -109,8 +94,8 @@ impl EntryInfo {
             base,
             other_rows: std::ptr::null(),
             own_row_type: self.own_rows as i64,
-            tree: kernel(KernelKind::Tree),
             columns_from: columns_from(module),
+            outputs: OutputDescriptor::all(&self.counts, &module.types, |kind| kernel(kind.into())),
         }
     }
 }
@@ -131,12 +116,6 @@ fn packed(types: Interface) -> Scalar {
     if longer && seeded(Fault::RowsPackedAsSums) { types.margins } else { types.rows }
 }
 
-/// The runtime's number of a float type.
-pub(crate) fn dtype(scalar: Scalar) -> i32 {
-    let dtype = if scalar == Scalar::F64 { Dtype::F64 } else { Dtype::F32 };
-    dtype as i32
-}
-
 /// Rows of a run, as the runtime reads them.
 pub(crate) fn rows_per_run(module: &Module) -> i64 {
     module.rows_per_run.unwrap_or(i64::MAX)
@@ -147,7 +126,7 @@ pub(crate) fn columns_from(module: &Module) -> i64 {
     module.columns_from.unwrap_or(i64::MAX)
 }
 
-/// Bytes of the model's structure as generated code lays it out. It has eight 32-bit numbers, two 64-bit
-/// numbers, nine words and six more numbers or words of 64 bits.
-pub(crate) const MODEL_BYTES: usize = 8 * 4 + 2 * 8 + 9 * 8 + 6 * 8;
+/// Bytes of the model's structure as generated code lays it out. It has six 32-bit numbers and twelve numbers
+/// or words of 64 bits, and for each output two of either.
+pub(crate) const MODEL_BYTES: usize = 6 * 4 + 12 * 8 + Kind::ALL.len() * (2 * 8 + 2 * 4);
 const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::ModelDescriptor>());

@@ -1,5 +1,6 @@
 //! The public C header of an artefact.
 
+use crate::runtime::{Element, Kind, Needs};
 use sched_ir::lir::{Interface, Scalar};
 
 /// Version of the interface between artefacts and programs. It grows when programs that were compiled for an
@@ -11,16 +12,8 @@ pub const ABI_VERSION: i32 = 1;
 pub struct HeaderInfo {
     /// Columns of a row.
     pub num_features: i32,
-    /// Columns of the raw output.
-    pub num_margins: i32,
-    /// Columns of the value output.
-    pub num_values: i32,
-    /// Columns of the leaf output; 0 if the model does not return its leaves.
-    pub num_trees: i32,
-    /// Columns of the output of the trees' values; 0 if leaves hold vectors.
-    pub num_tree_values: i32,
-    /// Whether the model predicts classes.
-    pub has_classes: bool,
+    /// Columns of each output; 0 if the model lacks it.
+    pub columns: [usize; Kind::ALL.len()],
     /// Whether categories have names.
     pub has_categories: bool,
     /// Types of rows, margins and results.
@@ -78,24 +71,14 @@ pub fn valid_prefix(prefix: &str) -> bool {
 /// Returns the header that declares an artefact's exported functions, for C and C++. `prefix` must be a
 /// [`valid_prefix`].
 pub fn header(prefix: &str, constants: &HeaderInfo) -> String {
-    let HeaderInfo {
-        num_features,
-        num_margins,
-        num_values,
-        num_trees,
-        num_tree_values,
-        has_classes,
-        has_categories,
-        types,
-        rows,
-    } = *constants;
-    let num_classes = i32::from(has_classes);
+    let HeaderInfo { num_features, columns, has_categories, types, rows } = *constants;
     let bits = |scalar: Scalar| (8 * scalar.bytes()).to_string();
     let (read_rows, other_rows) = rows.words(types);
     let float = |scalar| if scalar == Scalar::F64 { "double" } else { "float" };
     let encode = if has_categories { ENCODE } else { "" };
     TEMPLATE
         .replace("@ENCODE@", encode)
+        .replace("@KINDS@", &kinds())
         .replace("@READ_ROWS@", &read_rows)
         .replace("@OTHER_ROWS@", other_rows)
         .replace("@SUM_BITS@", &bits(types.margins))
@@ -103,13 +86,39 @@ pub fn header(prefix: &str, constants: &HeaderInfo) -> String {
         .replace("@SUM@", float(types.margins))
         .replace("@ABI@", &ABI_VERSION.to_string())
         .replace("@FEATURES@", &num_features.to_string())
-        .replace("@MARGINS@", &num_margins.to_string())
-        .replace("@VALUES@", &num_values.to_string())
-        .replace("@CLASSES@", &num_classes.to_string())
-        .replace("@TREES@", &num_trees.to_string())
-        .replace("@TREE_VALUES@", &num_tree_values.to_string())
+        .replace("@COLUMNS@", &columns_of_outputs(&columns))
         .replace("@P@", &prefix.to_ascii_uppercase())
         .replace("@p@", prefix)
+}
+
+/// The constants with the columns of outputs. That of predictions has a plural as its name.
+fn columns_of_outputs(columns: &[usize]) -> String {
+    let line = |(kind, columns): (Kind, &usize)| {
+        let word = kind.word().to_ascii_uppercase();
+        let plural = if kind == Kind::Value { "S" } else { "" };
+        let none = match kind.needs() {
+            Needs::Margins | Needs::Finish => "",
+            Needs::FinishOrNone | Needs::Walk => "; 0: the model has no such output",
+        };
+        format!("#define @P@_NUM_{word}{plural} {columns} /* columns of @P@_{word}{none} */")
+    };
+    Kind::ALL.into_iter().zip(columns).map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The entries of the enumeration of outputs.
+fn kinds() -> String {
+    let entry = |kind: Kind| {
+        let element = match kind.element() {
+            Element::Result => "@RESULT@",
+            Element::Sum => "@SUM@",
+            Element::Class => "float",
+            Element::Leaf => "int32_t",
+        };
+        let comma = if kind as usize + 1 < Kind::ALL.len() { "," } else { "" };
+        let constant = format!("@P@_{} = {}{comma}", kind.word().to_ascii_uppercase(), kind as i32);
+        format!("    {constant:14} /* {}: {element} */", kind.help())
+    };
+    Kind::ALL.map(entry).join("\n")
 }
 
 /// Whether a file is a header that [`header()`], for any model, or [`loader_header`] made.
@@ -139,6 +148,7 @@ pub fn loader_header() -> String {
         .unwrap_or_default();
     LOADER
         .replace("@CALL@", call)
+        .replace("@KINDS@", &kinds())
         .replace(
             "@OTHER_ROWS@",
             "Rows of 64-bit floats are refused by libraries of models that would have to round them.",

@@ -46,7 +46,7 @@ impl Jit {
         module: &lir::Module,
         cpu: Cpu,
         entry: &EntryInfo,
-        kernels: &[KernelKind],
+        kernels: &[Kind],
     ) -> Result<Jit, LlvmError> {
         Jit::of_object(&Jit::object(module, cpu, kernels)?, module, cpu, entry, kernels)
     }
@@ -61,7 +61,7 @@ impl Jit {
         cpu: Cpu,
         launches: DeviceCode,
         entry: &EntryInfo,
-        kernels: &[KernelKind],
+        kernels: &[Kind],
     ) -> Result<Jit, LlvmError> {
         Jit::loaded(&Jit::object(module, cpu, kernels)?, module, cpu, Some(launches), entry, kernels)
     }
@@ -70,7 +70,7 @@ impl Jit {
     ///
     /// # Errors
     /// As for [`Jit::compile`].
-    pub fn object(module: &lir::Module, cpu: Cpu, kernels: &[KernelKind]) -> Result<Vec<u8>, LlvmError> {
+    pub fn object(module: &lir::Module, cpu: Cpu, kernels: &[Kind]) -> Result<Vec<u8>, LlvmError> {
         verify_interface(module).map_err(LlvmError::ill_formed)?;
         let machine = Machine::new(cpu)?;
         machine.check_host(cpu)?;
@@ -86,7 +86,7 @@ impl Jit {
         module: &lir::Module,
         cpu: Cpu,
         entry: &EntryInfo,
-        kernels: &[KernelKind],
+        kernels: &[Kind],
     ) -> Result<Jit, LlvmError> {
         Jit::loaded(object, module, cpu, None, entry, kernels)
     }
@@ -97,7 +97,7 @@ impl Jit {
         cpu: Cpu,
         launches: Option<DeviceCode>,
         entry: &EntryInfo,
-        kernels: &[KernelKind],
+        kernels: &[Kind],
     ) -> Result<Jit, LlvmError> {
         device::check(module, launches.as_ref())?;
         let machine = Machine::new(cpu)?;
@@ -171,10 +171,10 @@ fn words(bytes: Vec<u8>) -> Vec<u64> {
 }
 
 /// The kernels of a module that are compiled if `kernels` are requested.
-fn wanted(module: &lir::Module, kernels: &[KernelKind]) -> Vec<KernelKind> {
-    let wanted = |kind: &KernelKind| {
-        use KernelKind::{Direct, DirectOfBins, Quantize, RawOfBins, Value};
-        kernels.contains(kind) || matches!(kind, Value | Direct | Quantize | RawOfBins | DirectOfBins)
+fn wanted(module: &lir::Module, kernels: &[Kind]) -> Vec<KernelKind> {
+    let wanted = |kind: &KernelKind| match kind {
+        KernelKind::Output(kind) => *kind == Kind::Value || kernels.contains(kind),
+        KernelKind::Direct | KernelKind::Quantize | KernelKind::RawOfBins | KernelKind::DirectOfBins => true,
     };
     module.kernels.iter().map(|(kind, _)| *kind).filter(wanted).collect()
 }

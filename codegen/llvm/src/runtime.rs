@@ -4,6 +4,7 @@
 //! the C compiler's. The runtime is linked into this crate for code in memory, and [`RUNTIME_OBJECT`] is
 //! linked into artefacts.
 
+use sched_ir::lir::{Interface, Scalar};
 use sched_machines::Level;
 use std::{
     ffi::{CStr, c_char, c_void},
@@ -62,6 +63,58 @@ impl fmt::Debug for Team {
 /// A compiled function, which computes one run.
 pub type KernelFn = unsafe extern "C" fn(*mut Ctx);
 
+/// An output of a model, `schedc_output` in C.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct OutputDescriptor {
+    /// The output's own kernel; none: margins are the results, or the model lacks the output.
+    pub kernel: Option<KernelFn>,
+    /// Its columns; 0: the model lacks the output.
+    pub columns: i32,
+    /// The [`Dtype`] of its elements.
+    pub dtype: i32,
+    /// The [`Needs`] of the output.
+    pub needs: i64,
+}
+
+impl OutputDescriptor {
+    /// An output of code that has its own kernel or lacks it, without the address of the kernel.
+    pub(crate) fn of(kind: Kind, counts: &Counts, types: &Interface, has_kernel: bool) -> OutputDescriptor {
+        OutputDescriptor {
+            kernel: None,
+            columns: count(kind.columns_of_code(counts, has_kernel)),
+            dtype: dtype(types.output(kind)) as i32,
+            needs: kind.needs() as i64,
+        }
+    }
+
+    /// All outputs of a model, from the addresses of their own kernels.
+    pub fn all(
+        counts: &Counts,
+        types: &Interface,
+        kernel: impl Fn(Kind) -> Option<KernelFn>,
+    ) -> [OutputDescriptor; Kind::ALL.len()] {
+        Kind::ALL.map(|kind| {
+            let kernel = kernel(kind);
+            OutputDescriptor { kernel, ..OutputDescriptor::of(kind, counts, types, kernel.is_some()) }
+        })
+    }
+}
+
+/// The type of an element of rows or of an output.
+pub fn dtype(scalar: Scalar) -> Dtype {
+    match scalar {
+        Scalar::F64 => Dtype::F64,
+        Scalar::I32 => Dtype::I32,
+        _ => Dtype::F32,
+    }
+}
+
+/// A count as the runtime reads it.
+pub(crate) fn count(n: usize) -> i32 {
+    i32::try_from(n).unwrap_or(i32::MAX)
+}
+
 /// A compiled model, `schedc_model` in C.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -70,12 +123,8 @@ pub struct ModelDescriptor {
     pub size: u32,
     /// Columns of a row.
     pub num_features: i32,
-    /// Columns of the raw output.
+    /// Columns of margins.
     pub num_margins: i32,
-    /// Columns of the value output.
-    pub num_values: i32,
-    /// Columns of the leaf output.
-    pub num_trees: i32,
     /// The [`Dtype`] of the rows that kernels read.
     pub row_type: i32,
     /// The [`Dtype`] of margins.
@@ -86,14 +135,6 @@ pub struct ModelDescriptor {
     pub rows_per_run: i64,
     /// Estimated time of one row, in nanoseconds. The runtime compares it with the cost of waking a thread.
     pub ns_per_row: f64,
-    /// Computes margins from rows.
-    pub raw: Option<KernelFn>,
-    /// Computes values of the result type from margins; none: the margins are the values.
-    pub value: Option<KernelFn>,
-    /// Computes one `f32` class per row from margins; none: the model has no classes.
-    pub klass: Option<KernelFn>,
-    /// Computes `i32` leaves from rows; none: the model does not return its leaves.
-    pub leaf: Option<KernelFn>,
     /// The model's buffers.
     pub tables: *const *const c_void,
     /// JSON text, ended by NUL.
@@ -113,11 +154,17 @@ pub struct ModelDescriptor {
     /// The [`Dtype`] of the rows that the trainer's program reads. The runtime refuses rows that it would
     /// have to round to `row_type`.
     pub own_row_type: i64,
-    /// Computes the value of each tree's leaf, of the type of margins, from rows; none: leaves hold vectors,
-    /// or the build left it out.
-    pub tree: Option<KernelFn>,
     /// Fewest rows of a run whose input may be columns instead of rows; the largest number: no run.
     pub columns_from: i64,
+    /// The outputs, by [`Kind`].
+    pub outputs: [OutputDescriptor; Kind::ALL.len()],
+}
+
+impl ModelDescriptor {
+    /// Returns an output's own kernel.
+    pub fn kernel(&self, kind: Kind) -> Option<KernelFn> {
+        self.outputs[kind as usize].kernel
+    }
 }
 
 /// Names of categories, `schedc_categories` in C.

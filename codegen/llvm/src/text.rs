@@ -14,19 +14,6 @@ use sched_ir::lir::{self, KernelKind};
 use sched_machines::Maker;
 use std::fmt::Write;
 
-/// All kinds of kernels.
-const ALL: [KernelKind; 9] = [
-    KernelKind::Raw,
-    KernelKind::Value,
-    KernelKind::Class,
-    KernelKind::Leaf,
-    KernelKind::Tree,
-    KernelKind::Direct,
-    KernelKind::Quantize,
-    KernelKind::RawOfBins,
-    KernelKind::DirectOfBins,
-];
-
 /// Returns the kernels of a module as LLVM IR, before or after LLVM's optimisations.
 ///
 /// # Errors
@@ -34,7 +21,7 @@ const ALL: [KernelKind; 9] = [
 pub fn llvm_text(module: &lir::Module, cpu: Cpu, optimised: bool) -> Result<String, LlvmError> {
     let session = Session::new();
     let machine = Machine::new(cpu)?;
-    let emitted = emit_kernels(&session, &machine, module, &ALL)?;
+    let emitted = emit_kernels(&session, &machine, module, &kinds(module))?;
     passes::verify(&emitted)?;
     if optimised {
         passes::optimise(&emitted, &machine)?;
@@ -61,9 +48,14 @@ pub fn marked_asm_text(module: &lir::Module, cpu: Cpu) -> Result<String, LlvmErr
     Ok(emit::mark_assembly(&assembly(module, &machine)?, module))
 }
 
+/// The kinds of all kernels of a module.
+fn kinds(module: &lir::Module) -> Vec<KernelKind> {
+    module.kernels.iter().map(|(kind, _)| *kind).collect()
+}
+
 fn assembly(module: &lir::Module, machine: &Machine) -> Result<String, LlvmError> {
     let session = Session::new();
-    let emitted = emit_kernels(&session, machine, module, &ALL)?;
+    let emitted = emit_kernels(&session, machine, module, &kinds(module))?;
     passes::verify(&emitted)?;
     passes::optimise(&emitted, machine)?;
     let text = passes::generate(&session, emitted, machine, FileType::Assembly)?;

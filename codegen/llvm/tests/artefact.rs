@@ -30,11 +30,11 @@ fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
     let bytes: Vec<u8> = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
     let module = Module {
         kernels: vec![
-            (KernelKind::Raw, margins()),
-            (KernelKind::Value, each("value", Scalar::F32, |b, x, _| b.math(Math::Exp, x))),
-            (KernelKind::Class, each("class", Scalar::F32, class)),
+            (Kind::Raw.into(), margins()),
+            (Kind::Value.into(), each("value", Scalar::F32, |b, x, _| b.math(Math::Exp, x))),
+            (Kind::Class.into(), each("class", Scalar::F32, class)),
             (
-                KernelKind::Leaf,
+                Kind::Leaf.into(),
                 each("leaf", Scalar::I32, |b, _, i| b.cast(Cast::Trunc, i, Ty::of(Scalar::I32))),
             ),
         ],
@@ -50,9 +50,7 @@ fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
     };
     let entry = EntryInfo {
         num_features: FEATURES as i32,
-        num_margins: 1,
-        num_values: 1,
-        num_trees: 1,
+        counts: runtime::Counts { values: 1, margins: 1, classes: 1, trees: 1, tree_values: 1 },
         own_rows: runtime::Dtype::F32,
         ns_per_row: 1e6,
         info: r#"{"trees":0}"#.into(),
@@ -130,7 +128,7 @@ fn output_of(program: &str, arguments: &[&str], file: &Path) -> String {
 #[test]
 fn a_shared_library_predicts_as_the_jit_does() {
     let (module, entry) = linear([0.5, -1.0, 2.0]);
-    let all = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
+    let all = [Kind::Raw, Kind::Value, Kind::Class, Kind::Leaf];
     let jit = Jit::compile(&module, Cpu::Native, &entry, &all).unwrap();
     let rows: Vec<f32> = (0..300).map(|i| (i % 7) as f32 - 3.0).collect();
     let n = rows.len() / FEATURES;
@@ -140,10 +138,9 @@ fn a_shared_library_predicts_as_the_jit_does() {
         out
     };
     let mut leaves = vec![0; n];
-    jit.predict(runtime::Kind::Leaf, Rows::F32(&rows), n, Output::I32(&mut leaves), 0).unwrap();
+    jit.predict(Kind::Leaf, Rows::F32(&rows), n, Output::I32(&mut leaves), 0).unwrap();
     assert_eq!(leaves, (0..n as i32).collect::<Vec<_>>());
-    let (raw, value, class) =
-        (expected(runtime::Kind::Raw), expected(runtime::Kind::Value), expected(runtime::Kind::Class));
+    let (raw, value, class) = (expected(Kind::Raw), expected(Kind::Value), expected(Kind::Class));
     assert_eq!(raw[0], -3.0 * 0.5 + 2.0 - 1.0 * 2.0);
     assert!(class.contains(&0.0) && class.contains(&1.0));
 
@@ -153,7 +150,7 @@ fn a_shared_library_predicts_as_the_jit_does() {
         let path = write(&folder, &format!("{cpu}.so"), &bytes);
         let library = sched_llvm::Library::load(&path, "m").unwrap();
         let mut out = vec![0.0; n];
-        library.predict(runtime::Kind::Value, Rows::F32(&rows), n, Output::F32(&mut out), 0).unwrap();
+        library.predict(Kind::Value, Rows::F32(&rows), n, Output::F32(&mut out), 0).unwrap();
         assert_eq!(out, value);
         // SAFETY: the library runs no code when loaded, and the signatures are those of its header.
         unsafe {
@@ -169,7 +166,7 @@ fn a_shared_library_predicts_as_the_jit_does() {
             let predict_ex: Symbol<unsafe extern "C" fn(*const runtime::Call) -> i32> =
                 library.get("m_predict_ex").unwrap();
             let mut out = vec![0.0_f32; n];
-            let (kind, dtype) = (runtime::Kind::Class, runtime::Dtype::F32);
+            let (kind, dtype) = (Kind::Class, runtime::Dtype::F32);
             let call =
                 runtime::Call::new(kind, dtype, rows.as_ptr().cast(), n as i64, out.as_mut_ptr().cast());
             assert_eq!((predict_ex(&call), &out), (0, &class));
@@ -253,14 +250,19 @@ fn a_library_has_code_for_rows_of_each_type() {
         let model = Some(sched_testing::forests::info(&forest).into());
         let options = Options { model, supported: Supported::Compilable, ..Options::default() };
         let nest = check(schedule, &options).nest().cloned().expect("a legal schedule");
-        let kernels = [KernelKind::Raw, KernelKind::Leaf];
+        let kernels = [Kind::Raw, Kind::Leaf];
         let forest = forest.clone().for_rows(rows);
         sched_ir::compile(forest, None, Variants::only(nest), &kernels, &sched_ir::Budget::default())
             .expect("LIR")
             .lir
     };
     let (_, about) = linear([0.0; FEATURES]);
-    let entry = EntryInfo { num_features: 1, num_trees: 7, own_rows: runtime::Dtype::F64, ..about };
+    let entry = EntryInfo {
+        num_features: 1,
+        counts: runtime::Counts { trees: 7, ..about.counts },
+        own_rows: runtime::Dtype::F64,
+        ..about
+    };
     let load = |folder: &TempDir, versions: &[(&Module, Cpu)]| {
         let entry = &entry;
         let of = |(module, cpu)| Version { module, cpu, entry, launches: None };
@@ -276,20 +278,20 @@ fn a_library_has_code_for_rows_of_each_type() {
         let all = [(&floats, old), (&doubles, old), (&doubles, new), (&floats, new)];
         let library = load(&folder, &all);
         let mut out = vec![0f64; n];
-        library.predict(runtime::Kind::Raw, Rows::F64(&wide), n, Output::F64(&mut out), 1).unwrap();
+        library.predict(Kind::Raw, Rows::F64(&wide), n, Output::F64(&mut out), 1).unwrap();
         assert_eq!(out, of_wide, "rows of doubles\n{schedule}");
-        library.predict(runtime::Kind::Raw, Rows::F32(&narrow), n, Output::F64(&mut out), 1).unwrap();
+        library.predict(Kind::Raw, Rows::F32(&narrow), n, Output::F64(&mut out), 1).unwrap();
         assert_eq!(out, of_narrow, "rows of floats\n{schedule}");
 
         let of_doubles = load(&folder, &all[1..2]);
-        of_doubles.predict(runtime::Kind::Raw, Rows::F32(&narrow), n, Output::F64(&mut out), 1).unwrap();
+        of_doubles.predict(Kind::Raw, Rows::F32(&narrow), n, Output::F64(&mut out), 1).unwrap();
         assert_eq!(out, of_narrow, "rows of floats that are widened\n{schedule}");
     }
     let folder = tempfile::tempdir().unwrap();
     let floats = compiled_for(Float::F32, schedule);
     let of_floats = load(&folder, &[(&floats, Cpu::Native)]);
     let mut out = vec![0f64; n];
-    let refused = of_floats.predict(runtime::Kind::Raw, Rows::F64(&wide), n, Output::F64(&mut out), 1);
+    let refused = of_floats.predict(Kind::Raw, Rows::F64(&wide), n, Output::F64(&mut out), 1);
     assert!(refused.is_err_and(|why| why.message.contains("64-bit floats")));
 }
 

@@ -4,7 +4,7 @@ use crate::launches::{ALL, WALKS, compiled, examples, model};
 use crate::standin::{compiler, driver, folder, source, succeed};
 use sched_forest::{Float, Forest, Types};
 use sched_ir::interp::{Memory, Options, run_with};
-use sched_ir::lir::{BinTransfer, Function, KernelKind, Module, Scalar};
+use sched_ir::lir::{BinTransfer, Function, KernelKind, Kind, Module, Scalar};
 use sched_llvm::header::header;
 use sched_llvm::{
     Cpu, DeviceCode, Emit, EntryInfo, Gpu, HostLaunches, Version, build_versions, host_launch_object,
@@ -96,9 +96,7 @@ impl Case {
 fn entry(forest: &Forest) -> EntryInfo {
     EntryInfo {
         num_features: forest.num_features as i32,
-        num_margins: forest.num_margins as i32,
-        num_values: sched_ir::lower::value_columns(forest) as i32,
-        num_trees: forest.trees.len() as i32,
+        counts: forest.counts(),
         own_rows: if forest.types.input == Float::F64 {
             sched_llvm::runtime::Dtype::F64
         } else {
@@ -131,7 +129,7 @@ fn results(forest: &Forest, module: &Module, rows: &[f64]) -> Vec<u8> {
         output
     };
     let kernel = |wanted: KernelKind| module.kernels.iter().find(|(kind, _)| *kind == wanted);
-    let margins = kernel(KernelKind::Raw).map(|(_, function)| {
+    let margins = kernel(Kind::Raw.into()).map(|(_, function)| {
         run(function, &input, count * forest.num_margins * forest.types.accumulator.bytes())
     });
     let margins = margins.expect("a kernel for margins");
@@ -142,11 +140,11 @@ fn results(forest: &Forest, module: &Module, rows: &[f64]) -> Vec<u8> {
     };
     assert_eq!(module.types.margins, module.types.results, "raw margins are results");
     let leaves =
-        kernel(KernelKind::Leaf).map(|(_, function)| run(function, &input, count * forest.trees.len() * 4));
+        kernel(Kind::Leaf.into()).map(|(_, function)| run(function, &input, count * forest.trees.len() * 4));
     let kinds = [
-        finished(KernelKind::Value, columns).unwrap_or_else(|| margins.clone()),
+        finished(Kind::Value.into(), columns).unwrap_or_else(|| margins.clone()),
         margins.clone(),
-        finished(KernelKind::Class, 1).unwrap_or_default(),
+        finished(Kind::Class.into(), 1).unwrap_or_default(),
         leaves.unwrap_or_default(),
     ];
     let number = |n: usize| (n as i64).to_le_bytes();

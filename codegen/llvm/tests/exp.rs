@@ -2,8 +2,8 @@
 
 use crate::launches::host::Host;
 use sched_ir::lir::{
-    Address, Build, Builder, GpuAxis, GpuDimension, GpuLevel, Interface, KernelKind, Math, Module,
-    ProcessorKind, Scalar, Space, Ty,
+    Address, Build, Builder, GpuAxis, GpuDimension, GpuLevel, Interface, Kind, Math, Module, ProcessorKind,
+    Scalar, Space, Ty,
 };
 use sched_llvm::{Gpu, Ptxas, amdgpu_text, ptx_text};
 use sched_machines::Maker;
@@ -25,7 +25,7 @@ fn exponentials(scalar: Scalar) -> Module {
             Vec::new()
         });
     });
-    let kernels = vec![(KernelKind::Raw, b.finish())];
+    let kernels = vec![(Kind::Raw.into(), b.finish())];
     Module {
         kernels,
         tables: Vec::new(),
@@ -53,7 +53,7 @@ fn same(found: f64, expected: f64) -> bool {
 fn compare_floats(host: &mut Host, xs: &[f32]) {
     let input: Vec<u8> = xs.iter().flat_map(|x| x.to_le_bytes()).collect();
     let mut output = vec![0; input.len()];
-    host.run(KernelKind::Raw, xs.len(), &input, &mut output);
+    host.run(Kind::Raw.into(), xs.len(), &input, &mut output);
     for (x, found) in xs.iter().zip(output.chunks_exact(4)) {
         let found = f32::from_le_bytes([found[0], found[1], found[2], found[3]]);
         assert!(same(found.into(), x.exp().into()), "exp({x:e}) is {:e}, not {found:e}", x.exp());
@@ -63,7 +63,7 @@ fn compare_floats(host: &mut Host, xs: &[f32]) {
 fn compare_doubles(host: &mut Host, xs: &[f64]) {
     let input: Vec<u8> = xs.iter().flat_map(|x| x.to_le_bytes()).collect();
     let mut output = vec![0; input.len()];
-    host.run(KernelKind::Raw, xs.len(), &input, &mut output);
+    host.run(Kind::Raw.into(), xs.len(), &input, &mut output);
     for (x, found) in xs.iter().zip(output.chunks_exact(8)) {
         let found = f64::from_le_bytes(found.try_into().expect("8 bytes"));
         assert!(same(found, x.exp()), "exp({x:e}) is {:e}, not {found:e}", x.exp());

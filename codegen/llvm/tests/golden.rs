@@ -4,7 +4,7 @@
 //! rewrites them.
 
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{ModelInfo, Options, Supported, check};
 use sched_llvm::{Cpu, llvm_text};
@@ -75,8 +75,7 @@ fn stages_are_as_kept() {
             Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
         let checked = check(&text, &options);
         let nests = checked.nests.unwrap_or_else(|| panic!("{}: {:#?}", path.display(), checked.diagnostics));
-        let compiled =
-            compile(forest, None, nests, &[KernelKind::Raw], &Budget::default()).expect("it compiles");
+        let compiled = compile(forest, None, nests, &[Kind::Raw], &Budget::default()).expect("it compiles");
         for name in stages.expect("a line `// stages: …` first").split(' ') {
             let kept = path.with_extension(name);
             let found = stage(name, &compiled);

@@ -3,7 +3,7 @@
 use sched_forest::{Float, Forest, predict_margins};
 use sched_ir::fault::{Fault, with_fault};
 use sched_ir::interp::{self, Memory, count_accesses, run};
-use sched_ir::lir::{KernelKind, Stmt};
+use sched_ir::lir::{KernelKind, Kind, Stmt};
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, Supported, Target, check};
 use sched_llvm::{Gpu, ptx_text};
@@ -221,8 +221,7 @@ fn nest(forest: &Forest, schedule: &str) -> Option<Variants<Nest>> {
 
 fn compiled(forest: &Forest, schedule: &str) -> Option<Compiled> {
     let nest = nest(forest, schedule)?;
-    let compiled =
-        compile(forest.clone(), None, nest, &[KernelKind::Raw, KernelKind::Leaf], &Budget::default());
+    let compiled = compile(forest.clone(), None, nest, &[Kind::Raw, Kind::Leaf], &Budget::default());
     Some(compiled.unwrap_or_else(|error| panic!("{schedule}: {error}")))
 }
 
@@ -245,7 +244,7 @@ fn simulated(
     rows: &[f64],
 ) -> Result<Vec<u8>, interp::InterpreterError> {
     let (kind, kernel) = &compiled.lir.kernels[0];
-    assert_eq!(*kind, KernelKind::Raw);
+    assert_eq!(*kind, KernelKind::RAW);
     let count = rows.len() / forest.num_features;
     let mut output = vec![0; count * forest.num_margins * forest.types.accumulator.bytes()];
     let input = bytes(rows, forest.types.input);
@@ -377,7 +376,7 @@ fn slots_of_one_tree_are_added_in_the_order_of_the_model() {
         assert_eq!(found, is_exact, "seed {seed}, {text}");
         let rows = forests::rows(&mut rng, &forest, 1);
         let rows = &rows[..rows.len().min(7 * forest.num_features)];
-        let compiled = compile(forest.clone(), None, nests, &[KernelKind::Raw], &Budget::default());
+        let compiled = compile(forest.clone(), None, nests, &[Kind::Raw], &Budget::default());
         let compiled = compiled.unwrap_or_else(|error| panic!("seed {seed}: {text}: {error}"));
         let agree = agree(&margins(&compiled, &forest, rows), &expected(&forest, rows), &forest, is_exact);
         assert!(agree, "seed {seed}, {text}\n{}", compiled.lir);
@@ -485,7 +484,7 @@ fn variants_may_differ_in_where_they_run() {
 fn leaves_are_those_of_processors() {
     let leaves = |compiled: &Compiled, forest: &Forest, rows: &[f64]| {
         let (kind, kernel) = &compiled.lir.kernels[1];
-        assert_eq!(*kind, KernelKind::Leaf);
+        assert_eq!(*kind, Kind::Leaf.into());
         let count = rows.len() / forest.num_features;
         let (input, mut output) = (bytes(rows, forest.types.input), vec![0; count * forest.trees.len() * 4]);
         let memory =
@@ -563,7 +562,7 @@ fn what_has_no_code_yet_is_refused() {
     ];
     for (schedule, what) in cases {
         let nest = nest(&forest, &schedule).expect("the checker accepts it");
-        let error = compile(forest.clone(), None, nest, &[KernelKind::Raw], &Budget::default()).err();
+        let error = compile(forest.clone(), None, nest, &[Kind::Raw], &Budget::default()).err();
         let error = error.expect("it is refused");
         assert!(error.message.contains(what), "{schedule}: {error}");
     }
@@ -620,16 +619,11 @@ fn shared_memory_is_counted_as_it_is_used() {
         checked.diagnostics
     );
     let fits = nests(512, &cached(128, "representation(quantized)\n")).nests.expect("it is legal");
-    compile(forest(512), None, fits, &[KernelKind::Raw], &Budget::default()).expect("it fits");
+    compile(forest(512), None, fits, &[Kind::Raw], &Budget::default()).expect("it fits");
     // 33 rows of 1000 values are 132000 bytes, and take the room of 64.
     let checked = nests(1000, &cached(33, ""));
-    let error = compile(
-        forest(1000),
-        None,
-        checked.nests.expect("it may fit"),
-        &[KernelKind::Raw],
-        &Budget::default(),
-    );
+    let error =
+        compile(forest(1000), None, checked.nests.expect("it may fit"), &[Kind::Raw], &Budget::default());
     let error = error.err().expect("it does not");
     assert_eq!(error.code.to_string(), "C0013");
     assert!(error.message.contains("shared_rows 256000"), "{error}");
@@ -652,7 +646,7 @@ fn the_direct_schedule_is_one_launch() {
 /// If a prediction needs one margin, the last launch that has the margin computes the prediction.
 #[test]
 fn predictions_come_from_one_kernel_where_margins_are_stored_once() {
-    let kernels = [KernelKind::Raw, KernelKind::Value];
+    let kernels = [Kind::Raw, Kind::Value];
     let mut found = 0;
     for (seed, schedule) in (0..40).flat_map(|seed| examples().into_iter().map(move |text| (seed, text))) {
         let mut rng = Rng(seed);
@@ -663,7 +657,7 @@ fn predictions_come_from_one_kernel_where_margins_are_stored_once() {
         };
         let kernel = |wanted| compiled.lir.kernels.iter().find(|(kind, _)| *kind == wanted);
         let Some((_, direct)) = kernel(KernelKind::Direct) else { continue };
-        let (_, value) = kernel(KernelKind::Value).expect("kernels that are left out have another form");
+        let (_, value) = kernel(Kind::Value.into()).expect("kernels that are left out have another form");
         let count = 37;
         let rows: Vec<f64> = (0..count * forest.num_features).map(|_| rng.below(100) as f64 / 10.0).collect();
         let margins = margins(&compiled, &forest, &rows);

@@ -5,7 +5,7 @@ use crate::launches::{WALKS, compiled, examples, model};
 use sched_forest::{Float, Forest, Predicate};
 use sched_ir::fault::{Fault, with_fault};
 use sched_ir::interp::{Memory, run};
-use sched_ir::lir::{KernelKind, Module};
+use sched_ir::lir::{KernelKind, Kind, Module};
 use sched_llvm::host_launch_object;
 use sched_testing::forests;
 use sched_testing::schedules::Rng;
@@ -22,9 +22,11 @@ fn as_bytes(values: &[f64], float: Float) -> Vec<u8> {
 fn compare(forest: &Forest, module: &Module, host: &mut Host, rows: &[f64], what: &str) {
     let count = rows.len() / forest.num_features;
     let input = as_bytes(rows, forest.types.input);
-    for (kind, function) in module.kernels.iter().filter(|(kind, _)| WALKS.contains(kind)) {
-        let bytes = match kind {
-            KernelKind::Raw => count * forest.num_margins * forest.types.accumulator.bytes(),
+    for (kind, function) in
+        WALKS.iter().flat_map(|walk| module.kernels.iter().find(|(kind, _)| *kind == (*walk).into()))
+    {
+        let bytes = match *kind {
+            KernelKind::RAW => count * forest.num_margins * forest.types.accumulator.bytes(),
             _ => count * forest.trees.len() * 4,
         };
         let mut expected = vec![0; bytes];
@@ -143,10 +145,10 @@ fn seeded_faults_are_seen() {
     let rows = some_rows(&mut Rng(3), &forest, 9);
     let (input, bytes) = (as_bytes(&rows, forest.types.input), 9 * forest.types.accumulator.bytes());
     let margins = |fault: Option<Fault>| {
-        let compiled = || compiled(&forest, SMALL[0], &[KernelKind::Raw]).expect("the schedule is legal");
+        let compiled = || compiled(&forest, SMALL[0], &[Kind::Raw]).expect("the schedule is legal");
         let module = fault.map_or_else(compiled, |fault| with_fault(fault, compiled)).lir;
         let mut found = vec![0; bytes];
-        Host::compile(&module).run(KernelKind::Raw, 9, &input, &mut found);
+        Host::compile(&module).run(Kind::Raw.into(), 9, &input, &mut found);
         found
     };
     for fault in [Fault::BarrierDropped, Fault::CopyStopsShort] {

@@ -2,7 +2,6 @@
 //! of all layouts, for rows of each type.
 
 use sched_forest::{Float, Forest, load, predict_margins};
-use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, compile};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::runtime::{Dtype, Kind};
@@ -56,19 +55,17 @@ fn code(forest: &Forest, schedule: &str, rows: Float) -> Jit {
     let nest = check(schedule, &options).nest().cloned().expect("a legal schedule");
     let nests = Variants::only(nest);
     let of_rows = forest.clone().for_rows(rows);
-    let compiled = compile(of_rows, None, nests, &[KernelKind::Raw], &Budget::default()).expect("LIR");
+    let compiled = compile(of_rows, None, nests, &[Kind::Raw], &Budget::default()).expect("LIR");
     let entry = EntryInfo {
         num_features: forest.num_features as i32,
-        num_margins: forest.num_margins as i32,
-        num_values: sched_ir::lower::value_columns(forest) as i32,
-        num_trees: forest.trees.len() as i32,
+        counts: forest.counts(),
         own_rows: Dtype::F64,
         ns_per_row: 1e6,
         info: "{}".to_string(),
         feature_names: Vec::new(),
         ..EntryInfo::default()
     };
-    Jit::compile(&compiled.lir, Cpu::Native, &entry, &[KernelKind::Raw]).expect("code")
+    Jit::compile(&compiled.lir, Cpu::Native, &entry, &[Kind::Raw]).expect("code")
 }
 
 fn bits(values: &[f64]) -> Vec<u64> {

@@ -5,11 +5,11 @@ use sched_forest::{
     Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Output as Steps, Predicate, Target,
     Transform, Tree, Types, predict,
 };
-use sched_ir::{Budget, compile, lir::KernelKind};
+use sched_ir::{Budget, compile};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::{
     ArtefactOptions, Cpu, Emit, EntryInfo, Jit, Library, Output, Predict, Rows, build,
-    runtime::{self, Kind},
+    runtime::{self, Counts, Kind},
 };
 use sched_testing::forests;
 use std::arch::asm;
@@ -125,14 +125,12 @@ fn predictions_do_not_depend_on_the_modes_of_the_caller() {
             let model = Some(forests::info(&forest).into());
             let options = Options { model, supported: Supported::Compilable, ..Options::default() };
             let nest = check(schedule, &options).nest().cloned().expect("a legal schedule");
-            let kernels = [KernelKind::Raw, KernelKind::Value];
+            let kernels = [Kind::Raw, Kind::Value];
             let nests = sched_nest::Variants::only(nest);
             let compiled = compile(forest.clone(), None, nests, &kernels, &Budget::default()).expect("LIR");
             let entry = EntryInfo {
                 num_features: FEATURES as i32,
-                num_margins: 1,
-                num_values: 1,
-                num_trees: TREES as i32,
+                counts: Counts { values: 1, margins: 1, trees: TREES as usize, ..Counts::default() },
                 own_rows: if float == Float::F64 { runtime::Dtype::F64 } else { runtime::Dtype::F32 },
                 ns_per_row: 1e6, // makes several threads take part
                 info: "{}".into(),

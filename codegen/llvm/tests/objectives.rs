@@ -2,7 +2,6 @@
 //! C toolchain: its predictions equal the reference's.
 
 use sched_forest::{Float, Forest};
-use sched_ir::lir::KernelKind;
 use sched_ir::{Budget, compile};
 use sched_lang::{Options, check};
 use sched_llvm::runtime::{Dtype, Kind};
@@ -48,13 +47,11 @@ fn models() -> BTreeMap<String, (PathBuf, Forest)> {
 fn library(path: &Path, forest: &Forest) -> Library {
     let options = Options { model: Some(forests::info(forest).into()), ..Options::default() };
     let nests = check("", &options).nests.expect("the plain nest");
-    let kinds = [KernelKind::Raw, KernelKind::Value];
+    let kinds = [Kind::Raw, Kind::Value];
     let module = compile(forest.clone(), None, nests, &kinds, &Budget::default()).expect("kernels").lir;
     let entry = EntryInfo {
         num_features: forest.num_features as i32,
-        num_margins: forest.num_margins as i32,
-        num_values: sched_ir::lower::value_columns(forest) as i32,
-        num_trees: forest.trees.len() as i32,
+        counts: forest.counts(),
         own_rows: if forest.types.input == Float::F64 { Dtype::F64 } else { Dtype::F32 },
         ns_per_row: 100.0,
         info: "{}".to_string(),

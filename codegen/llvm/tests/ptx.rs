@@ -2,7 +2,7 @@
 
 use crate::launches;
 use sched_forest::Forest;
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, Supported, Target, check};
 use sched_llvm::{Gpu, Ptxas, codes, ptx_text};
@@ -23,8 +23,7 @@ fn of_forest(forest: Forest, schedule: &str) -> Compiled {
         ..Options::default()
     };
     let nest = check(schedule, &options).nests.expect("the schedule is legal");
-    compile(forest, None, nest, &[KernelKind::Raw, KernelKind::Leaf], &Budget::default())
-        .expect("there is code for it")
+    compile(forest, None, nest, &[Kind::Raw, Kind::Leaf], &Budget::default()).expect("there is code for it")
 }
 
 fn gpu(name: &str) -> Gpu {

@@ -17,9 +17,9 @@ use sched_llvm::{
     column::RawColumn,
     header::{HeaderInfo, TakenRows, header, loader_header, valid_prefix},
     runtime::{
-        self, Call, Ctx, Dtype, GpuDescriptor, Image, Kind, LaunchDescriptor, MODEL_SIZE, ModelDescriptor,
-        RUNTIME_OBJECT, RunRange, Status, TransferDescriptor, schedc_rt_alloc, schedc_rt_fail,
-        schedc_rt_free, schedc_rt_parallel,
+        self, Call, Counts, Ctx, Dtype, GpuDescriptor, Image, Kind, LaunchDescriptor, MODEL_SIZE,
+        ModelDescriptor, Needs, OutputDescriptor, RUNTIME_OBJECT, RunRange, Status, TransferDescriptor,
+        schedc_rt_alloc, schedc_rt_fail, schedc_rt_free, schedc_rt_parallel,
     },
 };
 
@@ -37,17 +37,21 @@ fn margins(row: &[f64]) -> [f64; 2] {
     [a + 2.0 * b + 4.0 * c, a - b]
 }
 
+/// The outputs of the models: some of each of [`Needs`]. The runtime knows no others.
+const KINDS: [Kind; 5] = [Kind::Value, Kind::Raw, Kind::Class, Kind::Leaf, Kind::Tree];
+
 /// The output of a row, as the models' kernels compute it.
 fn expected(model: &ModelDescriptor, kind: Kind, row: &[f64]) -> Vec<f64> {
     let [first, second] = margins(row);
     match kind {
         Kind::Raw => vec![first, second],
-        Kind::Value if model.value.is_none() => vec![first, second],
-        Kind::Value if model.num_values == 1 => vec![first - second],
+        Kind::Value if model.kernel(kind).is_none() => vec![first, second],
+        Kind::Value if model.outputs[kind as usize].columns == 1 => vec![first - second],
         Kind::Value => vec![first + 1.0, second + 1.0],
         Kind::Class => vec![f64::from(u8::from(second > first))],
         Kind::Leaf => vec![present(row[0]).trunc(), present(row[1]).trunc()],
-        Kind::Tree => vec![2.0 * present(row[0]), 2.0 * present(row[1])],
+        // `Kind::Tree`, the last of `KINDS`.
+        _ => vec![2.0 * present(row[0]), 2.0 * present(row[1])],
     }
 }
 
@@ -166,22 +170,22 @@ unsafe extern "C" fn failing(ctx: *mut Ctx) {
     }
 }
 
+/// Counts of the models.
+const COUNTS: Counts = Counts { values: 2, margins: 2, classes: 1, trees: 2, tree_values: 2 };
+
 fn model<R: Element, M: Element, O: Element>() -> ModelDescriptor {
+    let [rows, margins, results] = [R::DTYPE, M::DTYPE, O::DTYPE]
+        .map(|dtype| if dtype == Dtype::F64 { Scalar::F64 } else { Scalar::F32 });
+    let types = Interface { rows, margins, results };
     ModelDescriptor {
         size: MODEL_SIZE,
         num_features: FEATURES as i32,
         num_margins: 2,
-        num_values: 2,
-        num_trees: 2,
         row_type: R::DTYPE as i32,
         margin_type: M::DTYPE as i32,
         result_type: O::DTYPE as i32,
         rows_per_run: i64::MAX,
         ns_per_row: 1e6,
-        raw: Some(raw::<R, M>),
-        value: Some(two_values::<M, O>),
-        klass: Some(class::<M>),
-        leaf: Some(leaf::<R>),
         tables: ptr::null(),
         info: c"{}".as_ptr(),
         cpu_needs: 0,
@@ -191,9 +195,25 @@ fn model<R: Element, M: Element, O: Element>() -> ModelDescriptor {
         base: ptr::null(),
         other_rows: ptr::null(),
         own_row_type: R::DTYPE as i64,
-        tree: Some(tree::<R, M>),
         columns_from: i64::MAX,
+        outputs: OutputDescriptor::all(&COUNTS, &types, |kind| {
+            let kernels: [runtime::KernelFn; KINDS.len()] =
+                [two_values::<M, O>, raw::<R, M>, class::<M>, leaf::<R>, tree::<R, M>];
+            KINDS.into_iter().zip(kernels).find(|(known, _)| *known == kind).map(|(_, kernel)| kernel)
+        }),
     }
+}
+
+/// A model with another kernel of an output, which gives the output other columns.
+fn with(
+    mut model: ModelDescriptor,
+    kind: Kind,
+    kernel: Option<runtime::KernelFn>,
+    columns: i32,
+) -> ModelDescriptor {
+    let output = &mut model.outputs[kind as usize];
+    (output.kernel, output.columns) = (kernel, columns);
+    model
 }
 
 /// Values whose sums are exact in `f32`, some of them missing.
@@ -275,7 +295,7 @@ fn check(model: &ModelDescriptor, how: CallOptions) {
 }
 
 fn check_kinds_and_types(model: &ModelDescriptor, change: impl Fn(CallOptions) -> CallOptions) {
-    for kind in Kind::ALL {
+    for kind in KINDS {
         for dtype in [Dtype::F32, Dtype::F64] {
             for n in [0, 1, 2, 7, 100, 3000] {
                 check(model, change(CallOptions::plain(kind, dtype, n)));
@@ -308,9 +328,9 @@ fn every_kind_and_type() {
                 ..how
             });
         }
-        check_kinds_and_types(&ModelDescriptor { value: None, ..base }, |how| how);
+        check_kinds_and_types(&with(base, Kind::Value, None, 2), |how| how);
     }
-    let one = |value: runtime::KernelFn, base| ModelDescriptor { num_values: 1, value: Some(value), ..base };
+    let one = |value: runtime::KernelFn, base| with(base, Kind::Value, Some(value), 1);
     check_kinds_and_types(&one(one_value::<f32, f32>, narrow), |how| how);
     check_kinds_and_types(&one(one_value::<f32, f64>, model::<f64, f32, f64>()), |how| how);
     check_kinds_and_types(&one(one_value::<f64, f32>, model::<f32, f64, f32>()), |how| how);
@@ -320,7 +340,7 @@ fn every_kind_and_type() {
 #[test]
 fn calls_larger_than_a_chunk() {
     for model in [model::<f32, f32, f32>(), model::<f64, f64, f32>()] {
-        for kind in Kind::ALL {
+        for kind in KINDS {
             for dtype in [Dtype::F32, Dtype::F64] {
                 for threads in [1, 4] {
                     check(
@@ -395,8 +415,8 @@ fn wrong_calls_are_refused() {
     };
     assert_eq!(code(&model, no_rows), 0);
     let odd_kind = |kind: Kind| move |c: &mut Call| c.kind = kind as i32;
-    assert_eq!(code(&ModelDescriptor { klass: None, ..model }, odd_kind(Kind::Class)), Status::UNSUPPORTED);
-    assert_eq!(code(&ModelDescriptor { leaf: None, ..model }, odd_kind(Kind::Leaf)), Status::UNSUPPORTED);
+    assert_eq!(code(&with(model, Kind::Class, None, 0), odd_kind(Kind::Class)), Status::UNSUPPORTED);
+    assert_eq!(code(&with(model, Kind::Leaf, None, 0), odd_kind(Kind::Leaf)), Status::UNSUPPORTED);
 }
 
 #[test]
@@ -434,14 +454,11 @@ fn rows_are_not_rounded_where_the_trainer_does_not() {
             finish::<M, f64, 2>(ctx, |_, _| [f64::from(u8::try_from(size_of::<M>()).expect("a size")); 2])
         };
     }
-    let narrow = ModelDescriptor { value: Some(two::<f32>), ..model::<f32, f32, f64>() };
+    let narrow = with(model::<f32, f32, f64>(), Kind::Value, Some(two::<f32>), 2);
     let own_row_type = Dtype::F64 as i64;
     let narrow = ModelDescriptor { own_row_type, ..narrow };
-    let both = ModelDescriptor {
-        value: Some(two::<f64>),
-        other_rows: &raw const narrow,
-        ..model::<f64, f64, f64>()
-    };
+    let both = with(model::<f64, f64, f64>(), Kind::Value, Some(two::<f64>), 2);
+    let both = ModelDescriptor { other_rows: &raw const narrow, ..both };
     let first = ModelDescriptor { cpu_needs: 1 << 40, otherwise: &raw const both, ..both };
     for (dtype, size) in [(Dtype::F32, 4.0), (Dtype::F64, 8.0)] {
         let (floats, doubles, mut out) = ([1f32; FEATURES], [1f64; FEATURES], [0f64; 2]);
@@ -480,19 +497,23 @@ fn refuses_processors_that_lack_something() {
 #[test]
 fn kernels_report_errors() {
     let memory = |model: ModelDescriptor| code(&model, |_| ());
-    assert_eq!(memory(ModelDescriptor { raw: Some(failing), ..model::<f32, f32, f32>() }), Status::MEMORY);
-    assert_eq!(memory(ModelDescriptor { value: Some(failing), ..model::<f32, f32, f32>() }), Status::MEMORY);
-    let failing_class = ModelDescriptor { klass: Some(failing), ..model::<f32, f32, f32>() };
+    assert_eq!(memory(with(model::<f32, f32, f32>(), Kind::Raw, Some(failing), 2)), Status::MEMORY);
+    assert_eq!(memory(with(model::<f32, f32, f32>(), Kind::Value, Some(failing), 2)), Status::MEMORY);
+    let failing_class = with(model::<f32, f32, f32>(), Kind::Class, Some(failing), 1);
     assert_eq!(code(&failing_class, |c| c.kind = Kind::Class as i32), Status::MEMORY);
     assert_eq!(memory(failing_class), 0);
 }
 
 #[test]
 fn columns_of_kinds() {
-    let model = ModelDescriptor { num_values: 1, num_trees: 9, ..model::<f32, f32, f32>() };
-    assert_eq!(Kind::ALL.map(|kind| runtime::num_outputs(&model, kind)), [1, 2, 1, 9, 9]);
-    let model = ModelDescriptor { value: None, klass: None, leaf: None, tree: None, ..model };
-    assert_eq!(Kind::ALL.map(|kind| runtime::num_outputs(&model, kind)), [2, 2, 0, 0, 0]);
+    let mut model = model::<f32, f32, f32>();
+    let (counts, types) =
+        (Counts { values: 1, trees: 9, tree_values: 9, ..COUNTS }, Interface::all(Scalar::F32));
+    for (kernel, columns) in [(Some(failing as runtime::KernelFn), [1, 2, 1, 9, 9]), (None, [2, 2, 0, 0, 0])]
+    {
+        model.outputs = OutputDescriptor::all(&counts, &types, |_| kernel);
+        assert_eq!(KINDS.map(|kind| runtime::num_outputs(&model, kind)), columns);
+    }
 }
 
 #[test]
@@ -502,7 +523,7 @@ fn many_callers_at_once() {
             scope.spawn(move || {
                 let model = if caller % 2 == 0 { model::<f32, f32, f32>() } else { model::<f64, f64, f32>() };
                 for i in 0..60 {
-                    let how = CallOptions::plain(Kind::ALL[(caller + i) % 4], Dtype::F64, 1 + (i * 53) % 700);
+                    let how = CallOptions::plain(KINDS[(caller + i) % 4], Dtype::F64, 1 + (i * 53) % 700);
                     check(&model, CallOptions { threads: 1 + (i % 5) as i32, ..how });
                 }
             });
@@ -533,12 +554,8 @@ fn loops_run_every_iteration_once() {
         for threads in [1, 2, 3, 16] {
             let env = Env { counts: (0..trip).map(|_| AtomicU32::new(0)).collect(), trip };
             let tables = [(&raw const env).cast::<c_void>()];
-            let model = ModelDescriptor {
-                raw: Some(raw),
-                value: None,
-                tables: tables.as_ptr(),
-                ..model::<f32, f32, f32>()
-            };
+            let model = with(with(model::<f32, f32, f32>(), Kind::Raw, Some(raw), 2), Kind::Value, None, 2);
+            let model = ModelDescriptor { tables: tables.as_ptr(), ..model };
             assert_eq!(code(&model, |call| call.threads = threads), 0);
             assert!(
                 env.counts.iter().all(|n| n.load(Ordering::Relaxed) == 1),
@@ -606,11 +623,7 @@ fn succeed(command: &mut Command) {
 
 const PROPERTIES: HeaderInfo = HeaderInfo {
     num_features: 3,
-    num_margins: 2,
-    num_values: 2,
-    num_trees: 2,
-    num_tree_values: 2,
-    has_classes: true,
+    columns: [2; Kind::ALL.len()],
     has_categories: false,
     types: Interface::all(Scalar::F32),
     rows: TakenRows::Converted,
@@ -715,9 +728,10 @@ fn layouts_agree() {
             values_offset)
         .replace("NAME", name)
     };
-    let model = asserts!("schedc_model", ModelDescriptor, size num_features num_margins num_values num_trees
-        row_type margin_type result_type rows_per_run ns_per_row raw value klass leaf tables info cpu_needs
-        otherwise gpu other_rows own_row_type tree columns_from);
+    let model = asserts!("schedc_model", ModelDescriptor, size num_features num_margins row_type margin_type
+        result_type rows_per_run ns_per_row tables info cpu_needs otherwise gpu other_rows own_row_type
+        columns_from outputs);
+    let output = asserts!("schedc_output", OutputDescriptor, kernel columns needs);
     let gpu = [
         asserts!("schedc_gpu", GpuDescriptor, num_images num_launches num_tables maker images
             launches table_bytes ranges direct transfer execute state),
@@ -746,6 +760,13 @@ fn layouts_agree() {
             )
             .map(|(public, own)| format!("_Static_assert((int)M_{public} == (int){own}, \"{own}\");"))
             .collect();
+    let needs = [
+        (Needs::Margins, "MARGINS"),
+        (Needs::Finish, "FINISH"),
+        (Needs::FinishOrNone, "FINISH_OR_NONE"),
+        (Needs::Walk, "WALK"),
+    ]
+    .map(|(needs, name)| format!("_Static_assert(SCHEDC_NEEDS_{name} == {}, \"{name}\");", needs as i64));
     let file = folder().join("layouts.c");
     let text = [
         "#include <stddef.h>\n#include \"m.h\"\n#include \"api.h\"".to_owned(),
@@ -754,6 +775,8 @@ fn layouts_agree() {
         column("schedc_column"),
         column("m_column"),
         model,
+        output,
+        needs.join("\n"),
         gpu.join("\n"),
         ctx,
         numbers.join("\n"),

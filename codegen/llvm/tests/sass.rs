@@ -3,7 +3,7 @@
 //! without `nvdisasm`, the test reports that it was left out.
 
 use crate::launches::{compiled, examples, model};
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use sched_llvm::{Gpu, Ptxas, ptx_text};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -199,7 +199,7 @@ fn loops_are_as_kept() {
     for (name, schedule) in examples() {
         let walked = LOADS_OF_STEPS.iter().find(|(of, ..)| *of == name);
         let walked = walked.map(|(_, pipe, loads, steps)| (*pipe, *loads, *steps));
-        let lir = compiled(&forest, &schedule, &[KernelKind::Raw]).expect("the schedule is legal").lir;
+        let lir = compiled(&forest, &schedule, &[Kind::Raw]).expect("the schedule is legal").lir;
         let mut found = format!("ptxas {VERSION}\n");
         for gpu in ["sm_80", "sm_90"] {
             let gpu: Gpu = gpu.parse().expect("a GPU");

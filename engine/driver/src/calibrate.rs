@@ -6,8 +6,8 @@ use sched_cost::{
     Charge, Kind, Machine, PLACES, Probe, SIDE_BY_SIDE, WINDOW_STEPS, chase, probes, scatter, stream,
     window as chains,
 };
-use sched_ir::lir::{KernelKind, Module};
-use sched_llvm::runtime::{Dtype, Kind as Wanted};
+use sched_ir::lir::Module;
+use sched_llvm::runtime::{Counts, Kind as Wanted};
 use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -209,19 +209,11 @@ fn round_trip(lines: usize) -> Vec<f32> {
 fn compiled(module: &Module, cpu: Cpu, features: i32) -> Result<Jit, Failure> {
     let about = EntryInfo {
         num_features: features,
-        num_margins: 1,
-        num_values: 1,
-        num_trees: 1,
-        own_rows: Dtype::F32,
-        ns_per_row: 0.0,
+        counts: Counts { values: 1, margins: 1, ..Counts::default() },
         info: "{}".to_string(),
-        feature_names: Vec::new(),
-        categories: Vec::new(),
-        missing: None,
-        base: None,
-        object: String::new(),
+        ..EntryInfo::default()
     };
-    Ok(Jit::compile(module, cpu, &about, &[KernelKind::Raw])?)
+    Ok(Jit::compile(module, cpu, &about, &[Wanted::Raw])?)
 }
 
 /// Nanoseconds of the fastest call within `BRIEFLY`.

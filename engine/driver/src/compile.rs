@@ -9,8 +9,8 @@ use crate::outputs;
 use sched_categories::json_of_label;
 use sched_cost::{Call, Facts, Machine, cost};
 use sched_forest::{Float, Quirk, Types};
-use sched_ir::lir::{KernelKind, ProcessorKind};
-use sched_ir::{Budget, Compiled, lower};
+use sched_ir::lir::ProcessorKind;
+use sched_ir::{Budget, Compiled};
 use sched_lang::Target;
 use sched_llvm::runtime::{Dtype, Kind};
 use sched_llvm::{Cpu, DeviceCode, EntryInfo, Gpu, Jit, Ptxas, host_name};
@@ -58,7 +58,7 @@ impl RowRules {
 pub fn compile(
     model: &Model,
     nests: Variants<Nest>,
-    kernels: &[KernelKind],
+    kernels: &[Kind],
     machine: &Machine,
 ) -> Result<Compiled, Failure> {
     compile_for(model, nests, kernels, machine, RowRules::default())
@@ -71,7 +71,7 @@ pub fn compile(
 pub fn compile_for(
     model: &Model,
     nests: Variants<Nest>,
-    kernels: &[KernelKind],
+    kernels: &[Kind],
     machine: &Machine,
     rules: RowRules,
 ) -> Result<Compiled, Failure> {
@@ -132,7 +132,7 @@ pub fn into_memory(
     target: &Target,
     cpu: Cpu,
     about: &EntryInfo,
-    kernels: &[KernelKind],
+    kernels: &[Kind],
 ) -> Result<Jit, Failure> {
     Ok(match launches(compiled, target)? {
         Some(launches) => Jit::compile_with_launches(&compiled.lir, cpu, launches, about, kernels)?,
@@ -183,9 +183,7 @@ pub fn entry_info(
     }
     EntryInfo {
         num_features: count(forest.num_features),
-        num_margins: count(forest.num_margins),
-        num_values: count(lower::value_columns(forest)),
-        num_trees: count(forest.trees.len()),
+        counts: forest.counts(),
         own_rows: match model.own_rows {
             Float::F32 => Dtype::F32,
             Float::F64 => Dtype::F64,

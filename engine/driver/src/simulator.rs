@@ -7,8 +7,8 @@ use crate::predictor::Predictor;
 use sched_diagnostics::internal;
 use sched_forest::Forest;
 use sched_ir::interp::{AccessCost, InterpreterError, LaunchCost, Memory, Options, count_launches};
-use sched_ir::lir::{Interface, KernelKind, Module, Scalar};
-use sched_llvm::runtime::{CallError, Dtype, Element, Kind, Needs};
+use sched_ir::lir::{KernelKind, Module, Scalar};
+use sched_llvm::runtime::{CallError, Dtype, Kind, dtype};
 use sched_llvm::{Extras, Output as Results, Rows};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -95,15 +95,15 @@ impl Simulator {
     /// The margins of rows, as bytes.
     fn margins(&self, input: &[u8], n: usize) -> Result<Vec<u8>, String> {
         let per_row = self.forest.num_margins * self.lir.types.margins.bytes() as usize;
-        self.run_on_rows(KernelKind::Raw, input, n, per_row)
+        self.run_on_rows(Kind::Raw.into(), input, n, per_row)
     }
 
     /// An output that needs margins: results of its kernel, or the margins if the model needs no such
     /// kernel. Returns bytes and their element.
     fn finished(&self, kind: Kind, input: &[u8], n: usize) -> Result<(Vec<u8>, Scalar), String> {
         let margins = self.margins(input, n)?;
-        let kernel = outputs::kernel(kind);
-        if kind.needs() == Needs::Margins || !self.has(kernel) {
+        let kernel = kind.into();
+        if !kind.finishes_margins() || !self.lir.has(kernel) {
             return Ok((margins, self.lir.types.margins));
         }
         let (_, element) = self.lir.types.of(kernel);
@@ -114,19 +114,14 @@ impl Simulator {
 
     /// An output of rows as bytes, and their element.
     fn computed(&self, kind: Kind, input: &[u8], n: usize) -> Result<(Vec<u8>, Scalar), String> {
-        let is_direct = kind == Kind::Value && self.has(KernelKind::Direct);
-        let kernel = if is_direct { KernelKind::Direct } else { outputs::kernel(kind) };
+        let is_direct = kind == Kind::Value && self.lir.has(KernelKind::Direct);
+        let kernel = if is_direct { KernelKind::Direct } else { kind.into() };
         if !is_direct && !kind.walks_itself() {
             return self.finished(kind, input, n);
         }
         let (_, element) = self.lir.types.of(kernel);
         let per_row = self.num_outputs(kind) * element.bytes() as usize;
         Ok((self.run_on_rows(kernel, input, n, per_row)?, element))
-    }
-
-    /// Whether the code has a kernel.
-    fn has(&self, kernel: KernelKind) -> bool {
-        self.lir.kernels.iter().any(|(found, _)| *found == kernel)
     }
 }
 
@@ -194,14 +189,7 @@ impl Predictor for Simulator {
     }
 
     fn output_type(&self, kind: Kind) -> Dtype {
-        let Interface { results, margins, .. } = self.lir.types;
-        let float = |scalar| if scalar == Scalar::F64 { Dtype::F64 } else { Dtype::F32 };
-        match kind.element() {
-            Element::Leaf => Dtype::I32,
-            Element::Class => Dtype::F32,
-            Element::Result => float(results),
-            Element::Sum => float(margins),
-        }
+        dtype(self.lir.types.output(kind))
     }
 
     fn predict(
@@ -248,7 +236,7 @@ impl Predictor for Simulator {
 mod tests {
     use super::*;
     use sched_forest::{ForestParts, Leaf, NodeRef, Target, Tree};
-    use sched_ir::lir::{Address, Build, Builder, ProcessorKind, Space};
+    use sched_ir::lir::{Address, Build, Builder, Interface, ProcessorKind, Space};
     use sched_nest::Variants;
 
     /// A simulator of a kernel whose two blocks write the same margin: a race.
@@ -272,7 +260,7 @@ mod tests {
             b.store(Address::element(out, zero, Scalar::F32), value);
         });
         let types = Interface { rows: Scalar::F32, margins: Scalar::F32, results: Scalar::F32 };
-        let kernels = vec![(KernelKind::Raw, b.finish())];
+        let kernels = vec![(Kind::Raw.into(), b.finish())];
         let lir = Module {
             kernels,
             tables: Vec::new(),

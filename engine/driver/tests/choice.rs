@@ -2,7 +2,7 @@
 
 use sched_cost::{Level, Machine};
 use sched_forest::Forest;
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use sched_lang::Supported;
 use sched_nest::Layout;
 use sched_testing::shapes;
@@ -186,7 +186,7 @@ fn plans_are_for_a_machine() -> Result<()> {
         let checked = source.check_for(Supported::Compilable, &model, &ScheduleValues::default());
         let nests = checked.nests.ok_or("a legal schedule")?;
         let machine = Machine::like(name, Level::Vbmi);
-        let compiled = compile(&model, nests, &[KernelKind::Raw], &machine).map_err(|_| "it compiles")?;
+        let compiled = compile(&model, nests, &[Kind::Raw], &machine).map_err(|_| "it compiles")?;
         Ok(compiled.variants.rest().plan.to_string())
     };
     let gathered = |plan: String| plan.matches("gather").count();

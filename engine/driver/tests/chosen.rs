@@ -5,7 +5,7 @@
 
 use sched_cost::{Level, Machine};
 use sched_forest::{Forest, Iterations, ReadOptions, Target};
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use sched_ir::{Budget, KernelForests, compile};
 use sched_lang::diagnostics::codes;
 use sched_lang::{Options, Supported, check, format};
@@ -110,7 +110,7 @@ fn is_not_called_slow(chosen: &Chosen, options: &Options, lookup_bits: u32, bin_
 
 /// The plans and the code of a model under a schedule.
 fn code(forest: &Arc<Forest>, nests: Variants<Nest>) -> Result<(Vec<String>, String)> {
-    let kernels = [KernelKind::Raw, KernelKind::Value];
+    let kernels = [Kind::Raw, Kind::Value];
     let compiled = compile(Arc::clone(forest), None, nests, &kernels, &Budget::default())?;
     // A block says how many rows a run has at most, which its code knows anyway.
     let plan = |plan: String| match plan.split_once('\n') {

@@ -1,7 +1,7 @@
 //! The walker against the reference walker: all outputs of random forests, on rows of both types and on
 //! columns.
 
-use sched_forest::{Float, Forest, predict, predict_classes, predict_leaves, predict_margins, predict_trees};
+use sched_forest::{Float, Forest, predict_output};
 use sched_llvm::column::{Column, ColumnValues};
 use sched_llvm::runtime::{Dtype, Kind};
 use sched_llvm::{Extras, Output, Predict, Rows};
@@ -27,44 +27,12 @@ fn forest(seed: u64) -> (Forest, Rng) {
     (computed::with_output_expressions(seed, forest), rng)
 }
 
-/// The results of the reference walker, in bits. `None` if the model lacks the output.
+/// The results of the reference walker, in bits. `None` if code lacks the output.
 fn expected(forest: &Forest, kind: Kind, rows: &[f64]) -> Option<Vec<u64>> {
-    let n = rows.len() / forest.num_features;
-    let single = |values: Vec<f64>| values.into_iter().map(|x| f64::from(x as f32).to_bits()).collect();
-    let whole = |numbers: Vec<u32>| numbers.into_iter().map(|x| f64::from(x).to_bits()).collect();
-    let rounded = |values: Vec<f64>| match forest.types.output {
-        Float::F32 => single(values),
-        Float::F64 => values.into_iter().map(f64::to_bits).collect(),
-    };
-    Some(match kind {
-        Kind::Raw => {
-            let mut out = vec![0.0; n * forest.num_margins];
-            predict_margins(forest, rows, &mut out).expect("margins");
-            rounded(out)
-        }
-        Kind::Value => {
-            let mut out = vec![0.0; n * forest.num_outputs()];
-            predict(forest, rows, &mut out).expect("predictions");
-            rounded(out)
-        }
-        Kind::Class => {
-            let mut out = vec![0; n];
-            let has_one = forest.is_classifier() && forest.num_classes_out() == 1;
-            has_one.then(|| predict_classes(forest, rows, &mut out).expect("classes"))?;
-            whole(out)
-        }
-        Kind::Leaf => {
-            let mut out = vec![0; n * forest.trees.len()];
-            predict_leaves(forest, rows, &mut out).expect("leaves");
-            whole(out)
-        }
-        Kind::Tree => {
-            let width = forest.num_tree_values();
-            let mut out: Vec<f64> = vec![0.0; n * width];
-            (width > 0).then(|| predict_trees(forest, rows, &mut out).expect("leaf values"))?;
-            out.into_iter().map(f64::to_bits).collect()
-        }
-    })
+    let columns = kind.columns(&forest.counts());
+    let is_there = columns > 0 && (kind != Kind::Class || columns == 1);
+    let numbers = is_there.then(|| predict_output(forest, kind, rows).expect("whole rows"))?;
+    Some(numbers.into_iter().map(f64::to_bits).collect())
 }
 
 /// The results of the walker, in bits.

@@ -3,7 +3,7 @@
 use crate::race::Contender;
 use crate::rows::Order;
 use sched_cost::{Call, Facts, Machine, cost};
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use sched_lang::Target;
 use sched_llvm::Cpu;
 use sched_nest::{Nest, Variants};
@@ -32,9 +32,9 @@ impl Draft {
     ///
     /// When the model does not go with the schedule, or LLVM fails.
     pub fn compile(self, model: &Model, cpu: Cpu, text: &str) -> Result<Contender, Failure> {
-        let compiled = compile(model, self.nests, &[KernelKind::Raw], &machines::of(cpu))?;
+        let compiled = compile(model, self.nests, &[Kind::Raw], &machines::of(cpu))?;
         let about = entry_info(model, &compiled, text, cpu, RowRules::default());
-        let code = into_memory(&compiled, &self.target, cpu, &about, &[KernelKind::Raw])?;
+        let code = into_memory(&compiled, &self.target, cpu, &about, &[Kind::Raw])?;
         let on_device = runs_on_device(&compiled);
         Ok(Contender { name: self.name, code: Arc::new(code), order: Order::Rows, on_device })
     }
@@ -64,7 +64,7 @@ impl CostPredictor {
         nests: Variants<Nest>,
         (rows, threads): (usize, usize),
     ) -> Option<f64> {
-        let compiled = compile(model, nests, &[KernelKind::Raw], &self.machine).ok()?;
+        let compiled = compile(model, nests, &[Kind::Raw], &self.machine).ok()?;
         let call = Call { rows, threads, columns: false, facts: &self.facts };
         let is_told = !runs_on_device(&compiled);
         is_told.then(|| cost(&compiled.lir, &self.machine, call)).flatten().map(|cost| cost.cycles)

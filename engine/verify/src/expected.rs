@@ -1,9 +1,7 @@
 //! Results of the reference walker, which all code is compared with.
 
-use sched_forest::{
-    Float, Forest, Real, Target, Transform, WalkError, predict, predict_classes, predict_leaves,
-    predict_margins, predict_trees,
-};
+use crate::calls::PerKind;
+use sched_forest::{Forest, Real, Target, Transform, WalkError, predict_output};
 use sched_llvm::runtime::Kind;
 use schedc_data::Values;
 use std::thread::Builder;
@@ -11,18 +9,10 @@ use std::thread::Builder;
 /// Results of rows, widened.
 #[derive(Default)]
 pub struct Expected {
-    /// The trainer's numbers of the leaves.
-    pub leaves: Vec<u32>,
-    /// Margins, in the type of results.
-    pub margins: Vec<f64>,
+    /// The numbers of each output, row by row; none if the model lacks the output.
+    outputs: PerKind<Vec<f64>>,
     /// Tolerance of each margin if the order of additions is free.
     pub slack: Vec<f64>,
-    /// Predictions.
-    pub values: Vec<f64>,
-    /// Values of the trees' leaves; none where leaves hold vectors.
-    pub trees: Vec<f64>,
-    /// Classes; empty if the model has none.
-    pub classes: Vec<u32>,
 }
 
 impl Expected {
@@ -51,61 +41,25 @@ impl Expected {
             (first, second)
         });
         let (mut all, more) = (first?, second?);
-        all.leaves.extend(more.leaves);
-        all.margins.extend(more.margins);
+        all.outputs.iter_mut().zip(more.outputs).for_each(|(all, more)| all.extend(more));
         all.slack.extend(more.slack);
-        all.values.extend(more.values);
-        all.classes.extend(more.classes);
-        all.trees.extend(more.trees);
         Ok(all)
     }
 
     /// A number of an output, by its position among the numbers of all rows.
     pub fn number(&self, kind: Kind, at: usize) -> f64 {
-        match kind {
-            Kind::Leaf => self.leaves[at].into(),
-            Kind::Raw => self.margins[at],
-            Kind::Value => self.values[at],
-            Kind::Class => self.classes[at].into(),
-            Kind::Tree => self.trees[at],
-        }
+        self.outputs[kind as usize][at]
     }
 
     /// All numbers of an output, row by row.
     pub fn numbers(&self, kind: Kind) -> Vec<f64> {
-        let count = match kind {
-            Kind::Leaf => self.leaves.len(),
-            Kind::Raw => self.margins.len(),
-            Kind::Value => self.values.len(),
-            Kind::Class => self.classes.len(),
-            Kind::Tree => self.trees.len(),
-        };
-        (0..count).map(|at| self.number(kind, at)).collect()
+        self.outputs[kind as usize].clone()
     }
 
     fn part<X: Real>(forest: &Forest, rows: &[X]) -> Result<Expected, WalkError> {
-        let count = rows.len() / forest.num_features.max(1);
-        let mut expected = Expected {
-            leaves: vec![0; count * forest.trees.len()],
-            margins: vec![0.0; count * forest.num_margins],
-            slack: Vec::new(),
-            trees: vec![0.0; count * forest.num_tree_values()],
-            values: vec![0.0; count * forest.num_outputs()],
-            classes: if forest.is_classifier() {
-                vec![0; count * forest.num_classes_out()]
-            } else {
-                Vec::new()
-            },
-        };
-        predict_leaves(forest, rows, &mut expected.leaves)?;
-        predict_margins(forest, rows, &mut expected.margins)?;
-        predict_trees(forest, rows, &mut expected.trees)?;
-        if forest.types.output == Float::F32 {
-            expected.margins.iter_mut().for_each(|x| *x = f64::from(*x as f32));
-        }
-        predict(forest, rows, &mut expected.values)?;
-        if forest.is_classifier() {
-            predict_classes(forest, rows, &mut expected.classes)?;
+        let mut expected = Expected::default();
+        for kind in Kind::ALL {
+            expected.outputs[kind as usize] = predict_output(forest, kind, rows)?;
         }
         let size = 1e-6 * margin_difference_factor(forest);
         for row in rows.chunks_exact(forest.num_features.max(1)) {

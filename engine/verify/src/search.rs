@@ -8,7 +8,6 @@ use crate::rows::{count, row_of, type_name};
 use sched_forest::{Boundary, BoundaryOptions, Coverage, Float, Forest};
 use sched_llvm::runtime::{Kind, Needs};
 use schedc_data::Values;
-use schedc_driver::outputs::counts;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -60,7 +59,7 @@ impl Search<'_> {
     /// The columns of each output that is compared: where the code has the columns of the model, and a
     /// bound is known.
     pub fn widths(&self) -> PerKind<usize> {
-        let counts = counts(self.forest);
+        let counts = self.forest.counts();
         Kind::ALL.map(|kind| {
             // Results of sums in another order have no bound.
             let is_finished = matches!(kind.needs(), Needs::Finish | Needs::FinishOrNone);

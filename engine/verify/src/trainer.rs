@@ -8,7 +8,6 @@ use sched_forest::{Boundary, BoundaryOptions, Float, Quirk};
 use schedc_data::{
     Destination, Expect, Numbers, Source, Table, Values, read_rows, write_atomically, write_table,
 };
-use schedc_driver::outputs::counts;
 use schedc_driver::{Failure, Model};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -167,7 +166,7 @@ pub fn ask(model: &Model, rows: &Values, python: &OsStr) -> Result<TrainerResult
     for kind in kinds() {
         let name = kind.word();
         let path = result.with_extension(format!("{name}.npy"));
-        let columns = kind.columns(&counts(model.forest()));
+        let columns = kind.columns(&model.forest().counts());
         if !path.exists() {
             continue;
         }

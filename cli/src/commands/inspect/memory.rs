@@ -1,7 +1,7 @@
 //! Memory of the trees in each representation. The trees are compiled, so the sizes are those of the code's
 //! tables.
 
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use sched_lang::{Options, Supported, check};
 use sched_llvm::Cpu;
 use sched_nest::Layout;
@@ -30,12 +30,10 @@ fn size(model: &Model, word: &str) -> Result<usize, String> {
     let message = checked.diagnostics.first().map(|diagnostic| diagnostic.message.clone());
     let nests = checked.nests.ok_or_else(|| message.unwrap_or_else(|| "it is not legal".to_string()))?;
     let compiled =
-        compile(model, nests, &[KernelKind::Raw], &machines::of(MACHINE)).map_err(
-            |failure| match failure {
-                Failure::Refused(diagnostic) => diagnostic.message,
-                Failure::Findings | Failure::Reported(_) => "it does not compile".to_string(),
-            },
-        )?;
+        compile(model, nests, &[Kind::Raw], &machines::of(MACHINE)).map_err(|failure| match failure {
+            Failure::Refused(diagnostic) => diagnostic.message,
+            Failure::Findings | Failure::Reported(_) => "it does not compile".to_string(),
+        })?;
     Ok(compiled.lir.tables.iter().map(|table| table.bytes.len()).sum())
 }
 

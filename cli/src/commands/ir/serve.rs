@@ -4,7 +4,7 @@
 use super::stages::stage_text;
 use crate::args::{Ir, Stage};
 use clap::ValueEnum;
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use sched_lang::diagnostics::{Diagnostic, Severity, full};
 use sched_lang::{Supported, Target};
 use sched_nest::{Nest, Variants};
@@ -126,9 +126,9 @@ fn nests(args: &Ir, model: &Model, source: &Source) -> Result<(Variants<Nest>, T
 fn text(args: &Ir, model: &Model, source: &Source, stage: Stage) -> Result<String, String> {
     let (nests, target) = nests(args, model, source)?;
     // The stages before LIR need no kernel.
-    let kernels: &[KernelKind] = match stage {
+    let kernels: &[Kind] = match stage {
         Stage::Hir | Stage::Mir => &[],
-        _ => &[KernelKind::Raw],
+        _ => &[Kind::Raw],
     };
     let compiled = compile(model, nests, kernels, &machines::of(args.cpu)).map_err(in_words)?;
     stage_text(args, stage, &compiled, &target).map_err(in_words)

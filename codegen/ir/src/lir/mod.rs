@@ -42,6 +42,7 @@ pub use launch::{BinTransfer, GpuAxis, GpuDimension, GpuLevel, Launch, MAX_THREA
 pub use module::{Interface, KernelKind, Module};
 pub use ops::Op;
 pub use origin::{Origin, Origins, Task};
+pub use sched_outputs::Kind;
 pub use table::Table;
 pub use value::Value;
 

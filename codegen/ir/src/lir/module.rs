@@ -2,20 +2,13 @@
 
 use super::{BinTransfer, Function, ProcessorKind, Scalar, Table};
 use sched_nest::Variants;
+use sched_outputs::{Element, Kind};
 
 /// Function that a kernel computes; the entry points of an artefact select kernels by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KernelKind {
-    /// Rows to margins.
-    Raw,
-    /// Margins to predictions.
-    Value,
-    /// Margins to class numbers.
-    Class,
-    /// Rows to leaf indices.
-    Leaf,
-    /// Rows to leaf values, one per tree.
-    Tree,
+    /// Rows to an output that a walk computes, or margins to an output that finishes them.
+    Output(Kind),
     /// Rows to predictions, on GPUs: margins are transformed before they are stored.
     Direct,
     /// Rows to quantized rows, on the host, for a [`BinTransfer`].
@@ -26,17 +19,25 @@ pub enum KernelKind {
     DirectOfBins,
 }
 
-/// Element types between callers and kernels. Class numbers are `f32`, leaf indices `i32`.
+impl KernelKind {
+    /// The kernel from rows to margins, which all outputs need that do not walk the trees themselves.
+    pub const RAW: KernelKind = KernelKind::Output(Kind::Raw);
+}
+
+impl From<Kind> for KernelKind {
+    fn from(kind: Kind) -> KernelKind {
+        KernelKind::Output(kind)
+    }
+}
+
+/// Element types between callers and kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Element of the rows that [`KernelKind::Raw`], [`KernelKind::Leaf`] and [`KernelKind::Tree`]
-    /// read.
+    /// Element of the rows that walks read.
     pub rows: Scalar,
-    /// Element of the margins that [`KernelKind::Raw`] writes and [`KernelKind::Value`] and
-    /// [`KernelKind::Class`] read, and of the leaf values that [`KernelKind::Tree`] writes.
+    /// Element of sums: of the margins between kernels, and of outputs of [`Element::Sum`].
     pub margins: Scalar,
-    /// Element of the predictions that [`KernelKind::Value`] writes, and of all margins that callers
-    /// get.
+    /// Element of outputs of [`Element::Result`].
     pub results: Scalar,
 }
 
@@ -46,14 +47,22 @@ impl Interface {
         Interface { rows: scalar, margins: scalar, results: scalar }
     }
 
+    /// Element of an output that callers get.
+    pub const fn output(&self, kind: Kind) -> Scalar {
+        match kind.element() {
+            Element::Result => self.results,
+            Element::Sum => self.margins,
+            Element::Class => Scalar::F32,
+            Element::Leaf => Scalar::I32,
+        }
+    }
+
     /// Elements that a kernel reads and writes.
     pub fn of(&self, kernel: KernelKind) -> (Scalar, Scalar) {
         match kernel {
-            KernelKind::Raw => (self.rows, self.margins),
-            KernelKind::Value => (self.margins, self.results),
-            KernelKind::Class => (self.margins, Scalar::F32),
-            KernelKind::Leaf => (self.rows, Scalar::I32),
-            KernelKind::Tree => (self.rows, self.margins),
+            KernelKind::RAW => (self.rows, self.margins),
+            KernelKind::Output(kind) if kind.finishes_margins() => (self.margins, self.output(kind)),
+            KernelKind::Output(kind) => (self.rows, self.output(kind)),
             KernelKind::Direct => (self.rows, self.results),
             KernelKind::Quantize => (self.rows, Scalar::I8),
             KernelKind::RawOfBins => (Scalar::I8, self.margins),
@@ -82,4 +91,11 @@ pub struct Module {
     /// Transfer of rows to devices as bins, if the schedule allows it. The module then has the kernels
     /// for it; [`KernelKind::DirectOfBins`] only if it has [`KernelKind::Direct`].
     pub transfer: Option<BinTransfer>,
+}
+
+impl Module {
+    /// Whether the module has a kernel.
+    pub fn has(&self, kernel: KernelKind) -> bool {
+        self.kernels.iter().any(|(kind, _)| *kind == kernel)
+    }
 }

@@ -48,7 +48,7 @@ mod walk;
 use self::kernel_builder::{Emit, KernelBuilder};
 use self::ports::{Ports, Results};
 use crate::lir::{
-    BinTransfer, Build, Builder, Cmp, Function, KernelKind, Origin, ProcessorKind, Space, Stmt,
+    BinTransfer, Build, Builder, Cmp, Function, KernelKind, Kind, Origin, ProcessorKind, Space, Stmt,
 };
 use sched_nest::{Bounded, Variants};
 
@@ -57,22 +57,13 @@ pub use output::{class_columns, interface, needs_library, value_columns};
 pub(crate) use shared::check as check_shared;
 
 /// Builds the function of one kernel, which selects the variant of the schedule by the number of rows.
-/// Leaf indices and leaf values always use the last variant. `None` if the model has no such output, or
-/// for kernels of bins if rows are not transferred as bins.
+/// `None` if the model has no such output, or for kernels of bins if rows are not transferred as bins.
 pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Function> {
     let rest = variants.rest();
     let (all, places) = (variants.bounded(), places(variants));
     match kernel {
-        KernelKind::Raw => Some(walks("raw", (all, rest), (Results::Margins, None), &places)),
-        // Leaf indices are large tables, and small calls for them are rare.
-        KernelKind::Leaf => Some(walks("leaf", (&[], rest), (Results::LeafIndices, None), &places)),
-        KernelKind::Tree => {
-            let has_values = rest.hir.forest.num_tree_values() > 0;
-            has_values.then(|| walks("tree", (&[], rest), (Results::TreeValues, None), &places))
-        }
+        KernelKind::Output(kind) => kernel_of_output(kind, (all, rest), &places),
         KernelKind::Direct => direct("direct", variants, all, None),
-        KernelKind::Value => output::values(rest, &places),
-        KernelKind::Class => output::classes(rest, &places),
         KernelKind::Quantize => transfer::quantize(rest),
         KernelKind::RawOfBins => {
             let bins = rest.plan.transfer?;
@@ -82,6 +73,25 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
         KernelKind::DirectOfBins => {
             let bins = rest.plan.transfer?;
             direct("direct_of_bins", variants, transfer::of_bins(variants), Some(bins))
+        }
+    }
+}
+
+/// Builds the function of an output's own kernel. Leaf indices and leaf values always use the last variant:
+/// their tables are large, and small calls for them are rare.
+fn kernel_of_output(
+    kind: Kind,
+    (bounded, rest): (&[Bounded<Lowering>], &Lowering),
+    places: &Variants<ProcessorKind>,
+) -> Option<Function> {
+    match kind {
+        Kind::Raw => Some(walks("raw", (bounded, rest), (Results::Margins, None), places)),
+        Kind::Value => output::values(rest, places),
+        Kind::Class => output::classes(rest, places),
+        Kind::Leaf => Some(walks("leaf", (&[], rest), (Results::LeafIndices, None), places)),
+        Kind::Tree => {
+            let has_values = rest.hir.forest.num_tree_values() > 0;
+            has_values.then(|| walks("tree", (&[], rest), (Results::TreeValues, None), places))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Random forests under random schedules.
 
 use sched_forest::Forest;
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, Supported, check};
 use sched_testing::forests;
@@ -11,8 +11,7 @@ use sched_testing::schedules::{Rng, schedule};
 pub const CASES: u64 = 400;
 
 /// All kernels.
-pub const KERNELS: [KernelKind; 4] =
-    [KernelKind::Raw, KernelKind::Leaf, KernelKind::Value, KernelKind::Class];
+pub const KERNELS: [Kind; 4] = [Kind::Raw, Kind::Leaf, Kind::Value, Kind::Class];
 
 /// The case of a seed, with its rows and its schedule, compiled with 64-bit and with 32-bit indices.
 /// `None` if the schedule does not compile for the model.

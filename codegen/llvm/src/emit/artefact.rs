@@ -6,9 +6,9 @@ use super::module::empty_module;
 use super::types;
 use crate::codes;
 use crate::device::DeviceCode;
-use crate::entry_info::{EntryInfo, OBJECT_SECTION, base_bytes, columns_from, dtype, rows_per_run};
+use crate::entry_info::{EntryInfo, OBJECT_SECTION, base_bytes, columns_from, rows_per_run};
 use crate::error::LlvmError;
-use crate::runtime::MODEL_SIZE;
+use crate::runtime::{self, Kind, MODEL_SIZE, OutputDescriptor, dtype};
 use crate::session::Session;
 use crate::target::Machine;
 use inkwell::attributes::AttributeLoc;
@@ -254,6 +254,11 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
             let emitted = function.and_then(|(_, f)| self.module.get_function(&kernel_name(f, number)));
             emitted.map_or(null, |f| f.as_global_value().as_pointer_value()).into()
         };
+        let output = |kind: Kind| -> BasicValueEnum<'ctx> {
+            let of = OutputDescriptor::of(kind, &entry.counts, &source.types, source.has(kind.into()));
+            let fields = [kernel(kind.into()), count(of.columns), count(of.dtype), long(of.needs)];
+            self.context.const_struct(&fields, false).into()
+        };
         let base = base_bytes(entry, source).map_or(null, |bytes| {
             let global = self.constant("base", self.context.const_string(&bytes, false).into());
             global.set_alignment(8);
@@ -263,18 +268,12 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
         let fields = [
             count(MODEL_SIZE as i32),
             count(entry.num_features),
-            count(entry.num_margins),
-            count(entry.num_values),
-            count(entry.num_trees),
-            count(dtype(source.types.rows)),
-            count(dtype(source.types.margins)),
-            count(dtype(source.types.results)),
+            count(runtime::count(entry.counts.margins)),
+            count(dtype(source.types.rows) as i32),
+            count(dtype(source.types.margins) as i32),
+            count(dtype(source.types.results) as i32),
             long(rows_per_run(source)),
             self.context.f64_type().const_float(entry.ns_per_row).into(),
-            kernel(KernelKind::Raw),
-            kernel(KernelKind::Value),
-            kernel(KernelKind::Class),
-            kernel(KernelKind::Leaf),
             tables.as_pointer_value().into(),
             info.as_pointer_value().into(),
             long(machine.needs as i64),
@@ -284,8 +283,8 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
             base.into(),
             links.other_rows.map_or(null, |model| model.as_pointer_value()).into(),
             long(entry.own_rows as i64),
-            kernel(KernelKind::Tree),
             long(columns_from(source)),
+            self.context.const_struct(&Kind::ALL.map(output), false).into(),
         ];
         self.constant("model", self.context.const_struct(&fields, false).into())
     }

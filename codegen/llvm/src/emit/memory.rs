@@ -26,7 +26,7 @@ impl<'ctx> AliasScopes<'ctx> {
     /// The scopes of a kernel. Kernels that finish margins may run in place, so that their input and output
     /// are one piece of memory.
     fn new(context: &'ctx Context, kind: KernelKind, function: &lir::Function) -> AliasScopes<'ctx> {
-        let in_place = matches!(kind, KernelKind::Value | KernelKind::Class);
+        let in_place = matches!(kind, KernelKind::Output(kind) if kind.finishes_margins());
         let memory = |(number, buffer): (usize, &lir::Buffer)| match buffer.space {
             Space::Private | Space::Shared => format!("private {number}"),
             Space::Model(n) => format!("table {n}"),

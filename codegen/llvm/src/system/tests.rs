@@ -1,7 +1,7 @@
 use super::*;
 use crate::aot::{self, Emit, Version};
 use crate::entry_info::EntryInfo;
-use crate::runtime::{Dtype, RUNTIME_OBJECT};
+use crate::runtime::{Counts, Dtype, RUNTIME_OBJECT};
 use crate::target::Cpu;
 use sched_columns::{ColumnType, Columns, Expr, Unary};
 use sched_forest::{Float, Forest, ForestParts, Output, OutputColumns, Sigmoid, Softmax, Transform, Types};
@@ -57,9 +57,7 @@ const CPUS: [Cpu; 3] = [Cpu::X86_64V2, Cpu::X86_64V3, Cpu::X86_64V4];
 fn symbols_of_all_cpus(module: &Module) -> Result<BTreeSet<String>> {
     let entry = EntryInfo {
         num_features: 1,
-        num_margins: 1,
-        num_values: 1,
-        num_trees: 1,
+        counts: Counts { values: 1, margins: 1, classes: 1, trees: 1, tree_values: 1 },
         own_rows: Dtype::F32,
         ns_per_row: 1.0,
         info: "{}".to_string(),
@@ -79,7 +77,7 @@ fn symbols_of_all_cpus(module: &Module) -> Result<BTreeSet<String>> {
 fn module(function: Function, scalar: Scalar) -> Module {
     Module {
         types: Interface { rows: scalar, margins: scalar, results: Scalar::F32 },
-        kernels: vec![(KernelKind::Raw, function)],
+        kernels: vec![(Kind::Raw.into(), function)],
         tables: Vec::new(),
         rows_per_run: None,
         places: Variants::only(ProcessorKind::Host),
@@ -259,7 +257,7 @@ fn the_table_has_what_steps_of_output_call() -> Result<()> {
                 ..sched_lang::Options::default()
             };
             let nests = sched_lang::check("", &options).nests.ok_or("the plain nest")?;
-            let kinds = [KernelKind::Raw, KernelKind::Value];
+            let kinds = [Kind::Raw, Kind::Value];
             symbols_of_all_cpus(&compile(forest, None, nests, &kinds, &Budget::default())?.lir)?;
         }
     }

@@ -79,15 +79,16 @@ static const schedc_model model = {
     .size = sizeof model,
     .num_features = 3,
     .num_margins = 2,
-    .num_values = 2,
-    .num_trees = 2,
     .rows_per_run = 50000,
     .ns_per_row = 1000,
-    .raw = raw,
-    .value = value,
-    .klass = klass,
-    .leaf = leaf,
     .info = "{}",
+    .outputs =
+        {
+            [SCHEDC_KIND_VALUE] = {value, 2, SCHEDC_DTYPE_F32, SCHEDC_NEEDS_FINISH},
+            [SCHEDC_KIND_RAW] = {raw, 2, SCHEDC_DTYPE_F32, SCHEDC_NEEDS_MARGINS},
+            [SCHEDC_KIND_CLASS] = {klass, 1, SCHEDC_DTYPE_F32, SCHEDC_NEEDS_FINISH_OR_NONE},
+            [SCHEDC_KIND_LEAF] = {leaf, 2, SCHEDC_DTYPE_I32, SCHEDC_NEEDS_WALK},
+        },
 };
 
 EXPORT int32_t m_predict(const float *rows, int64_t n_rows, float *out)

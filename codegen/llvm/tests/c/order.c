@@ -82,16 +82,15 @@ static schedc_gpu gpu = {.num_images = 1,
 static schedc_model model = {.size = sizeof model,
                              .num_features = FEATURES,
                              .num_margins = 1,
-                             .num_values = 1,
                              .rows_per_run = INT64_MAX,
                              .ns_per_row = 1,
-                             .raw = raw,
-                             .value = value,
                              .tables = tables,
                              .info = "{}",
                              .gpu = &gpu,
                              .missing = __builtin_nanf(""),
-                             .columns_from = INT64_MAX};
+                             .columns_from = INT64_MAX,
+                             .outputs = {[SCHEDC_KIND_VALUE] = {value, 1, 0, SCHEDC_NEEDS_FINISH},
+                                         [SCHEDC_KIND_RAW] = {raw, 1, 0, SCHEDC_NEEDS_MARGINS}}};
 
 /* A program with rows on the device. */
 

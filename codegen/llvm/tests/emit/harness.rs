@@ -2,9 +2,9 @@
 
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{
-    Address, Builder, Function, Interface, KernelKind, Module, ProcessorKind, Scalar, Space, Table, Value,
+    Address, Builder, Function, Interface, Kind, Module, ProcessorKind, Scalar, Space, Table, Value,
 };
-use sched_llvm::runtime::Ctx;
+use sched_llvm::runtime::{Counts, Ctx};
 use sched_llvm::{Cpu, EntryInfo, Jit};
 use sched_nest::Variants;
 use std::ptr;
@@ -13,9 +13,7 @@ use std::ptr;
 pub fn entry() -> EntryInfo {
     EntryInfo {
         num_features: 1,
-        num_margins: 1,
-        num_values: 1,
-        num_trees: 1,
+        counts: Counts { values: 1, margins: 1, classes: 1, trees: 1, tree_values: 1 },
         own_rows: sched_llvm::runtime::Dtype::F32,
         ns_per_row: 1.0,
         info: "{}".to_string(),
@@ -25,11 +23,11 @@ pub fn entry() -> EntryInfo {
 }
 
 /// A module of one kernel.
-pub fn module(kernel: KernelKind, function: Function, tables: &[&[u8]]) -> Module {
+pub fn module(kernel: Kind, function: Function, tables: &[&[u8]]) -> Module {
     let table = |(i, bytes): (usize, &&[u8])| Table { name: format!("t{i}"), bytes: bytes.to_vec().into() };
     Module {
         types: interface(kernel, &function),
-        kernels: vec![(kernel, function)],
+        kernels: vec![(kernel.into(), function)],
         tables: tables.iter().enumerate().map(table).collect(),
         rows_per_run: None,
         places: Variants::only(ProcessorKind::Host),
@@ -39,21 +37,13 @@ pub fn module(kernel: KernelKind, function: Function, tables: &[&[u8]]) -> Modul
 }
 
 /// The interface of a module whose one kernel has these buffers.
-fn interface(kernel: KernelKind, function: &Function) -> Interface {
+fn interface(kernel: Kind, function: &Function) -> Interface {
     let element = |space| function.buffers.iter().find(|buffer| buffer.space == space).map(|b| b.element);
     let input = element(Space::Input).unwrap_or(Scalar::F32);
     let output = element(Space::Output).unwrap_or(Scalar::F32);
-    match kernel {
-        KernelKind::Raw
-        | KernelKind::Leaf
-        | KernelKind::Tree
-        | KernelKind::Direct
-        | KernelKind::Quantize
-        | KernelKind::RawOfBins
-        | KernelKind::DirectOfBins => Interface { rows: input, margins: output, results: Scalar::F32 },
-        KernelKind::Value | KernelKind::Class => {
-            Interface { rows: Scalar::F32, margins: input, results: output }
-        }
+    match kernel.finishes_margins() {
+        false => Interface { rows: input, margins: output, results: Scalar::F32 },
+        true => Interface { rows: Scalar::F32, margins: input, results: output },
     }
 }
 
@@ -69,7 +59,7 @@ impl Element for f64 {}
 /// Runs a function once, as the given kernel, and returns its output and status. If it succeeds, the
 /// interpreter must have written the same bytes.
 pub fn run_as<I: Element, O: Element>(
-    kernel: KernelKind,
+    kernel: Kind,
     function: Function,
     tables: &[&[u8]],
     rows: &[I],
@@ -82,7 +72,7 @@ pub fn run_as<I: Element, O: Element>(
 /// Runs a function as [`run_as`] does, with the instructions of a processor.
 pub fn run_on<I: Element, O: Element>(
     cpu: Cpu,
-    kernel: KernelKind,
+    kernel: Kind,
     function: Function,
     tables: &[&[u8]],
     rows: &[I],
@@ -109,16 +99,7 @@ pub fn run_on<I: Element, O: Element>(
         status: 0,
         order: &raw const sched_llvm::runtime::ROWS,
     };
-    let model = jit.model();
-    let code = match kernel {
-        KernelKind::Raw => model.raw,
-        KernelKind::Value => model.value,
-        KernelKind::Class => model.klass,
-        KernelKind::Leaf => model.leaf,
-        KernelKind::Tree => model.tree,
-        // Only devices have these kernels.
-        KernelKind::Direct | KernelKind::Quantize | KernelKind::RawOfBins | KernelKind::DirectOfBins => None,
-    };
+    let code = jit.model().kernel(kernel);
     // SAFETY: the tests' functions stay inside their buffers.
     unsafe { code.expect("the kernel is compiled")(&mut ctx) };
     if ctx.status == 0 {
@@ -139,14 +120,14 @@ fn bytes_of<T: Element>(numbers: &[T]) -> &[u8] {
 /// Processors whose code this machine can run.
 pub fn runnable() -> Vec<Cpu> {
     let nothing = Builder::new("nothing").finish();
-    let module = module(KernelKind::Raw, nothing, &[]);
+    let module = module(Kind::Raw, nothing, &[]);
     let runs = |cpu: &Cpu| Jit::compile(&module, *cpu, &entry(), &[]).is_ok();
     Cpu::all().filter(runs).collect()
 }
 
 /// Runs a function that walks from rows to margins.
 pub fn run<I: Element, O: Element>(function: Function, tables: &[&[u8]], rows: &[I], out: usize) -> Vec<O> {
-    let (out, status) = run_as(KernelKind::Raw, function, tables, rows, rows.len() as i64, out);
+    let (out, status) = run_as(Kind::Raw, function, tables, rows, rows.len() as i64, out);
     assert_eq!(status, 0);
     out
 }

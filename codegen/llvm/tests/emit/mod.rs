@@ -50,7 +50,7 @@ fn check_pairs<I: Element, O: Element + PartialEq + std::fmt::Debug>(
             pairs.iter().flat_map(|(x, y)| expected(*x, *y)).flat_map(|result| vec![result; lanes]).collect();
         let function = on_pairs(ty, &results);
         let n = pairs.len() as i64;
-        let (out, _) = run_as::<I, O>(KernelKind::Raw, function, &[], &rows, n, expected.len());
+        let (out, _) = run_as::<I, O>(Kind::Raw, function, &[], &rows, n, expected.len());
         assert_eq!(out, expected, "{ty}");
     }
 }
@@ -210,7 +210,7 @@ fn a_scalar_condition_selects_whole_vectors() {
         vec![b.select(cond, x, y), b.select(cond, y, x)]
     });
     let rows: Vec<i32> = (0..8).collect();
-    let (out, _) = run_as::<i32, i32>(KernelKind::Raw, function, &[], &rows, 1, 8);
+    let (out, _) = run_as::<i32, i32>(Kind::Raw, function, &[], &rows, 1, 8);
     assert_eq!(out, [0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
@@ -286,7 +286,7 @@ fn tested_loops_carry_values() {
         b.store(Address { buffer: output, index: row, stride: 16, offset: 8 }, last[2]);
         Vec::new()
     });
-    let (out, _) = run_as::<i64, i64>(KernelKind::Raw, b.finish(), &[], &[12, 18, 7, 7, 35, 10], 3, 6);
+    let (out, _) = run_as::<i64, i64>(Kind::Raw, b.finish(), &[], &[12, 18, 7, 7, 35, 10], 3, 6);
     assert_eq!(out, [6, 2, 7, 0, 5, 4]);
 }
 
@@ -391,7 +391,7 @@ fn temporary_memory_is_on_the_stack_or_from_the_runtime() {
         b.mul_int(n, 4)
     });
     for (function, on_stack) in [(small, true), (large, false), (by_rows, false)] {
-        let text = llvm_text(&module(KernelKind::Raw, function.clone(), &[]), Cpu::Native, true).unwrap();
+        let text = llvm_text(&module(Kind::Raw, function.clone(), &[]), Cpu::Native, true).unwrap();
         assert_eq!(text.contains(" = alloca "), on_stack, "{text}");
         assert_eq!(text.contains("schedc_rt_alloc"), !on_stack, "{text}");
         assert_eq!(run::<f32, f32>(function, &[], &rows, 100), expected);
@@ -411,7 +411,7 @@ fn without_memory_the_body_is_skipped_and_the_run_fails() {
         let first = at_number(b, output, 0, 4);
         b.store(first, x);
     });
-    let (out, status) = run_as::<f32, f32>(KernelKind::Raw, b.finish(), &[], &[0.0; 4], 4, 1);
+    let (out, status) = run_as::<f32, f32>(Kind::Raw, b.finish(), &[], &[0.0; 4], 4, 1);
     assert_eq!((out[0], status), (0.0, i64::from(sched_llvm::runtime::Status::MEMORY)));
 }
 
@@ -474,8 +474,8 @@ fn compiled_models_are_shared_between_threads() {
         b.store(at(output, i, 4), sum);
         Vec::new()
     });
-    let module = module(KernelKind::Raw, b.finish(), &[]);
-    let jit = Jit::compile(&module, Cpu::Native, &entry(), &[KernelKind::Raw]).unwrap();
+    let module = module(Kind::Raw, b.finish(), &[]);
+    let jit = Jit::compile(&module, Cpu::Native, &entry(), &[Kind::Raw]).unwrap();
     std::thread::scope(|threads| {
         for x in 0..4 {
             let (jit, x) = (&jit, x as f32);
@@ -492,7 +492,7 @@ fn compiled_models_are_shared_between_threads() {
 #[test]
 fn parallel_loops_run_on_threads() {
     use sched_llvm::runtime::Kind;
-    let entry = EntryInfo { num_margins: 1, ns_per_row: 1e9, ..entry() };
+    let entry = EntryInfo { ns_per_row: 1e9, ..entry() };
     let mut b = Builder::new("squares");
     let (input, output) =
         (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));
@@ -502,8 +502,8 @@ fn parallel_loops_run_on_threads() {
         let square = b.mul(x, x);
         b.store(at(output, i, 4), square);
     });
-    let module = module(KernelKind::Raw, b.finish(), &[]);
-    let jit = Jit::compile(&module, Cpu::Native, &entry, &[KernelKind::Raw]).unwrap();
+    let module = module(Kind::Raw, b.finish(), &[]);
+    let jit = Jit::compile(&module, Cpu::Native, &entry, &[Kind::Raw]).unwrap();
     let rows: Vec<f32> = (0..1000).map(|i| i as f32).collect();
     let expected: Vec<f32> = rows.iter().map(|x| x * x).collect();
     for kind in [Kind::Raw, Kind::Value] {
@@ -535,7 +535,7 @@ fn finishing_kernels_run_in_place() {
         b.store(at(output, i, 8), sum);
         Vec::new()
     });
-    let module = module(KernelKind::Value, b.finish(), &[]);
+    let module = module(Kind::Value, b.finish(), &[]);
     let jit = Jit::compile(&module, Cpu::Native, &entry(), &[]).unwrap();
     let mut data = [1.0_f32, 2.0, 3.0, 4.0];
     let start = data.as_mut_ptr();
@@ -549,7 +549,7 @@ fn finishing_kernels_run_in_place() {
         order: &raw const sched_llvm::runtime::ROWS,
     };
     // SAFETY: two rows of two floats, read and written in place.
-    unsafe { jit.model().value.expect("always compiled")(&mut ctx) };
+    unsafe { jit.model().kernel(Kind::Value).expect("always compiled")(&mut ctx) };
     assert_eq!(data, [4.0, 1.0, 8.0, 3.0]);
 }
 
@@ -567,7 +567,7 @@ fn prefetches_never_fault() {
         Vec::new()
     });
     let function = b.finish();
-    let text = asm_text(&module(KernelKind::Raw, function.clone(), &[]), Cpu::X86_64V2).unwrap();
+    let text = asm_text(&module(Kind::Raw, function.clone(), &[]), Cpu::X86_64V2).unwrap();
     assert!(text.contains("prefetch"), "{text}");
     assert_eq!(run::<f32, f32>(function, &[], &[1.0_f32, 2.0], 2), [1.0, 2.0]);
 }
@@ -590,7 +590,7 @@ fn a_reload_reads_memory_again() {
     };
     for (reload, loads) in [(false, 1), (true, 2)] {
         let function = written_and_read(reload);
-        let module = module(KernelKind::Raw, function.clone(), &[]);
+        let module = module(Kind::Raw, function.clone(), &[]);
         let text = llvm_text(&module, Cpu::X86_64V4, true).unwrap();
         assert_eq!(text.matches("load <16 x i32>").count(), loads, "{text}");
         let text = asm_text(&module, Cpu::X86_64V4).unwrap();
@@ -618,7 +618,7 @@ fn numbers_of_tables_are_kept_as_loads_say() {
         let sum = b.cast(Cast::ZExt, sum, Ty::I64);
         let sum = b.add(sum, between);
         b.store(to, sum);
-        llvm_text(&module(KernelKind::Raw, b.finish(), &[&[0; 64]]), Cpu::X86_64V4, true).unwrap()
+        llvm_text(&module(Kind::Raw, b.finish(), &[&[0; 64]]), Cpu::X86_64V4, true).unwrap()
     };
     for (keep, reload, loads) in
         [(Keep::Invariant, true, 1), (Keep::UntilReload, false, 1), (Keep::UntilReload, true, 2)]
@@ -642,9 +642,9 @@ fn a_group_is_reloaded_once() {
         b.store(to, x);
     }
     let function = b.finish();
-    let text = llvm_text(&module(KernelKind::Raw, function.clone(), &[]), Cpu::X86_64V2, false).unwrap();
+    let text = llvm_text(&module(Kind::Raw, function.clone(), &[]), Cpu::X86_64V2, false).unwrap();
     assert_eq!(text.matches("fence syncscope").count(), 2, "{text}");
-    let text = llvm_text(&module(KernelKind::Raw, function.clone(), &[]), Cpu::X86_64V2, true).unwrap();
+    let text = llvm_text(&module(Kind::Raw, function.clone(), &[]), Cpu::X86_64V2, true).unwrap();
     assert_eq!(text.matches("load i32,").count(), 2, "{text}");
     assert_eq!(run::<i32, i32>(function, &[], &[7], 4), [7; 4]);
 }
@@ -681,7 +681,7 @@ fn a_doubled_number_and_a_bit_are_one_addition_with_carry() {
         let bit = b.bin(Bin::And, shifted, one);
         vec![b.add(twice, bit)]
     });
-    let text = asm_text(&module(KernelKind::Raw, function.clone(), &[]), Cpu::X86_64V2).unwrap();
+    let text = asm_text(&module(Kind::Raw, function.clone(), &[]), Cpu::X86_64V2).unwrap();
     assert!(text.contains("\tadcq"), "{text}");
     // Nodes beyond the word's last bit have bits of the next word.
     let pairs =
@@ -689,8 +689,7 @@ fn a_doubled_number_and_a_bit_are_one_addition_with_carry() {
     let (given, expected): (Vec<[i64; 2]>, Vec<i64>) =
         pairs.map(|(word, node, child)| ([word, node], child)).into_iter().unzip();
     let given = given.concat();
-    let (out, _) =
-        run_as::<i64, i64>(KernelKind::Raw, function, &[], &given, pairs.len() as i64, pairs.len());
+    let (out, _) = run_as::<i64, i64>(Kind::Raw, function, &[], &given, pairs.len() as i64, pairs.len());
     assert_eq!(out, expected);
 }
 
@@ -701,7 +700,7 @@ fn code_for_a_cpu_uses_its_registers_and_never_fuses() {
         let product = b.mul(x, y);
         vec![b.add(product, y)]
     });
-    let module = module(KernelKind::Raw, function, &[]);
+    let module = module(Kind::Raw, function, &[]);
     for (cpu, uses, lacks) in
         [(Cpu::X86_64V2, "%xmm", "%ymm"), (Cpu::X86_64V3, "%ymm", "%zmm"), (Cpu::X86_64V4, "%zmm", "vfmadd")]
     {
@@ -713,7 +712,7 @@ fn code_for_a_cpu_uses_its_registers_and_never_fuses() {
 #[test]
 fn bytes_are_looked_up_with_shuffles_of_bytes() {
     let function = on_pairs(Ty::vector(Scalar::I8, 64), |b, table, index| vec![b.lookup(table, index)]);
-    let module = module(KernelKind::Raw, function, &[]);
+    let module = module(Kind::Raw, function, &[]);
     for (cpu, shuffle, register) in [
         (Cpu::X86_64V2, "pshufb", "%xmm"),
         (Cpu::X86_64V3, "vpshufb", "%ymm"),
@@ -735,14 +734,13 @@ fn kernels_are_compiled_as_asked() {
         b.store(first, x);
         b.finish()
     };
-    let mut module = module(KernelKind::Raw, write("raw", 1), &[]);
-    module.kernels.push((KernelKind::Value, write("value", 2)));
+    let mut module = module(Kind::Raw, write("raw", 1), &[]);
+    module.kernels.push((Kind::Value.into(), write("value", 2)));
     module.types.results = Scalar::I32;
-    module.kernels.push((KernelKind::Leaf, write("leaf", 3)));
-    let jit = Jit::compile(&module, Cpu::Native, &entry(), &[KernelKind::Raw]).unwrap();
-    let model = jit.model();
-    let has = [model.raw, model.value, model.klass, model.leaf].map(|kernel| kernel.is_some());
-    assert_eq!(has, [true, true, false, false]);
+    module.kernels.push((Kind::Leaf.into(), write("leaf", 3)));
+    let jit = Jit::compile(&module, Cpu::Native, &entry(), &[Kind::Raw]).unwrap();
+    let is_compiled = |kind: &Kind| jit.model().kernel(*kind).is_some();
+    assert_eq!(Kind::ALL.into_iter().filter(is_compiled).collect::<Vec<_>>(), [Kind::Value, Kind::Raw]);
 }
 
 #[test]
@@ -794,7 +792,7 @@ fn ill_formed_lir_is_an_error() {
     ];
     for function in functions {
         let name = format!("{:?}", function.body.last());
-        let error = llvm_text(&module(KernelKind::Raw, function, &[]), Cpu::Native, false).unwrap_err();
+        let error = llvm_text(&module(Kind::Raw, function, &[]), Cpu::Native, false).unwrap_err();
         assert_eq!(error.code, internal::ILL_FORMED, "{name:.80}");
     }
 }
@@ -829,7 +827,7 @@ fn values_used_where_they_are_not_visible_are_rejected() {
         Vec::new()
     });
     b.store(at(output, zero, 8), leaked);
-    let error = llvm_text(&module(KernelKind::Raw, b.finish(), &[]), Cpu::Native, false).unwrap_err();
+    let error = llvm_text(&module(Kind::Raw, b.finish(), &[]), Cpu::Native, false).unwrap_err();
     assert_eq!(error.code, internal::ILL_FORMED);
 }
 
@@ -868,7 +866,7 @@ fn walks_choose_children_without_branches() {
         Vec::new()
     });
     let function = b.finish();
-    let text = asm_text(&module(KernelKind::Raw, function.clone(), &[&[0; 12]]), Cpu::X86_64V3).unwrap();
+    let text = asm_text(&module(Kind::Raw, function.clone(), &[&[0; 12]]), Cpu::X86_64V3).unwrap();
     let branches = text.lines().filter(|line| line.starts_with("\tj") && !line.starts_with("\tjmp")).count();
     // Branches for no rows, for the remainder, for a leaf at the root, and for a leaf below it.
     assert!(branches <= 4, "{text}");
@@ -879,6 +877,6 @@ fn walks_choose_children_without_branches() {
     let tree =
         [node(0.5, 0, 2), node(1.5, -1, 0), node(2.0, 1, 4), node(2.5, -1, 0), node(3.5, -1, 0)].concat();
     let rows = [0.0, 9.0, 1.0, 1.0, 1.0, 2.0, f32::NAN, f32::NAN];
-    let (out, _) = run_as::<f32, f32>(KernelKind::Raw, function, &[&tree], &rows, 4, 4);
+    let (out, _) = run_as::<f32, f32>(Kind::Raw, function, &[&tree], &rows, 4, 4);
     assert_eq!(out, [1.5, 2.5, 3.5, 3.5]);
 }

@@ -23,8 +23,7 @@ fn check(function: &Function, tables: &[&[u8]], input: &[u8], out: usize) -> Vec
     let input: Vec<i8> = input.iter().map(|b| *b as i8).collect();
     let mut all: Vec<Vec<i8>> = Vec::new();
     for cpu in runnable() {
-        let (bytes, status) =
-            run_on::<i8, i8>(cpu, KernelKind::Raw, function.clone(), tables, &input, 1, out);
+        let (bytes, status) = run_on::<i8, i8>(cpu, Kind::Raw, function.clone(), tables, &input, 1, out);
         assert_eq!(status, 0);
         all.push(bytes);
     }
@@ -134,7 +133,7 @@ fn lookups_in_tables_that_are_computed() {
         v.write(last[1]);
         let data: Vec<i8> = noise(256).into_iter().map(|b| b as i8).collect();
         let table = noise(256);
-        run_on::<i8, i8>(cpu, KernelKind::Raw, v.b.finish(), &[&table], &data, 1, 64);
+        run_on::<i8, i8>(cpu, Kind::Raw, v.b.finish(), &[&table], &data, 1, 64);
     }
 }
 
@@ -414,7 +413,7 @@ fn lookup_text(cpu: Cpu, element: Scalar, length: u16, lanes: u16) -> String {
     let table = v.load(v.table, Ty::vector(element, length), 0);
     let found = v.b.lookup(table, numbers);
     v.write(found);
-    asm_text(&module(KernelKind::Raw, v.b.finish(), &[&[0; 2048]]), cpu).expect("the lookup compiles")
+    asm_text(&module(Kind::Raw, v.b.finish(), &[&[0; 2048]]), cpu).expect("the lookup compiles")
 }
 
 /// Number of occurrences of an instruction in assembly.
@@ -463,7 +462,7 @@ fn long_tables_of_bytes_are_looked_up_as_words() {
         let table = v.load(v.table, Ty::vector(Scalar::I8, length), 0);
         let found = v.b.lookup(table, numbers);
         v.write(found);
-        asm_text(&module(KernelKind::Raw, v.b.finish(), &[&[0; 2048]]), cpu).expect("the lookup compiles")
+        asm_text(&module(Kind::Raw, v.b.finish(), &[&[0; 2048]]), cpu).expect("the lookup compiles")
     };
     let shuffles = |cpu, length| {
         let text = text(cpu, length);
@@ -516,7 +515,7 @@ fn bounded_numbers_are_looked_up_like_any() {
 
 /// LLVM IR for 512-bit registers, before optimisation.
 fn emitted(v: Vectors) -> String {
-    let module = module(KernelKind::Raw, v.b.finish(), &[&[0; 64]]);
+    let module = module(Kind::Raw, v.b.finish(), &[&[0; 64]]);
     llvm_text(&module, Cpu::X86_64V4, false).expect("LLVM takes it")
 }
 
@@ -571,7 +570,7 @@ fn gathers_and_turns_are_single_instructions() {
     });
     let bits = v.b.cast(Cast::Bits, last[0], floats);
     v.b.store(at(output, zero, 4), bits);
-    let text = asm_text(&module(KernelKind::Raw, v.b.finish(), &[&[0; 2048]]), Cpu::X86_64V4).unwrap();
+    let text = asm_text(&module(Kind::Raw, v.b.finish(), &[&[0; 2048]]), Cpu::X86_64V4).unwrap();
     assert_eq!(count(&text, "vgatherdps"), 2, "{text}");
     assert_eq!(count(&text, "vpaddd"), 2, "{text}");
     assert!(text.lines().any(|line| line.contains("vpaddd") && line.contains("{%k")), "{text}");

@@ -6,17 +6,17 @@ mod fibers;
 pub mod host;
 
 use sched_forest::Forest;
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use sched_ir::{Budget, Compiled, compile};
 use sched_lang::{Options, Supported, Target, check};
 use sched_testing::forests;
 use std::path::{Path, PathBuf};
 
 /// All kinds of kernels.
-pub const ALL: [KernelKind; 4] = [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf];
+pub const ALL: [Kind; 4] = [Kind::Raw, Kind::Value, Kind::Class, Kind::Leaf];
 
 /// Kinds of kernels that walk trees.
-pub const WALKS: [KernelKind; 2] = [KernelKind::Raw, KernelKind::Leaf];
+pub const WALKS: [Kind; 2] = [Kind::Raw, Kind::Leaf];
 
 /// Blocks of threads with one row each.
 pub const DIRECT: &str = "tile(batch, b0, b1, 128)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
@@ -70,7 +70,7 @@ pub fn model() -> Forest {
 }
 
 /// Compiles a schedule for a GPU, if it is legal for the forest.
-pub fn compiled(forest: &Forest, schedule: &str, kernels: &[KernelKind]) -> Option<Compiled> {
+pub fn compiled(forest: &Forest, schedule: &str, kernels: &[Kind]) -> Option<Compiled> {
     let options = Options {
         model: Some(forests::info(forest).into()),
         supported: Supported::Everything,

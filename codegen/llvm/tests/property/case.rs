@@ -9,7 +9,7 @@ use sched_ir::hir::set_tests;
 use sched_ir::interp::{self, Memory};
 use sched_ir::lir::{Function, KernelKind, Module};
 use sched_ir::tiles::Tiling;
-use sched_ir::{Budget, CompileError, Compiled, FetchCosts, KernelForests, compile, lower};
+use sched_ir::{Budget, CompileError, Compiled, FetchCosts, KernelForests, compile};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::runtime::{Dtype, Kind, Status};
 use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows};
@@ -34,9 +34,6 @@ pub struct Case {
     /// Row-major values.
     pub rows: Vec<f64>,
 }
-
-const KERNELS: [KernelKind; 5] =
-    [KernelKind::Raw, KernelKind::Value, KernelKind::Class, KernelKind::Leaf, KernelKind::Tree];
 
 impl Case {
     /// Makes the case of a seed.
@@ -128,7 +125,7 @@ impl Case {
             && nest.loops.iter().any(|this| this.annotations.unroll_and_jam)
     }
 
-    fn compile(&self, kernels: &[KernelKind]) -> Result<Compiled, CompileError> {
+    fn compile(&self, kernels: &[Kind]) -> Result<Compiled, CompileError> {
         let (forest, profile) = (self.forest.clone().for_rows(self.row_type()), Some(&self.profile));
         let budget = Budget { fetch: self.fetch_costs(), ..Budget::default() };
         compile(forest, profile, self.nests.clone(), kernels, &budget)
@@ -176,7 +173,7 @@ impl Case {
 
     /// Describes the case, down to the loop nest.
     pub fn describe(&self) -> String {
-        let compiled = self.compile(&[KernelKind::Raw]);
+        let compiled = self.compile(&[Kind::Raw]);
         let stages = compiled.map_or_else(
             |e| e.to_string(),
             |c| {
@@ -189,7 +186,7 @@ impl Case {
 
     /// Compiles and runs the case; fails with a description of the first difference.
     pub fn run(&self) -> Result<(), String> {
-        let compiled = self.compile(&KERNELS).map_err(|error| error.to_string())?;
+        let compiled = self.compile(&Kind::ALL).map_err(|error| error.to_string())?;
         let n = self.num_rows();
         let mut expected = vec![0f64; n * self.forest.num_margins];
         let given: Vec<f64> = self.given().collect();
@@ -208,7 +205,7 @@ impl Case {
             let accumulator = self.forest.types.accumulator;
             let input = self.kernel_rows();
             let size = trees.len() * accumulator.bytes();
-            let found = self.run_kernel(&compiled, KernelKind::Tree, &input, size)?;
+            let found = self.run_kernel(&compiled, Kind::Tree, &input, size)?;
             same_bits("interpreted value of a tree", &doubles(&found, accumulator), &trees)?;
         }
         self.interpret_columns(&compiled, &interpreted, &leaves)?;
@@ -307,9 +304,7 @@ impl Case {
     fn jit(&self, compiled: &Compiled) -> Result<Jit, String> {
         let model = EntryInfo {
             num_features: self.forest.num_features as i32,
-            num_margins: self.forest.num_margins as i32,
-            num_values: lower::value_columns(&self.forest) as i32,
-            num_trees: self.forest.trees.len() as i32,
+            counts: self.forest.counts(),
             own_rows: if self.forest.types.input == Float::F64 { Dtype::F64 } else { Dtype::F32 },
             // A high cost of rows makes several threads take part even in small calls.
             ns_per_row: 1e6,
@@ -321,7 +316,7 @@ impl Case {
         let cpus: Vec<Cpu> = Cpu::all().filter(|cpu| cpu.runs_here()).collect();
         let cpu = cpus.get((self.seed / 2) as usize % cpus.len().max(1)).copied().unwrap_or_default();
         let module: &Module = &compiled.lir;
-        Jit::compile(module, cpu, &model, &KERNELS).map_err(|error| error.to_string())
+        Jit::compile(module, cpu, &model, &Kind::ALL).map_err(|error| error.to_string())
     }
 
     fn predict(&self, jit: &Jit, kind: Kind, n: usize, out: Output) -> Result<(), String> {
@@ -333,7 +328,7 @@ impl Case {
     fn interpret(&self, compiled: &Compiled, count: usize) -> Result<Vec<f64>, String> {
         let accumulator = self.forest.types.accumulator;
         let input = self.kernel_rows();
-        let found = self.run_kernel(compiled, KernelKind::Raw, &input, count * accumulator.bytes())?;
+        let found = self.run_kernel(compiled, Kind::Raw, &input, count * accumulator.bytes())?;
         Ok(doubles(&found, accumulator))
     }
 
@@ -345,7 +340,7 @@ impl Case {
 
     fn interpret_leaves(&self, compiled: &Compiled, count: usize) -> Result<Vec<u32>, String> {
         let input = self.kernel_rows();
-        let found = self.run_kernel(compiled, KernelKind::Leaf, &input, count * 4)?;
+        let found = self.run_kernel(compiled, Kind::Leaf, &input, count * 4)?;
         Ok(found.as_chunks::<4>().0.iter().map(|x| u32::from_le_bytes(*x)).collect())
     }
 
@@ -353,12 +348,12 @@ impl Case {
     pub(crate) fn run_kernel(
         &self,
         compiled: &Compiled,
-        kernel: KernelKind,
+        kernel: impl Into<KernelKind>,
         input: &[u8],
         size: usize,
     ) -> Result<Vec<u8>, String> {
         let mut output = vec![0u8; size];
-        let function = function(&compiled.lir, kernel)?;
+        let function = function(&compiled.lir, kernel.into())?;
         let rows = self.num_rows() as i64;
         let memory = Memory { rows, input, output: &mut output, tables: &compiled.lir.tables };
         let options = interp::Options { seed: self.seed, ..interp::Options::default() };

@@ -4,7 +4,6 @@ use super::case::{Case, doubles, function, same_bits};
 use sched_forest::Float;
 use sched_ir::Compiled;
 use sched_ir::interp::{self, Memory};
-use sched_ir::lir::KernelKind;
 use sched_llvm::column::{Column, ColumnValues};
 use sched_llvm::runtime::Kind;
 use sched_llvm::{Jit, Output, Predict, Rows};
@@ -44,21 +43,21 @@ impl Case {
                 .flatten()
                 .collect(),
         };
-        let run = |kernel, size: usize| {
+        let run = |kernel: Kind, size: usize| {
             let mut output = vec![0u8; size];
             let memory =
                 Memory { rows: n as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
             let options = interp::Options { seed: self.seed, columns: true, ..interp::Options::default() };
-            interp::run_with(function(&compiled.lir, kernel)?, memory, &options)
+            interp::run_with(function(&compiled.lir, kernel.into())?, memory, &options)
                 .map_err(|fault| format!("interpreter, on columns: {fault}"))?;
             Ok::<_, String>(output)
         };
         let sums = self.forest.types.accumulator;
-        let found = doubles(&run(KernelKind::Raw, margins.len() * sums.bytes())?, sums);
+        let found = doubles(&run(Kind::Raw, margins.len() * sums.bytes())?, sums);
         if !self.atomic() {
             same_bits("interpreted margin of columns", &found, margins)?;
         }
-        let found = run(KernelKind::Leaf, leaves.len() * 4)?;
+        let found = run(Kind::Leaf, leaves.len() * 4)?;
         let found: Vec<u32> = found.as_chunks::<4>().0.iter().map(|x| u32::from_le_bytes(*x)).collect();
         if found == leaves { Ok(()) } else { Err("leaves of columns differ".to_string()) }
     }

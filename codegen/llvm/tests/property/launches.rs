@@ -4,7 +4,7 @@
 use super::case::{Case, bytes, doubles, same_bits, with_params};
 use sched_forest::{Float, Forest, Profile, predict, predict_classes};
 use sched_ir::interp::AccessCost;
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::{KernelKind, Kind};
 use sched_ir::{Budget, Compiled, codes, compile, lower};
 use sched_lang::{Options, Supported, check};
 use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, LoopId, Nest, Variants};
@@ -16,7 +16,7 @@ pub fn has_code(forest: &Forest, profile: &Profile, nest: &Nest) -> bool {
         forest.clone(),
         Some(profile),
         Variants::only(nest.clone()),
-        &[KernelKind::Raw],
+        &[Kind::Raw],
         &Budget::default(),
     );
     compiled
@@ -32,7 +32,7 @@ pub fn compiled(forest: &Forest, schedule: &str) -> Option<Compiled> {
         ..Options::default()
     };
     let nests = check(schedule, &options).nests?;
-    compile(forest.clone(), None, nests, &[KernelKind::Raw], &Budget::default()).ok()
+    compile(forest.clone(), None, nests, &[Kind::Raw], &Budget::default()).ok()
 }
 
 /// All stages as text.
@@ -119,7 +119,7 @@ impl Case {
         let size = margins.len() * types.accumulator.bytes();
         let found = self.run_kernel(compiled, KernelKind::RawOfBins, &bins, size)?;
         same_bits("margin from bins", &doubles(&found, types.accumulator), margins)?;
-        if compiled.lir.kernels.iter().any(|(kind, _)| *kind == KernelKind::DirectOfBins) {
+        if compiled.lir.has(KernelKind::DirectOfBins) {
             let size = n * lower::value_columns(&self.forest) * types.output.bytes();
             let wanted = self.run_kernel(compiled, KernelKind::Direct, &input, size)?;
             let found = self.run_kernel(compiled, KernelKind::DirectOfBins, &bins, size)?;
@@ -137,18 +137,17 @@ impl Case {
         let (types, n) = (self.forest.types, self.num_rows());
         let input = bytes(margins.iter().copied(), types.accumulator);
         let given: Vec<f64> = self.given().collect();
-        let has = |kind: KernelKind| compiled.lir.kernels.iter().any(|(found, _)| *found == kind);
-        if has(KernelKind::Value) {
+        if compiled.lir.has(Kind::Value.into()) {
             let mut wanted = vec![0f64; n * lower::value_columns(&self.forest)];
             predict(&self.forest, &given, &mut wanted).map_err(|error| error.to_string())?;
             let size = wanted.len() * types.output.bytes();
-            let found = self.run_kernel(compiled, KernelKind::Value, &input, size)?;
+            let found = self.run_kernel(compiled, Kind::Value, &input, size)?;
             same_bits("interpreted prediction", &doubles(&found, types.output), &wanted)?;
         }
-        if has(KernelKind::Class) {
+        if compiled.lir.has(Kind::Class.into()) {
             let mut wanted = vec![0u32; n * lower::class_columns(&self.forest)];
             predict_classes(&self.forest, &given, &mut wanted).map_err(|error| error.to_string())?;
-            let found = self.run_kernel(compiled, KernelKind::Class, &input, 4 * wanted.len())?;
+            let found = self.run_kernel(compiled, Kind::Class, &input, 4 * wanted.len())?;
             let wanted: Vec<f64> = wanted.into_iter().map(f64::from).collect();
             same_bits("interpreted class", &doubles(&found, Float::F32), &wanted)?;
         }

@@ -1,6 +1,6 @@
 //! Calls whose rows are columns.
 
-use super::{FEATURES, expected, model};
+use super::{FEATURES, KINDS, expected, model};
 use sched_llvm::column::{ColumnType, RawColumn};
 use sched_llvm::runtime::{self, Call, Dtype, Kind, ModelDescriptor, Status};
 use std::ptr;
@@ -237,7 +237,7 @@ fn columns_of_every_type() {
     for (i, first) in ways.iter().enumerate() {
         let others = [ways[(i * 5 + 1) % ways.len()], ways[(i * 11 + 2) % ways.len()]];
         for model in &models {
-            for (kind, n) in Kind::ALL.into_iter().zip([1, 16, 100, 33]) {
+            for (kind, n) in KINDS.into_iter().zip([1, 16, 100, 33]) {
                 check(model, [*first, others[0], others[1]], n, plain(kind));
             }
             check(model, [others[1], *first, *first], 0, plain(Kind::Value));
@@ -252,8 +252,7 @@ fn columns_in_runs_and_scratch_and_threads() {
         for (j, rows_per_run) in [1, 13, 64, i64::MAX].into_iter().enumerate() {
             for (k, scratch) in [0, 200, 1 << 15, 1 << 20].into_iter().enumerate() {
                 let made = [0, 1, 2].map(|n| ways[(i * 3 + j * 17 + k * 7 + n * 29) % ways.len()]);
-                let how =
-                    CallOptions { threads: [1, 4][k % 2], scratch, ..plain(Kind::ALL[(i + j + k) % 4]) };
+                let how = CallOptions { threads: [1, 4][k % 2], scratch, ..plain(KINDS[(i + j + k) % 4]) };
                 let model = ModelDescriptor { rows_per_run, ..model };
                 for n in [1, 70, 3000] {
                     check(&model, made, n, how);

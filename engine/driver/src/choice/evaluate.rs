@@ -6,7 +6,7 @@ use crate::compile::compile;
 use crate::model::Model;
 use crate::schedule::{ScheduleValues, Source};
 use sched_cost::{Call, Facts, Machine, MarginsKernel, fits_code_cache};
-use sched_ir::lir::{KernelKind, Module};
+use sched_ir::lir::{Kind, Module};
 use sched_lang::diagnostics::Severity;
 use sched_lang::{Supported, check};
 use sched_nest::{Nest, Variants};
@@ -193,7 +193,7 @@ impl<'a> Evaluator<'a> {
             Some(nest) => (nest, None),
             None => (self.nest(&text, Some(few))?, Some(few)),
         };
-        let module = compile(self.model, Variants::only(nest), &[KernelKind::Raw], self.machine).ok()?.lir;
+        let module = compile(self.model, Variants::only(nest), &[Kind::Raw], self.machine).ok()?.lir;
         let columns = self.model.by_columns && module.columns_from.is_some();
         Some(CandidateCode { candidate: *candidate, max_rows, columns, module })
     }

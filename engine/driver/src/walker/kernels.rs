@@ -3,7 +3,8 @@
 
 use super::trees::Trees;
 use sched_forest::{Float, Forest, Real, Target};
-use sched_llvm::runtime::{Body, Ctx, KernelFn, schedc_rt_parallel};
+use sched_ir::lower::class_columns;
+use sched_llvm::runtime::{Body, Ctx, KernelFn, Kind, schedc_rt_parallel};
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::slice;
@@ -43,47 +44,33 @@ trait Kernel {
     fn compute(trees: &Trees, from: &[Self::From], to: &mut [Self::To]);
 }
 
-/// The kernels of a model.
-pub struct Kernels {
-    /// Rows to margins.
-    pub raw: KernelFn,
-    /// Margins to predictions.
-    pub value: KernelFn,
-    /// Margins to one class.
-    pub class: KernelFn,
-    /// Rows to numbers of leaves.
-    pub leaf: KernelFn,
-    /// Rows to values of leaves.
-    pub tree: KernelFn,
+/// The kernel of an output, for the types of a forest; none if the forest has none. With `base_is_given`, the
+/// output of the kernel of margins already has the initial sums.
+pub fn kernel(kind: Kind, forest: &Forest, base_is_given: bool) -> Option<KernelFn> {
+    match (forest.types.input, forest.types.accumulator) {
+        (Float::F32, Float::F32) => typed::<f32, f32>(kind, forest, base_is_given),
+        (Float::F32, Float::F64) => typed::<f32, f64>(kind, forest, base_is_given),
+        (Float::F64, Float::F32) => typed::<f64, f32>(kind, forest, base_is_given),
+        (Float::F64, Float::F64) => typed::<f64, f64>(kind, forest, base_is_given),
+    }
 }
 
-impl Kernels {
-    /// The kernels for the types of a forest. With `base_is_given`, the output of the kernel of margins
-    /// already has the initial sums.
-    pub fn of(forest: &Forest, base_is_given: bool) -> Kernels {
-        match (forest.types.input, forest.types.accumulator) {
-            (Float::F32, Float::F32) => Kernels::typed::<f32, f32>(forest, base_is_given),
-            (Float::F32, Float::F64) => Kernels::typed::<f32, f64>(forest, base_is_given),
-            (Float::F64, Float::F32) => Kernels::typed::<f64, f32>(forest, base_is_given),
-            (Float::F64, Float::F64) => Kernels::typed::<f64, f64>(forest, base_is_given),
-        }
-    }
+fn typed<X: Real, A: SumType>(kind: Kind, forest: &Forest, base_is_given: bool) -> Option<KernelFn> {
+    let (is_there, kernel): (bool, KernelFn) = match (kind, forest.types.output) {
+        (Kind::Raw, _) if base_is_given => (true, run::<Margins<X, A, true>>),
+        (Kind::Raw, _) => (true, run::<Margins<X, A, false>>),
+        (Kind::Value, Float::F32) => (finishes(forest), run::<Values<A, f32>>),
+        (Kind::Value, Float::F64) => (finishes(forest), run::<Values<A, f64>>),
+        (Kind::Class, _) => (class_columns(forest) == 1, run::<Class<A>>),
+        (Kind::Leaf, _) => (true, run::<Leaves<X>>),
+        (Kind::Tree, _) => (forest.num_tree_values() > 0, run::<TreeValues<X, A>>),
+    };
+    is_there.then_some(kernel)
+}
 
-    fn typed<X: Real, A: SumType>(forest: &Forest, base_is_given: bool) -> Kernels {
-        Kernels {
-            raw: match base_is_given {
-                true => run::<Margins<X, A, true>>,
-                false => run::<Margins<X, A, false>>,
-            },
-            value: match forest.types.output {
-                Float::F32 => run::<Values<A, f32>>,
-                Float::F64 => run::<Values<A, f64>>,
-            },
-            class: run::<Class<A>>,
-            leaf: run::<Leaves<X>>,
-            tree: run::<TreeValues<X, A>>,
-        }
-    }
+/// Whether predictions are not the margins themselves.
+fn finishes(forest: &Forest) -> bool {
+    !forest.output.value.is_empty() || forest.types.accumulator != forest.types.output
 }
 
 /// Rows to margins.

@@ -13,11 +13,13 @@ pub use trees::steps_of_a_row;
 use crate::compile::{RowRules, about_model};
 use crate::model::Model;
 use crate::outputs::columns_of;
-use kernels::Kernels;
+use kernels::kernel;
 use sched_forest::Float;
-use sched_ir::lower::{class_columns, value_columns};
+use sched_ir::lower::interface;
 use sched_llvm::Predict;
-use sched_llvm::runtime::{self, Call, Dtype, Kind, MODEL_SIZE, ModelDescriptor, ModelHandle, Status};
+use sched_llvm::runtime::{
+    self, Call, Dtype, Kind, MODEL_SIZE, ModelDescriptor, ModelHandle, OutputDescriptor, Status,
+};
 use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::Arc;
@@ -67,28 +69,21 @@ impl Walker {
         let about = about_model(model, |kind| columns_of(kind, forest), rules);
         // JSON has no NUL.
         let info = CString::new(about.to_string()).unwrap_or_default();
-        let kernels = Kernels::of(forest, rules.base_margin);
+        let kernel = |kind| kernel(kind, forest, rules.base_margin);
         let base = rules.base_margin.then(|| match forest.types.accumulator {
             Float::F32 => Base::Single(forest.base.iter().map(|value| *value as f32).collect()),
             Float::F64 => Base::Double(forest.base.clone()),
         });
         let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
-        let finishes = !forest.output.value.is_empty() || forest.types.accumulator != forest.types.output;
         let descriptor = ModelDescriptor {
             size: MODEL_SIZE,
             num_features: count(forest.num_features),
             num_margins: count(forest.num_margins),
-            num_values: count(value_columns(forest)),
-            num_trees: count(forest.trees.len()),
             row_type: dtype(forest.types.input) as i32,
             margin_type: dtype(forest.types.accumulator) as i32,
             result_type: dtype(forest.types.output) as i32,
             rows_per_run: i64::MAX,
             ns_per_row: NS_PER_STEP * steps_of_a_row(forest) as f64,
-            raw: Some(kernels.raw),
-            value: finishes.then_some(kernels.value),
-            klass: (class_columns(forest) == 1).then_some(kernels.class),
-            leaf: Some(kernels.leaf),
             tables: tables.as_ptr(),
             info: info.as_ptr(),
             cpu_needs: 0,
@@ -102,8 +97,8 @@ impl Walker {
             },
             other_rows: ptr::null(),
             own_row_type: dtype(model.own_rows) as i64,
-            tree: (forest.num_tree_values() > 0).then_some(kernels.tree),
             columns_from: i64::MAX,
+            outputs: OutputDescriptor::all(&forest.counts(), &interface(&forest.types), kernel),
         };
         Walker { descriptor, _trees: trees, _tables: tables, _info: info, _base: base }
     }

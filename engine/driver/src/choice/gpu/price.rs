@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::machines;
 use crate::model::Model;
 use sched_cost::{GpuCost, GpuMachine, cost_on};
-use sched_ir::lir::KernelKind;
+use sched_ir::lir::Kind;
 use sched_lang::Target;
 use sched_llvm::Cpu;
 use sched_nest::{ModelInfo, Nest, Variants};
@@ -13,7 +13,7 @@ use sched_nest::{ModelInfo, Nest, Variants};
 /// Whether the code generator accepts a nest for a model.
 pub fn is_compilable(model: &Model, nest: Nest) -> bool {
     let host = machines::of(Cpu::default());
-    compile(model, Variants::only(nest), &[KernelKind::Raw], &host).is_ok()
+    compile(model, Variants::only(nest), &[Kind::Raw], &host).is_ok()
 }
 
 /// Estimates the costs of calls of a model on a GPU.

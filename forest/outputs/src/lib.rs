@@ -1,5 +1,6 @@
-//! The table of outputs: what a call can compute for each row. An output is a row here, a kernel, and a
-//! case of the C runtime, which `tests/outputs.rs` compares with the table.
+//! The table of outputs: what a call can compute for each row. An output is a row here, a definition in the
+//! reference walker (`sched_forest::predict_output`), and a kernel. `tests/main.rs` writes the lists of C,
+//! Python and the documents from the table.
 
 /// Element type of an output, as far as it depends on the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,14 +63,14 @@ macro_rules! outputs {
             heading: $heading:literal,
             plural: $plural:literal,
             verb: $verb:literal,
-            columns: $columns:ident,
+            columns: |$counts:pat_param| $columns:expr,
             element: $element:ident,
             needs: $needs:ident,
         }
     )*) => {
         /// An output: what a call computes for each row. The numbers are those of the C interface.
         #[repr(i32)]
-        #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Kind {
             $($(#[$attribute])* $kind = $number,)*
         }
@@ -105,7 +106,12 @@ macro_rules! outputs {
 
             /// The columns of the output of a model that has all kernels.
             pub const fn columns(self, counts: &Counts) -> usize {
-                match self { $(Kind::$kind => counts.$columns,)* }
+                match self {
+                    $(Kind::$kind => {
+                        let $counts = counts;
+                        $columns
+                    })*
+                }
             }
 
             /// The type of the output's elements.
@@ -130,7 +136,7 @@ outputs! {
         heading: "prediction",
         plural: "values",
         verb: "is",
-        columns: values,
+        columns: |counts| counts.values,
         element: Result,
         needs: Finish,
     }
@@ -141,7 +147,7 @@ outputs! {
         heading: "margin",
         plural: "margins",
         verb: "is",
-        columns: margins,
+        columns: |counts| counts.margins,
         element: Result,
         needs: Margins,
     }
@@ -152,7 +158,7 @@ outputs! {
         heading: "class",
         plural: "classes",
         verb: "is",
-        columns: classes,
+        columns: |counts| counts.classes,
         element: Class,
         needs: FinishOrNone,
     }
@@ -163,7 +169,7 @@ outputs! {
         heading: "leaf",
         plural: "leaves",
         verb: "is",
-        columns: trees,
+        columns: |counts| counts.trees,
         element: Leaf,
         needs: Walk,
     }
@@ -174,7 +180,7 @@ outputs! {
         heading: "tree",
         plural: "values of trees",
         verb: "adds",
-        columns: tree_values,
+        columns: |counts| counts.tree_values,
         element: Sum,
         needs: Walk,
     }
@@ -189,6 +195,25 @@ impl Kind {
     /// Whether a kernel of the output walks the trees, instead of the one for margins.
     pub const fn walks_itself(self) -> bool {
         matches!(self.needs(), Needs::Walk)
+    }
+
+    /// Whether a kernel of the output turns margins into results.
+    pub const fn finishes_margins(self) -> bool {
+        matches!(self.needs(), Needs::Finish | Needs::FinishOrNone)
+    }
+
+    /// The output whose kernel walks the trees for this one.
+    pub const fn walk(self) -> Kind {
+        if self.walks_itself() { self } else { Kind::Raw }
+    }
+
+    /// The columns of the output of code that has its own kernel or lacks it.
+    pub const fn columns_of_code(self, counts: &Counts, has_kernel: bool) -> usize {
+        match self.needs() {
+            Needs::Finish if !has_kernel => counts.margins,
+            Needs::FinishOrNone | Needs::Walk if !has_kernel => 0,
+            _ => self.columns(counts),
+        }
     }
 
     /// The words of some outputs as a list, such as `"value", "raw" or "leaf"`.
