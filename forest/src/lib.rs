@@ -67,9 +67,7 @@ pub use forest::{
     Target, Tree, Types,
 };
 pub use format::{Format, Quirk};
-pub use formats::{
-    CATBOOST_JSON, FORMATS, LIGHTGBM_TEXT, ONNX, TREELITE, XGBOOST_JSON, XGBOOST_UBJSON, endings,
-};
+pub use formats::*;
 pub use loaded::{Iterations, Loaded, Note, ParseIterationsError, ReadOptions, Source};
 pub use output::{
     ClassRule, Classes, EXPECTILE_GAP, LARGEST_CLASS, Output, OutputColumns, Sigmoid, Softmax, Transform,

@@ -50,11 +50,6 @@ fn python_runs_the_library_of_each_format() {
         script.lines().filter_map(|line| line.strip_prefix("def ")?.split_once("(numpy, library,"));
     let functions: BTreeSet<&str> = functions.map(|(name, _)| name).collect();
     assert_eq!(functions, words(|format| format.library));
-    let (_, names) = script.split_once("LIBRARY is ").unwrap();
-    let (names, _) = names.split_once('.').unwrap();
-    let names: BTreeSet<&str> =
-        names.split([' ', ',', '\n']).filter(|word| !["", "or"].contains(word)).collect();
-    assert_eq!(names, functions);
 }
 
 #[test]
@@ -66,7 +61,7 @@ fn python_compiles_the_objects_of_each_format() {
     assert!(packages.remove("sklearn"), "scikit-learn's objects come by way of Treelite");
     assert_eq!(packages, words(|format| format.objects));
     let (_, refusal) = origin.split_once("a fitted estimator of ").unwrap();
-    for family in words(family) {
+    for family in words(|format| if format.objects.is_empty() { "" } else { family(format) }) {
         assert!(refusal[..300].contains(family), "the refusal of other objects names {family}");
     }
 }

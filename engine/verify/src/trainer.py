@@ -3,7 +3,7 @@
 usage: trainer.py LIBRARY MODEL ROWS.npy RESULT
 
 Writes RESULT.leaf.npy, RESULT.raw.npy and RESULT.value.npy, as far as the library supports them: the leaf of
-each tree, the margins, and the predictions. LIBRARY is xgboost, lightgbm, onnxruntime, catboost or treelite.
+each tree, the margins, and the predictions. LIBRARY is the name of a function below that predicts with it.
 Exit status 3: Python does not have the library.
 """
 
