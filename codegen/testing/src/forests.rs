@@ -107,8 +107,8 @@ pub fn with_other_tests(rng: &mut Rng, forest: Forest) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
-/// The forest, in some cases with linear leaves in some trees without leaf vectors. It has its own seed, which
-/// keeps the other random cases unchanged.
+/// The forest, in some cases with linear leaves in some trees without leaf vectors. It has its own seed,
+/// which keeps the other random cases unchanged.
 pub fn with_linear_leaves(seed: u64, forest: Forest) -> Forest {
     let rng = &mut Rng(seed.wrapping_mul(0xd134_2543_de82_ef95));
     if !rng.one_in(if forest.has_leaf_vectors() { 2 } else { 5 }) {

@@ -1,6 +1,6 @@
 //! Calls of all shapes, which together run all code of a model: many numbers of rows, strides, threads.
 
-use crate::expected::Expected;
+use crate::expected::{Expected, PerKind};
 use crate::rows::count;
 use sched_llvm::runtime::{Dtype, Kind};
 use sched_llvm::{Extras, Output as Results, Rows};
@@ -76,9 +76,6 @@ struct Pass {
     threads: i32,
     kinds: Vec<Kind>,
 }
-
-/// An array with a value for each output, by the output's number.
-pub type PerKind<T> = [T; Kind::ALL.len()];
 
 /// All outputs, the most informative first.
 pub fn kinds() -> Vec<Kind> {

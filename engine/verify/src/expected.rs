@@ -1,10 +1,12 @@
 //! Results of the reference walker, which all code is compared with.
 
-use crate::calls::PerKind;
 use sched_forest::{Forest, Real, Target, Transform, WalkError, predict_output};
 use sched_llvm::runtime::Kind;
 use schedc_data::Values;
 use std::thread::Builder;
+
+/// An array with a value for each output, by the output's number.
+pub type PerKind<T> = [T; Kind::ALL.len()];
 
 /// Results of rows, widened.
 #[derive(Default)]

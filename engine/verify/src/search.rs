@@ -1,8 +1,8 @@
 //! Solves rows and verifies code on them, block by block.
 
-use crate::calls::{Calls, Difference, Outcome, PerKind, Shape};
+use crate::calls::{Calls, Difference, Outcome, Shape};
 use crate::code::ModelCode;
-use crate::expected::Expected;
+use crate::expected::{Expected, PerKind};
 use crate::origin::ExplainedDifference;
 use crate::rows::{count, row_of, type_name};
 use sched_forest::{Boundary, BoundaryOptions, Coverage, Float, Forest};

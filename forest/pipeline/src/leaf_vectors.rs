@@ -1,14 +1,14 @@
 //! The pass *leaf vectors*: trees that differ in their leaves' values alone become one tree.
 //!
 //! A leaf of an ONNX file has one number, so that a forest of classes has each tree once for each class. One
-//! walk finds the leaves of all of them. Each margin still adds the same numbers in the same order. Margins of
-//! other trees get -0.0, which leaves sums unchanged.
+//! walk finds the leaves of all of them. Each margin still adds the same numbers in the same order. Margins
+//! of other trees get -0.0, which leaves sums unchanged.
 
 use crate::pipeline::{Pipeline, Stage};
 use sched_forest::{Forest, Leaf, LinearLeaf, ModelError, Target, Tree};
 
-/// Values of all leaf vectors that a row adds, for each tree before the pass, at most. More of them cost as much
-/// as the walks that merging saves.
+/// Values of all leaf vectors that a row adds, for each tree before the pass, at most. More of them cost as
+/// much as the walks that merging saves.
 const MOST_ADDED: usize = 8;
 
 /// A tree with its linear leaves, if it has some.

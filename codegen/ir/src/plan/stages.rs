@@ -1,8 +1,8 @@
 //! Arrangements of stages of sums, from their nests.
 //!
 //! Loops over rows outside of all loops over units and terms are not part of an arrangement, which computes
-//! the same for each of their iterations. One in lanes, or one that interleaves, is part of it, with the loops
-//! inside of it: its vectors become the innermost loop.
+//! the same for each of their iterations. One in lanes, or one that interleaves, is part of it, with the
+//! loops inside of it: its vectors become the innermost loop.
 
 use crate::columns::arrangement::{Arrangement, StageBound, StageLoop};
 use crate::error::CompileError;
