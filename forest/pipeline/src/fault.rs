@@ -22,6 +22,8 @@ pub enum PassFault {
     TableEntriesSwapped,
     /// *Tables*: a missing value has the entry of the smallest values.
     TableForgetsMissing,
+    /// *Sums*: the last number of a chain of additions is not added.
+    SumLosesColumn,
 }
 
 thread_local!(static SEEDED: Cell<Option<PassFault>> = const { Cell::new(None) });

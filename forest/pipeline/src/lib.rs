@@ -5,6 +5,7 @@
 //!
 //! A [`Prepared`] forest tests columns by numbers alone, whatever its trainer's tests are.
 
+mod additions;
 mod category_classes;
 mod constants;
 mod describe;
@@ -20,6 +21,7 @@ mod prepared;
 mod tables;
 mod test_columns;
 
+pub use additions::sums;
 pub use category_classes::MOST_SET_BYTES;
 pub use constants::constants;
 pub use fault::{PassFault, with_pass_fault};

@@ -1,5 +1,6 @@
 //! From the bytes of a model's file to a forest, by way of a pipeline where the file has one.
 
+use crate::additions::sums;
 use crate::constants::constants;
 use crate::describe::describe;
 use crate::fold::{Fate, fold};
@@ -87,7 +88,8 @@ fn folded(pipeline: Pipeline) -> Result<(sched_forest::Forest, Vec<StageSummary>
         StageSummary { name, columns: columns.collect() }
     });
     let stages = stages.collect();
-    let forest = folding.pipeline.into_forest().map_err(|_| {
+    let pipeline = sums(folding.pipeline).map_err(impossible)?;
+    let forest = pipeline.into_forest().map_err(|_| {
         ModelError::new(codes::UNSUPPORTED_OPERATOR, "the model has several stages of trees")
             .help("convert the model without the stages before the last one, and give it their results")
     })?;

@@ -7,4 +7,5 @@ mod nodes;
 mod operators;
 mod passes;
 mod random;
+mod sums;
 mod tables;

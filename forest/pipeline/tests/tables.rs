@@ -300,9 +300,60 @@ fn sums_of_bins(draw: &mut Draw, margins: u32) -> Pipeline {
             tested.push(draw.cast(is, ColumnType::F64));
         }
     }
-    let mut sum = |margin: u32| {
-        let terms = (0..20).map(|feature| (feature, weight(&mut draw.random).clamp(-9.0, 9.0)));
-        let linear = vec![LinearLeaf { constant: f64::from(margin) / 3.0, terms: terms.collect() }];
+    let weights = |_| (0..20).map(|feature| (feature, weight(&mut draw.random).clamp(-9.0, 9.0))).collect();
+    let sums = (0..margins).map(weights).collect();
+    several_sums(draw, tested, sums, 0.75)
+}
+
+/// The whole number of a feature as an index, counted from the end if it is negative, as in `Gather`.
+fn index_from_the_end(draw: &mut Draw, feature: u32, length: i64) -> ColumnId {
+    let x = draw.columns.input(feature, Float::F64);
+    let index = draw.cast(x, ColumnType::I64);
+    let [zero, length] = [0, length].map(|number| draw.columns.constant(ColumnValue::I64(number)));
+    let condition = draw.add(Expr::Binary(Binary::Less, index, zero));
+    let then = draw.add(Expr::Binary(Binary::Add, index, length));
+    let index = draw.add(Expr::Select { condition, then, otherwise: index });
+    draw.cast(index, ColumnType::F64)
+}
+
+/// A model with a sum of each margin over the entries of two features, as additions in turn or as terms. The
+/// margins have tables of their own, and a last number.
+fn sums_of_entries(draw: &mut Draw, margins: u32, is_chain: bool) -> Pipeline {
+    let mut tested = Vec::new();
+    for _ in 0..margins {
+        for feature in 0..2 {
+            let of = index_from_the_end(draw, feature, 6);
+            let mut entry = || ColumnValue::F64(weight(&mut draw.random).clamp(-9.0, 9.0));
+            let values = (0..6).map(|_| entry()).collect();
+            let (other, missing) = (entry(), entry());
+            let table = CategoryTable { rule: CategoryRule::Truncated, values, other, missing };
+            tested.push(draw.add(Expr::Table { of, table: Arc::new(table) }));
+        }
+        let last = ColumnValue::F64(weight(&mut draw.random).clamp(-9.0, 9.0));
+        tested.push(draw.columns.constant(last));
+    }
+    if is_chain {
+        let chain = |numbers: &[ColumnId]| {
+            numbers[1..].iter().fold(numbers[0], |sum, next| draw.add(Expr::Binary(Binary::Add, sum, *next)))
+        };
+        tested = tested.chunks(3).map(chain).collect();
+    }
+    let terms = tested.len() as u32 / margins;
+    let terms = |margin| (terms * margin..terms * (margin + 1)).map(|feature| (feature, 1.0)).collect();
+    let sums = (0..margins).map(terms).collect();
+    several_sums(draw, tested, sums, if is_chain { -0.0 } else { 0.75 })
+}
+
+/// A model with a margin for each of several sums over columns of two features.
+fn several_sums(
+    draw: &mut Draw,
+    tested: Vec<ColumnId>,
+    sums: Vec<Vec<(u32, f64)>>,
+    constant: f64,
+) -> Pipeline {
+    let margins = sums.len();
+    let sum = |(margin, terms): (u32, Vec<(u32, f64)>)| {
+        let linear = vec![LinearLeaf { constant: f64::from(margin) * constant, terms }];
         let leaves = vec![Leaf { source: 0, values: [0.0].into() }];
         let tree = Tree {
             root: NodeRef::Leaf(0),
@@ -313,12 +364,12 @@ fn sums_of_bins(draw: &mut Draw, margins: u32) -> Pipeline {
         };
         (linear, tree)
     };
-    let (linear, trees) = (0..margins).map(&mut sum).unzip();
+    let (linear, trees) = (0..).zip(sums).map(sum).unzip();
     let parts = ForestParts {
         num_features: tested.len(),
-        num_margins: margins as usize,
-        base: vec![-0.0; margins as usize],
-        iteration_starts: vec![0, margins as usize],
+        num_margins: margins,
+        base: vec![-0.0; margins],
+        iteration_starts: vec![0, margins],
         comparison: Comparison::LessOrEqual,
         types: Types::all(Float::F64),
         trees,
@@ -332,31 +383,39 @@ fn sums_of_bins(draw: &mut Draw, margins: u32) -> Pipeline {
     Pipeline { inputs: vec![input(), input()], columns: draw.columns.clone(), stages }
 }
 
+/// Checks that the sums of a pipeline become trees with leaf vectors and the bits of the sums, and that
+/// these rows find faults.
+fn check_trees(pipeline: &Pipeline, trees: usize, rows: &[f64]) {
+    let expected = sums(pipeline, rows);
+    let tabulated = tables(pipeline.clone()).expect("a forest").pipeline;
+    let forest = tabulated.stages[0].forest().expect("trees");
+    assert_eq!((forest.trees.len(), terms(&tabulated)), (trees, 0), "{} margins", forest.num_margins);
+    assert!(forest.trees.iter().all(|tree| tree.target == Target::All));
+    assert_eq!(sums(&tabulated, rows), expected, "{} margins", forest.num_margins);
+    let folded = fold(tabulated).expect("a forest").pipeline.into_forest().expect("a forest alone");
+    let mut of_forest = vec![0.0; expected.len()];
+    predict(&folded, rows, &mut of_forest).expect("whole rows");
+    assert_eq!(bits(&of_forest), expected, "{} margins", folded.num_margins);
+    let faults = [PassFault::TableEdgeBeside, PassFault::TableEntriesSwapped, PassFault::TableForgetsMissing];
+    for fault in faults {
+        let broken = with_pass_fault(fault, || tables(pipeline.clone())).expect("a forest").pipeline;
+        let is_found = sums(&broken, rows) != expected;
+        assert_eq!(is_found, broken != tables(pipeline.clone()).expect("a forest").pipeline, "{fault:?}");
+    }
+}
+
+/// Rows of two features with all pairs of these numbers, the numbers beside them, and special ones.
+fn pairs(numbers: &[f64]) -> Vec<f64> {
+    let near = numbers.iter().flat_map(|number| [number.next_down(), *number, number.next_up()]);
+    let values: Vec<f64> = near.chain([f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0]).collect();
+    values.iter().flat_map(|x| values.iter().flat_map(|y| [*x, *y])).collect()
+}
+
 #[test]
 fn several_sums_of_bins_are_trees_with_leaf_vectors() {
     let edges: Vec<f64> = (0..9).map(|edge| f64::from(edge * edge) / 7.0 - 3.0).collect();
-    let near = edges.iter().flat_map(|edge| [edge.next_down(), *edge, edge.next_up()]);
-    let values: Vec<f64> = near.chain([f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0]).collect();
-    let rows: Vec<f64> = values.iter().flat_map(|x| values.iter().flat_map(|y| [*x, *y])).collect();
     for margins in 2..6 {
-        let pipeline = sums_of_bins(&mut Draw::new(margins.into()), margins);
-        let expected = sums(&pipeline, &rows);
-        let tabulated = tables(pipeline.clone()).expect("a forest").pipeline;
-        let forest = tabulated.stages[0].forest().expect("trees");
-        assert_eq!((forest.trees.len(), terms(&tabulated)), (2, 0), "{margins} margins");
-        assert!(forest.trees.iter().all(|tree| tree.target == Target::All));
-        assert_eq!(sums(&tabulated, &rows), expected, "{margins} margins");
-        let folded = fold(tabulated).expect("a forest").pipeline.into_forest().expect("a forest alone");
-        let mut of_forest = vec![0.0; expected.len()];
-        predict(&folded, &rows, &mut of_forest).expect("whole rows");
-        assert_eq!(bits(&of_forest), expected, "{margins} margins");
-        let faults =
-            [PassFault::TableEdgeBeside, PassFault::TableEntriesSwapped, PassFault::TableForgetsMissing];
-        for fault in faults {
-            let broken = with_pass_fault(fault, || tables(pipeline.clone())).expect("a forest").pipeline;
-            let is_found = sums(&broken, &rows) != expected;
-            assert_eq!(is_found, broken != tables(pipeline.clone()).expect("a forest").pipeline, "{fault:?}");
-        }
+        check_trees(&sums_of_bins(&mut Draw::new(margins.into()), margins), 2, &pairs(&edges));
     }
     // One product for each feature takes less work than a walk.
     let mut few = sums_of_bins(&mut Draw::new(7), 3);
@@ -367,6 +426,20 @@ fn several_sums_of_bins_are_trees_with_leaf_vectors() {
     }
     **forest = Forest::new(parts).expect("a forest");
     assert_eq!(terms(&tables(few).expect("a forest").pipeline), 6);
+}
+
+#[test]
+fn sums_of_entries_are_trees_and_their_last_numbers_a_leaf() {
+    let numbers: Vec<f64> = (-7..8).map(f64::from).collect();
+    for margins in 8..11 {
+        for is_chain in [false, true] {
+            let pipeline = sums_of_entries(&mut Draw::new(margins.into()), margins, is_chain);
+            check_trees(&pipeline, 3, &pairs(&numbers));
+        }
+    }
+    // Look-ups for two sums take less work than walks.
+    let few = tables(sums_of_entries(&mut Draw::new(7), 2, true)).expect("a forest").pipeline;
+    assert_eq!(terms(&few), 2);
 }
 
 #[test]

@@ -232,11 +232,21 @@ impl PieceFinder<'_> {
                 let moved = if op == Binary::Add { of_y } else { of_y.reversed() };
                 let course = together(of_x, moved)?;
                 self.is_number_at_ends(interval, [x, y])?;
-                self.does_not_overflow(interval, |it, index| {
-                    let (x, y) = (it.value(x, index), it.value(y, index));
-                    if op == Binary::Add { x.checked_add(y) } else { x.checked_sub(y) }.map(|_| ())
-                })?;
-                Some(interval.piece(course))
+                // Sums of integers that overflow are pieces of their own.
+                let overflow = |it: &mut Self, index| {
+                    let (x, y) = (i128::from(it.value(x, index)), i128::from(it.value(y, index)));
+                    let exact = if op == Binary::Add { x + y } else { x - y };
+                    (exact > i64::MAX.into()).cmp(&(exact < i64::MIN.into()))
+                };
+                let mut found = Vec::new();
+                let mut first = interval.first;
+                while first <= interval.last {
+                    let key = overflow(self, first);
+                    let last = runs::last_with(first, interval.last, |index| overflow(self, index) == key);
+                    found.push(Piece { last, course });
+                    first = last + 1;
+                }
+                Some(found)
             }
             Binary::Min | Binary::Max => match (of_x, of_y) {
                 (Course::Constant(_), course) | (course, Course::Constant(_)) => Some(interval.piece(course)),

@@ -26,6 +26,8 @@ const ENTRY: usize = 2;
 pub(super) enum TermGroup {
     /// The product of a feature with a weight.
     Product(u32, f64),
+    /// The product of a feature that is the same in every row with a weight, and its value.
+    Constant(u32, f64, f64),
     /// Products of columns that encode one feature.
     Steps(FeatureTerms),
 }
@@ -35,7 +37,15 @@ impl TermGroup {
     pub fn steps(&self) -> Option<&FeatureTerms> {
         match self {
             TermGroup::Steps(group) => Some(group),
-            TermGroup::Product(..) => None,
+            TermGroup::Product(..) | TermGroup::Constant(..) => None,
+        }
+    }
+
+    /// The value of a constant product; None for another term.
+    pub fn constant(&self) -> Option<f64> {
+        match self {
+            TermGroup::Constant(_, _, value) => Some(*value),
+            TermGroup::Product(..) | TermGroup::Steps(_) => None,
         }
     }
 }
@@ -44,7 +54,8 @@ impl TermGroup {
 pub(super) struct FeatureTerms {
     /// The terms, in order.
     pub terms: Vec<ColumnTerm>,
-    feature: u32,
+    /// The feature.
+    pub feature: u32,
     domain: FeatureDomain,
     accumulator: Float,
     steps: Vec<Rc<Steps>>,
@@ -103,24 +114,18 @@ impl FeatureTerms {
         self.domain
     }
 
-    /// Whether the group has the columns of another one.
-    pub fn has_columns_of(&self, other: &FeatureTerms) -> bool {
-        let mut pairs = self.terms.iter().zip(&other.terms);
-        self.terms.len() == other.terms.len() && pairs.all(|(one, same)| one.0 == same.0)
+    /// The columns of the terms.
+    pub fn columns(&self) -> impl Iterator<Item = ColumnId> + '_ {
+        self.terms.iter().map(|(_, _, column)| *column)
     }
 
-    /// A weight times a value, in the type of sums.
     fn product(&self, weight: f64, value: f64) -> f64 {
-        match self.accumulator {
-            Float::F32 => f64::from((weight * value) as f32),
-            Float::F64 => weight * value,
-        }
+        product(weight, value, self.accumulator)
     }
 
     /// Whether a table takes fewer operations than products, in each of `sums` sums that read the columns.
     pub fn is_worth(&self, entries: &Entries, columns: &Columns, sums: usize) -> bool {
-        let own: Vec<ColumnId> = self.terms.iter().map(|(_, _, column)| *column).collect();
-        let operations = operations(columns, &own);
+        let operations = operations(columns, &self.columns().collect::<Vec<_>>(), LOOK_UP);
         let (product, entry) = if sums > 1 { (SHARED_PRODUCT, ENTRY + sums) } else { (PRODUCT, ENTRY) };
         entries.work() + entry < operations.div_ceil(sums.max(1)) + self.terms.len() * product
     }
@@ -158,11 +163,19 @@ impl FeatureTerms {
     }
 }
 
-/// Number of operations of the columns that some columns are computed from.
-fn operations(columns: &Columns, of: &[ColumnId]) -> usize {
+/// A weight times a value, in the type of sums.
+pub(super) fn product(weight: f64, value: f64, accumulator: Float) -> f64 {
+    match accumulator {
+        Float::F32 => f64::from((weight * value) as f32),
+        Float::F64 => weight * value,
+    }
+}
+
+/// Number of operations of the columns that some columns are computed from, a look-up counting `look_up`.
+pub(super) fn operations(columns: &Columns, of: &[ColumnId], look_up: usize) -> usize {
     let operations = |column: ColumnId| match columns.expr(column) {
         Expr::Input { .. } | Expr::Const(_) => 0,
-        Expr::Table { .. } | Expr::Pick { .. } => LOOK_UP,
+        Expr::Table { .. } | Expr::Pick { .. } => look_up,
         Expr::Step { edges, .. } => 2 * edges.at.len(),
         _ => 1,
     };

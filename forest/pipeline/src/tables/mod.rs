@@ -14,15 +14,16 @@ mod group;
 mod steps;
 mod trees;
 
+use crate::additions::{Additions, Readers};
 use crate::pieces::domain::FeatureDomain;
 use crate::pipeline::{Pipeline, Stage};
 use entries::{Entries, longest_chain};
-use group::{FeatureTerms, TermGroup};
-use sched_columns::{ColumnId, Columns, TypeMismatch};
+use group::{FeatureTerms, TermGroup, product};
+use sched_columns::{ColumnId, Columns, Expr, TypeMismatch};
 use sched_forest::{Float, Forest, LinearLeaf, LinearMissing, ModelError, codes};
 use std::collections::HashSet;
 use steps::StepColumns;
-use trees::{forest_of, vector_tables};
+use trees::{VectorTable, forest_of, vector_tables};
 
 /// A pipeline after the pass, with the columns that tables replace.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,20 +57,23 @@ fn stage_with_tables(
     (domains, rows): (&[FeatureDomain], Float),
     columns: &mut Columns,
 ) -> Result<(Stage, HashSet<u32>), ModelError> {
-    let Stage::Forest { name, forest, mut tested } = stage;
+    let Stage::Forest { name, forest, tested } = stage;
     if !adds_columns(&forest) {
         return Ok((Stage::Forest { name, forest, tested }, HashSet::new()));
+    }
+    let before = read_features(&forest);
+    if let Some((forest, tested)) = with_added_terms(&forest, &tested, columns)? {
+        let groups = groups_of_sums(&forest, &tested, &mut StepColumns::new(columns, domains));
+        if let Some(found) = vector_tables(&forest, &groups, rows, columns) {
+            return with_trees(name, forest, tested, (found, rows), (columns, &before));
+        }
     }
     let mut search = StepColumns::new(columns, domains);
     let sums = forest.linear.iter().flatten().filter(|leaf| !leaf.terms.is_empty()).count();
     let accumulator = forest.types.accumulator;
-    let leaf_groups = |leaf: &LinearLeaf| groups_of(leaf, &tested, &mut search, accumulator);
-    let groups: Vec<Vec<TermGroup>> = forest.linear.iter().flatten().map(leaf_groups).collect();
-    if let Some(found) = vector_tables(&forest, &groups, rows) {
-        let before = read_features(&forest);
-        let forest = Box::new(forest_of(*forest, &mut tested, (found, rows), columns)?);
-        let replaced = before.difference(&read_features(&forest)).copied().collect();
-        return Ok((Stage::Forest { name, forest, tested }, replaced));
+    let groups = groups_of_sums(&forest, &tested, &mut search);
+    if let Some(found) = vector_tables(&forest, &groups, rows, columns) {
+        return with_trees(name, *forest, tested, (found, rows), (columns, &before));
     }
     let parts = |groups: Vec<TermGroup>| -> Vec<SumPart> {
         groups.into_iter().flat_map(|group| parts_of(group, columns, (rows, sums))).collect()
@@ -94,6 +98,44 @@ enum SumPart {
     Table(Entries),
 }
 
+/// The forest with the numbers of chains of additions as terms of its sums, and the columns that it reads.
+/// None if no sum is a chain.
+///
+/// # Errors
+/// A [`ModelError`] if the forest with the new sums is not valid.
+fn with_added_terms(
+    forest: &Forest,
+    tested: &[ColumnId],
+    columns: &Columns,
+) -> Result<Option<(Forest, Vec<ColumnId>)>, ModelError> {
+    let of_sums: Vec<ColumnId> = read_features(forest).into_iter().map(|it| tested[it as usize]).collect();
+    let readers = Readers::new(columns, &of_sums);
+    let (mut parts, mut tested, mut is_changed) = (forest.clone().into_parts(), tested.to_vec(), false);
+    for leaf in parts.linear.iter_mut().flatten() {
+        let &[(feature, 1.0)] = leaf.terms.as_slice() else { continue };
+        let column = tested[feature as usize];
+        let is_alike = columns.column_type(column) == forest.types.accumulator.into();
+        let chain = Additions::of(columns, column, &readers);
+        if let Some(chain) = chain.filter(|_| is_alike && leaf.constant.to_bits() == (-0.0_f64).to_bits()) {
+            leaf.constant = chain.start.to_f64();
+            let first = tested.len() as u32;
+            tested.extend(chain.terms.iter().map(|term| term.column));
+            let weights = chain.terms.iter().map(|term| term.weight.to_f64());
+            leaf.terms = (first..).zip(weights).collect();
+            is_changed = true;
+        }
+    }
+    parts.num_features = parts.num_features.max(tested.len());
+    Ok(if is_changed { Some((Forest::new(parts)?, tested)) } else { None })
+}
+
+/// The terms of the sums of a forest, in groups.
+fn groups_of_sums(forest: &Forest, tested: &[ColumnId], search: &mut StepColumns) -> Vec<Vec<TermGroup>> {
+    let accumulator = forest.types.accumulator;
+    let groups = |leaf: &LinearLeaf| groups_of(leaf, tested, search, accumulator);
+    forest.linear.iter().flatten().map(groups).collect()
+}
+
 /// The terms of a leaf's sum. Adjacent terms of one feature form groups.
 fn groups_of(
     leaf: &LinearLeaf,
@@ -104,6 +146,11 @@ fn groups_of(
     let mut groups = Vec::new();
     for &(feature, weight) in &leaf.terms {
         let column = tested[feature as usize];
+        if let Expr::Const(value) = search.columns.expr(column) {
+            let value = product(weight, value.to_f64(), accumulator);
+            groups.push(TermGroup::Constant(feature, weight, value));
+            continue;
+        }
         let Some(steps) = search.of(column) else {
             groups.push(TermGroup::Product(feature, weight));
             continue;
@@ -124,7 +171,9 @@ fn groups_of(
 /// The parts of one of `sums` sums for some of its terms: a table, if that takes less work than products.
 fn parts_of(group: TermGroup, columns: &Columns, (rows, sums): (Float, usize)) -> Vec<SumPart> {
     let group = match group {
-        TermGroup::Product(feature, weight) => return vec![SumPart::Product(feature, weight)],
+        TermGroup::Product(feature, weight) | TermGroup::Constant(feature, weight, _) => {
+            return vec![SumPart::Product(feature, weight)];
+        }
         TermGroup::Steps(group) => group,
     };
     let entries = group.entries(rows);
@@ -132,6 +181,19 @@ fn parts_of(group: TermGroup, columns: &Columns, (rows, sums): (Float, usize)) -
         Some(entries) => vec![SumPart::Table(entries)],
         None => group.terms.iter().map(|(feature, weight, _)| SumPart::Product(*feature, *weight)).collect(),
     }
+}
+
+/// A stage with these tables as trees, and the features of `before` that it reads no longer.
+fn with_trees(
+    name: String,
+    forest: Forest,
+    mut tested: Vec<ColumnId>,
+    (tables, rows): (Vec<VectorTable>, Float),
+    (columns, before): (&mut Columns, &HashSet<u32>),
+) -> Result<(Stage, HashSet<u32>), ModelError> {
+    let forest = Box::new(forest_of(forest, &mut tested, (tables, rows), columns)?);
+    let replaced = before.difference(&read_features(&forest)).copied().collect();
+    Ok((Stage::Forest { name, forest, tested }, replaced))
 }
 
 /// A stage whose sums have these parts, and the features that it reads no longer.
