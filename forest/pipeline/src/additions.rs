@@ -28,8 +28,8 @@ pub(crate) struct Additions {
 }
 
 impl Additions {
-    /// The chain that ends with a column, if it is a sum of numbers. A partial sum that several columns read is the
-    /// chain's first column.
+    /// The chain that ends with a column, if it is a sum of numbers. A partial sum that several columns read
+    /// is the chain's first column.
     pub fn of(columns: &Columns, column: ColumnId, readers: &Readers) -> Option<Additions> {
         if !columns.column_type(column).is_float() {
             return None;
