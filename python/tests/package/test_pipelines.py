@@ -124,6 +124,33 @@ def test_encoders():
         check(schedc.compile(theirs), theirs, rows())
 
 
+#: Texts of which some groups are rare, with missing ones.
+CODES = ["01234"] * 50 + ["10001"] * 40 + ["99999"] * 30 + ["007"] * 8
+
+
+def codes(missing, count):
+    """A frame of texts with ``count`` missing ones, and a target that tells its groups apart."""
+    cells = CODES + [missing] * count
+    goal = numpy.array([len(cell) + int(cell[0]) if isinstance(cell, str) else 9 for cell in cells]) % 2
+    goal[::9] ^= 1
+    return pandas.DataFrame({"zip": pandas.Series(cells, dtype=object)}), goal
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("rule", ["ignore", "infrequent_if_exist", "error"])
+@pytest.mark.parametrize("options", [
+    {"max_categories": 4}, {"min_frequency": 10}, {"min_frequency": 6}, {"max_categories": 4, "drop": "first"},
+], ids=str)
+@pytest.mark.parametrize("missing", [numpy.nan, None])
+def test_missing_texts_in_a_group(rule, options, missing):
+    """Missing texts that share a column with rare categories, or have the column of rare ones alone."""
+    table, goal = codes(missing, 5)
+    encoder = preprocessing.OneHotEncoder(handle_unknown=rule, **options)
+    theirs = make(compose.ColumnTransformer([("words", encoder, ["zip"])]), linear_model.LogisticRegression())
+    ours = schedc.compile(theirs.fit(table, goal))
+    check(ours, theirs, table, ("predict",))
+
+
 def sums():
     """Linear models, nets and compound models, with their goals."""
     tree_and_sum = [("a", linear_model.LogisticRegression()), ("b", forest())]

@@ -159,7 +159,10 @@ def _indicators(graph: Graph, column: Column, codes: Codes) -> Value:
     width = codes.rows.shape[1] if len(codes.rows) else len(codes.unseen)
     owners = [numpy.flatnonzero(codes.rows[:, place]) for place in range(width)]
     only_missing = [place for place in range(width) if not len(owners[place])]
-    simple = all(len(one) <= 1 for one in owners) and not numpy.nan_to_num(codes.unseen).any()
+    is_shared = codes.missing is not None and any(
+        len(owners[place]) for place in numpy.flatnonzero(codes.missing))
+    simple = (all(len(one) <= 1 for one in owners) and not is_shared
+              and not numpy.nan_to_num(codes.unseen).any())
     if simple and only_missing in ([], [width - 1]):
         value, keys = _key_column(graph, column, codes.keys)
         order = [int(one[0]) for one in owners if len(one)]

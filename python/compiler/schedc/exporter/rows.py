@@ -39,7 +39,7 @@ def rows_for(model: Any, made: Any) -> Any:
 def _rows(made: Any, missing: bool, unseen: bool) -> Any:
     source = numpy.random.default_rng(5)
     cells = [
-        _cells(source, feature, made.graph.tested.get(at, []), missing, unseen)
+        _cells(source, feature, made.graph.tested.get(at, []), made.graph.markers.get(at), missing, unseen)
         for at, feature in enumerate(made.inputs.features)
     ]
     kinds = {one.dtype for one in cells}
@@ -51,12 +51,15 @@ def _rows(made: Any, missing: bool, unseen: bool) -> Any:
         import pandas
     except ImportError:
         return numpy.column_stack(cells)
+    # Without a type, pandas would make NaN of None in a column of texts.
     return pandas.DataFrame({
-        feature.name: one for feature, one in zip(made.inputs.features, cells)
+        feature.name: pandas.Series(one, dtype=one.dtype)
+        for feature, one in zip(made.inputs.features, cells)
     })
 
 
-def _cells(source: Any, feature: Feature, tested: list[Any], missing: bool, unseen: bool) -> Any:
+def _cells(source: Any, feature: Feature, tested: list[Any], markers: set[str] | None, missing: bool,
+           unseen: bool) -> Any:
     """One column: values that are tested, their neighbours, and values in between."""
     texts = [value for value in tested if isinstance(value, str)]
     if feature.dtype == TEXT:
@@ -64,7 +67,9 @@ def _cells(source: Any, feature: Feature, tested: list[Any], missing: bool, unse
         cells = source.choice(numpy.array(known, TEXT), _N_ROWS)
         if missing:
             # Encoders that know None take NaN for another category.
-            cells[source.random(_N_ROWS) < _MISSING_SHARE] = None if None in tested else numpy.nan
+            gaps = [None if marker == "None" else numpy.nan for marker in sorted(markers or {"NaN"})]
+            places = numpy.flatnonzero(source.random(_N_ROWS) < _MISSING_SHARE)
+            cells[places] = source.choice(numpy.array(gaps, TEXT), len(places))
         return cells
     numbers = numpy.array([one for one in tested if one is not None and not isinstance(one, str)], FLOAT64)
     numbers = numbers[numpy.isfinite(numbers)]
