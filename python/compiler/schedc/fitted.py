@@ -115,6 +115,7 @@ def _pipeline_of(model: Any, rows: str) -> PipelineOrigin:
         names=names if inputs.named and inputs.together else None, by_position=not inputs.named,
         answers=answers, unread=_unread(model) if inputs.named else (),
         row_types="f32" if rows == "f32" else "f64", exported=made, export=export, parts=parts,
+        markers=inputs.markers(made.graph),
     )
 
 

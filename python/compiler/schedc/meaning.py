@@ -45,6 +45,8 @@ class Meaning:
     """The type of the rows that a pipeline was exported for; None for models that only compare."""
     unread: tuple[str, ...] = ()
     """The features that a pipeline drops, so that tables may lack them."""
+    markers: tuple[tuple[int, str], ...] = ()
+    """The features whose missing texts have one marker, ``None`` or ``NaN``, with this marker."""
 
     @staticmethod
     def of(origin: Origin) -> Meaning:
@@ -52,7 +54,7 @@ class Meaning:
         return Meaning(
             origin.answers, origin.single, origin.by_position, origin.names, origin.family,
             tuple((at, _shown(known)) for at, known in origin.encoded if _are_numbers(known)),
-            origin.row_types, origin.unread,
+            origin.row_types, origin.unread, origin.markers,
         )
 
     def text(self) -> str:
@@ -70,7 +72,7 @@ class Meaning:
             "version": _VERSION, "kind": type(self.answers).__name__, "answers": answers,
             "single": self.single, "by_position": self.by_position, "names": names, "family": self.family,
             "numbered": self.numbered, "row_types": self.row_types,
-            "unread": self.unread,
+            "unread": self.unread, "markers": self.markers,
         })
 
     @staticmethod
@@ -90,7 +92,8 @@ class Meaning:
             return Meaning(_CLASSES[found["kind"]](**fields), found["single"], found["by_position"],
                            None if names is None else tuple(names), found["family"],
                            tuple((at, shown) for at, shown in found.get("numbered", ())),
-                           found.get("row_types"), tuple(found.get("unread", ())))
+                           found.get("row_types"), tuple(found.get("unread", ())),
+                           tuple((at, marker) for at, marker in found.get("markers", ())))
         except (KeyError, TypeError, ValueError):
             return None
 

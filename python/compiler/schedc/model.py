@@ -333,6 +333,7 @@ class Model(Methods):
                     self._native, columns, output, by_position=bool(by_position), unseen=more["unseen"],
                     categories=more["categories"],
                 )
+                found._markers = dict(self._meaning.markers)
                 self._predictors[key] = found
             if is_usual:
                 self._usual[output, bool(by_position)] = found

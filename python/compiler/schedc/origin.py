@@ -48,6 +48,9 @@ class Origin:
     """The results of its methods."""
     unread: tuple[str, ...] = ()
     """The features that a pipeline drops, so that tables may lack them."""
+    markers: tuple[tuple[int, str], ...] = ()
+    """The features with texts whose missing ones a pipeline knows by one marker alone, ``None`` or ``NaN``,
+    with this marker."""
     row_types: str | None = None
     """The type of the rows that a pipeline was exported for, ``"f64"`` or ``"f32"``: scikit-learn computes in
     the type of its rows. None for models that only compare."""

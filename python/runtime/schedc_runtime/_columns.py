@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from ._names import quoted
+
 
 class Validity(NamedTuple):
     """Validity as one bit for each row, least significant first: 1 if the value is present."""
@@ -115,6 +117,36 @@ def _where(places: numpy.ndarray, missing: numpy.ndarray | None) -> numpy.ndarra
 
 def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or isinstance(value, float) and value != value
+
+
+def check_markers(values: Any, name: str, known: str) -> None:
+    """Raises ValueError if a column has missing texts with another marker than ``known``, which is ``None``
+    or ``NaN``. Only arrays of objects and columns of pandas tell these apart."""
+    kind = type(values)
+    is_pandas = kind.__module__.partition(".")[0] == "pandas"
+    if is_pandas and values.dtype != object:
+        if known == "None":
+            absent = numpy.asarray(values.isna())
+            if absent.any():
+                _refuse_marker(name, int(numpy.argmax(absent)), "NaN", known)
+        return
+    if not is_pandas and (kind is not numpy.ndarray or values.dtype != object):
+        return
+    cells = values.tolist()
+    if set(map(type, cells)) == {str}:
+        return
+    for row, cell in enumerate(cells):
+        marker = "None" if cell is None else "NaN"
+        if marker != known and _is_missing(cell):
+            _refuse_marker(name, row, marker, known)
+
+
+def _refuse_marker(name: str, row: int, marker: str, known: str) -> None:
+    way = "rows.fillna(numpy.nan)" if known == "NaN" else "rows.astype(object).where(rows.notna(), None)"
+    raise ValueError(
+        f"column {quoted(name)}, row {row + 1}: {marker} marks a missing text, and the pipeline was fitted on "
+        f"{known}, so that it takes {marker} for another category; replace {marker} by {known}, as in {way}"
+    )
 
 
 def _of_objects(values: list[Any], missing: numpy.ndarray | None, named: bool) -> Column:

@@ -179,6 +179,8 @@ class BatchPredictor:
         if self._columns == 0:
             raise ValueError(f"the model has no output \"{options['output']}\"")
         self._labels: list[Any] = list(self._about.get("labels") or [])
+        # By feature, the one marker of missing texts that a pipeline knows: `None` or `NaN`.
+        self._markers: Mapping[int, str] = {}
         self._set_up_frames()
         clash = next((name for name in options["keep"] if name in self.names), None)
         if clash is not None:
@@ -399,6 +401,8 @@ class BatchPredictor:
         """The numbers of a feature, from the values of its column; ``is_array`` is true for columns of an
         array of two dimensions."""
         named = self._categories.has_names(feature)
+        if feature in self._markers:
+            _columns.check_markers(values, name, self._markers[feature])
         try:
             codes = self._codes_at_once(values, feature) if named else None
             if codes is not None and len(codes) == rows:

@@ -151,6 +151,39 @@ def test_missing_texts_in_a_group(rule, options, missing):
     check(ours, theirs, table, ("predict",))
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("known", "other"), [(numpy.nan, None), (None, numpy.nan)])
+def test_markers_of_missing_texts(known, other, tmp_path):
+    """An encoder tells None from NaN, and compiled models refuse the one that it does not know."""
+    table, goal = codes(known, 25)
+    encoder = preprocessing.OneHotEncoder(handle_unknown="ignore")
+    theirs = make(compose.ColumnTransformer([("words", encoder, ["zip"])]), linear_model.LogisticRegression())
+    ours = schedc.compile(theirs.fit(table, goal))
+    ours.save(tmp_path / "m.so")
+    rows = table[-30:].reset_index(drop=True)
+    wrong = rows.copy()
+    wrong["zip"] = pandas.Series([*rows.zip[:7], other], dtype=object)
+    names = ("NaN", "None") if known is None else ("None", "NaN")
+    for model in (ours, schedc.load(tmp_path / "m.so"), pickle.loads(pickle.dumps(ours))):
+        check(model, theirs, rows, ("predict",))
+        # Records have one kind of missing text.
+        numpy.testing.assert_array_equal(model.predict([{"zip": None}, {"zip": "007"}]),
+                                         model.predict(rows.iloc[[10, 4]]))
+        for given in (wrong, wrong.to_numpy(), {"zip": wrong.zip.to_numpy()}):
+            with pytest.raises(ValueError, match='column "(zip|0)", row 8: {} marks .* replace {} by {}'.format(
+                    names[0], *names)) as caught:
+                model.predict_proba(given)
+        way = str(caught.value).rpartition("as in ")[2]
+        mended = eval(way, {"rows": wrong, "numpy": numpy})
+        check(model, theirs, mended, ("predict",))
+    texts = rows.astype("string" if known is None else "str")
+    if known is None:
+        with pytest.raises(ValueError, match="row 6: NaN marks"):
+            ours.predict(texts)
+    elif texts.zip.isna().any():
+        check(ours, theirs, texts, ("predict",))
+
+
 def sums():
     """Linear models, nets and compound models, with their goals."""
     tree_and_sum = [("a", linear_model.LogisticRegression()), ("b", forest())]

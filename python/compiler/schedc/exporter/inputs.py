@@ -71,6 +71,13 @@ class Inputs:
             for feature, one in zip(self.features, cells)
         }
 
+    def markers(self, graph: Graph) -> tuple[tuple[int, str], ...]:
+        """The columns with text of which a step knows one marker of missing ones, with this marker."""
+        return tuple(
+            (at, next(iter(known))) for at, known in sorted(graph.markers.items())
+            if len(known) == 1 and self.features[at].dtype == TEXT
+        )
+
     def _check_markers(self, rows: Any, at: int, markers: set[str]) -> None:
         """Raises ValueError for missing text that the object does not take for missing."""
         cells = self._raw(rows, at).tolist()
