@@ -38,6 +38,7 @@ from sklearn import (  # noqa: E402
     linear_model,
     model_selection,
     multiclass,
+    multioutput,
     naive_bayes,
     neural_network,
     preprocessing,
@@ -71,7 +72,7 @@ def check(ours, theirs, given, equal=METHODS):
             continue
         expected, found = (numpy.asarray(getattr(model, method)(given)) for model in (theirs, ours))
         assert found.shape == expected.shape and found.dtype == expected.dtype, method
-        if method in equal:
+        if method in equal or found.dtype.kind != "f":
             numpy.testing.assert_array_equal(found, expected, method)
         else:
             numpy.testing.assert_allclose(found, expected, rtol=0, atol=CLOSE[str(found.dtype)])
@@ -477,6 +478,31 @@ def test_labels_that_do_not_fit(tmp_path):
     for kind in (preprocessing.LabelEncoder, preprocessing.LabelBinarizer):
         with pytest.raises(TypeError, match="is no model; compile and export take it as labels="):
             schedc.compile(kind().fit(NAMES))
+
+
+def of_pipelines():
+    """Estimators around pipelines that encode texts, with their goals."""
+    words, number = prepared(linear_model.LogisticRegression()), prepared(linear_model.Ridge())
+    pair = [("a", words), ("b", prepared(forest()))]
+    yield calibration.CalibratedClassifierCV(words, cv=2), "words"
+    yield ensemble.VotingClassifier(pair, voting="soft"), "words"
+    yield ensemble.VotingRegressor([("a", number), ("b", prepared(linear_model.Lasso()))]), "number"
+    sums = [("a", words), ("b", prepared(linear_model.RidgeClassifier()))]
+    yield ensemble.StackingClassifier(sums, cv=2), "words"
+    yield multiclass.OneVsRestClassifier(words), "three"
+    yield multioutput.MultiOutputRegressor(number), "two numbers"
+    yield compose.TransformedTargetRegressor(number, transformer=preprocessing.StandardScaler()), "number"
+    yield model_selection.GridSearchCV(
+        ensemble.VotingClassifier(pair, voting="soft"), {"weights": [[1, 2], [2, 1]]}, cv=2), "words"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("model", "goal"), list(of_pipelines()), ids=lambda value: str(value).partition("(")[0])
+def test_texts_of_inner_pipelines(model, goal):
+    """The columns with texts follow from the pipelines inside."""
+    goals = {**GOALS, "two numbers": numpy.column_stack([GOALS["number"], GOALS["two"] * 2.5])}
+    theirs = model.fit(TABLE, goals[goal])
+    check(schedc.compile(theirs), theirs, rows(), ())
 
 
 def test_searches():

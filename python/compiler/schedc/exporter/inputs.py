@@ -236,11 +236,28 @@ def text_columns(estimator: Any, count: int) -> set[int]:
         return text_columns(estimator._preprocessor, count)
     if is_frame_encoder(estimator):
         return _encoded_texts(estimator)
+    found = {positions[at] for part, positions in _parts(estimator, count)
+             for at in text_columns(part, len(positions)) if at < len(positions)}
+    if found:
+        return found
     lists = getattr(estimator, "categories_", None)
     if lists is None:
         statistics = numpy.asarray(getattr(estimator, "statistics_", []), TEXT)
         lists = [[value] for value in statistics.tolist()]
     return {at for at, known in enumerate(lists) if any(isinstance(value, str) for value in known)}
+
+
+def _parts(estimator: Any, count: int) -> list[tuple[Any, list[int]]]:
+    """The fitted parts of an estimator that take its rows, each with the columns that it takes: those of a
+    vote, a stack or a bag, of a classifier for each class, or of a model for each target."""
+    parts = [part for name in ("estimators_", "calibrated_classifiers_")
+             if isinstance(made := getattr(estimator, name, None), (list, tuple)) for part in made]
+    # A calibrated classifier holds another one, and so does a model with a transformed target.
+    parts += [part for name in ("regressor_", "estimator")
+              if hasattr(part := getattr(estimator, name, None), "predict") and not parts]
+    chosen = getattr(estimator, "estimators_features_", None)
+    every = [list(range(count))] * len(parts) if chosen is None else [list(map(int, one)) for one in chosen]
+    return list(zip(parts, every))
 
 
 def _encoded_texts(estimator: Any) -> set[int]:
