@@ -13,7 +13,7 @@ from schedc_runtime._native import load_handle
 
 from . import _native
 from .answers import Answers, labelled
-from .arguments import check_options
+from .arguments import check_options, examples_of
 from .checking import check_answers, is_checked
 from .code import Code, Recipe
 from .findings import refused
@@ -47,7 +47,7 @@ def compile(
     lock: str | PathLike[str] | None = None,
     locked: bool = False,
     frozen: bool = False,
-    check: bool = True,
+    check: Any = True,
     effort: Literal["background", "fast", "full"] = "full",
     cache: bool = True,
     pool: Any = None,
@@ -95,7 +95,8 @@ def compile(
 
     The compiled model of an object is compared with the object on a few dozen rows. They lie on and beside
     thresholds, and have missing values and known and unknown categories. ``check=False`` skips this. Files
-    are not compared, since there is no object.
+    are not compared, since there is no object. For a fitted pipeline ``check`` may be rows, which then are
+    those of the comparison.
 
     Raises :class:`Refused`, with help, for invalid models and schedules and for outputs that the model lacks,
     :class:`Difference` if the compiled model and its object predict different values, and ValueError or
@@ -110,12 +111,13 @@ def compile(
             'effort: choose "full", which makes the fastest code, "fast", which compiles in half the time, '
             'or "background", which predicts meanwhile'
         )
+    examples = examples_of(check)
     check_options(
         cpu=cpu, output=output, missing=missing, iterations=iterations, as_release=as_release, lock=lock,
         base_margin=base_margin, locked=locked, frozen=frozen, cache=cache, target=target, sets=sets,
         batch_size=batch_size,
     )
-    model, origin = source_of(model, pool, rows)
+    model, origin = source_of(model, pool, rows, examples)
     if missing is not None:
         origin = replace(origin, missing=missing)
     if iterations is not None:
@@ -142,7 +144,7 @@ def compile(
         asked = replace(origin, answers=plain)
     elif labels is not None:
         asked = replace(origin, answers=labelled(origin.answers, labels))
-    probes = check and is_checked(origin)
+    probes = check is not False and is_checked(origin)
     begun = None
     if effort == "background":
         begun = _begun(asked, recipe, probes)
@@ -152,14 +154,14 @@ def compile(
             walking = Model(walker, origin, recipe)
             compared = begun.probes()
             if compared is not None:
-                check_answers(model, walking, origin, compared, is_asked_for=iterations is not None)
+                check_answers(model, walking, origin, compared, iterations is not None, examples)
             answering = walking if asked is origin else Model(walker, asked, recipe)
             answering._compile(begun)
             return answering
     made = _made(asked, recipe, probes) if begun is None else _warned(begun.finish())
     compiled = Model(Code.of(made), origin, recipe)
     if made.probes is not None:
-        check_answers(model, compiled, origin, made.probes, is_asked_for=iterations is not None)
+        check_answers(model, compiled, origin, made.probes, iterations is not None, examples)
     return compiled if asked is origin else Model(Code.of(made), asked, recipe)
 
 

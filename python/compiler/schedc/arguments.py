@@ -53,3 +53,15 @@ def check_options(**options: Any) -> None:
         is_right, words = _OPTIONS[name]
         if not is_right(value):
             raise TypeError(f"{name} is {words}, not {value!r}")
+
+
+def examples_of(check: Any) -> Any:
+    """The rows that the option ``check`` of :func:`schedc.compile` has; None for True and False.
+
+    Raises TypeError for other values.
+    """
+    if isinstance(check, bool):
+        return None
+    if not hasattr(check, "shape") and not isinstance(check, (list, tuple)):
+        raise TypeError(f"check is True, False, or rows such as a frame, not {check!r}")
+    return check

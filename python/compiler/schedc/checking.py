@@ -29,18 +29,20 @@ def is_checked(origin: Origin) -> bool:
 
 
 def check_answers(
-    theirs: Any, ours: Model, origin: Origin, probes: tuple[bytes, float], is_asked_for: bool = False
+    theirs: Any, ours: Model, origin: Origin, probes: tuple[bytes, float], is_asked_for: bool = False,
+    examples: Any = None
 ) -> int:
     """Compares a compiled model with its object, and returns the number of methods that it compared.
 
-    ``is_asked_for`` is true if the caller chose iterations other than the object's own.
+    ``is_asked_for`` is true if the caller chose iterations other than the object's own. ``examples`` are rows
+    of the caller for a pipeline.
 
     Raises :class:`Difference` at the first row whose predictions differ. Warns if the object itself fails on
     these rows.
     """
     if origin.family is None or ours.n_features_in_ == 0:
         return 0
-    trial = Trial(theirs, ours, origin, probes, is_asked_for)
+    trial = Trial(theirs, ours, origin, probes, is_asked_for, examples)
     with warnings.catch_warnings(), numpy.errstate(all="ignore"), _one_thread():
         warnings.simplefilter("ignore")
         _FAMILIES[origin.family](trial)
@@ -361,14 +363,20 @@ def _of_pipeline(trial: Trial) -> None:
     if trial.is_skipped or not isinstance(origin, PipelineOrigin):
         return
     from .exporter.check import METHODS, ROOT_ROUNDING, magnitude, one_job
+    from .exporter.inputs import table
     from .exporter.rows import rows_for
 
     theirs, made = trial.theirs, origin.exported
-    try:
-        rows = trial.rows = rows_for(theirs, made)
-    except ValueError as error:
-        trial.failure = error
-        return
+    if trial.examples is not None:
+        rows = trial.rows = table(trial.examples)
+        # Rows that do not fit are an error, and no difference.
+        made.feeds(rows)
+    else:
+        try:
+            rows = trial.rows = rows_for(theirs, made)
+        except ValueError as error:
+            trial.failure = error
+            return
 
     def compare(method: str, output: str, counted: Array | None = None) -> Array | None:
         """Compares a method. A larger difference is right where products cancel each other."""

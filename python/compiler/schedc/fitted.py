@@ -46,30 +46,36 @@ class PipelineOrigin(Origin):
     """The file with its inputs: an ``Exported`` of the exporter."""
     export: Callable[[Any], Any] | None = None
     """Exports the object again, with types by the names of columns."""
-    parts: str | None = None
-    """The sentence that names the parts that compile alone."""
+    parts: Callable[[], str | None] | None = None
+    """Returns the sentence that names the parts that compile alone."""
 
     def with_single(self, names: frozenset[str]) -> PipelineOrigin:
         """The same object for rows whose columns ``names`` are in single precision."""
         assert self.export is not None
         is_whole = len(names) == len(self.exported.inputs.features)
-        made = self.export("float32" if is_whole else {name: "float32" for name in names})
+        types = {
+            feature.name: "float32" if feature.name in names else feature.dtype
+            for feature in self.exported.inputs.features
+        }
+        made = self.export("float32" if is_whole else types)
         return replace(self, model=_model_of(made, self.answers), exported=made, row_types=None)
 
 
-def source_of(model: Any, pool: Any = None, rows: str = "both") -> tuple[Any, Origin]:
+def source_of(model: Any, pool: Any = None, rows: str = "both", examples: Any = None) -> tuple[Any, Origin]:
     """The object that answers for a model, and its origin. Pipelines are exported, with rows in single
-    precision if ``rows`` is ``"f32"``.
+    precision if ``rows`` is ``"f32"``. ``examples`` are rows of a pipeline for its check.
 
-    Raises what :func:`origin_of` raises, and also TypeError for steps that are not exported, and ImportError
-    without the package onnx.
+    Raises what :func:`origin_of` raises, and also TypeError for steps that are not exported, ValueError for
+    examples of other models, and ImportError without the package onnx.
     """
     chosen = searched(model)
-    if is_read(chosen):
-        return chosen, origin_of(chosen, pool)
-    if pool is None and _is_exported(model):
-        return model, _pipeline_of(model, rows)
-    return model, origin_of(model, pool)
+    if pool is None and not is_read(chosen) and _is_exported(model):
+        return model, _pipeline_of(model, rows, examples)
+    model = chosen if is_read(chosen) else model
+    origin = origin_of(model, pool)
+    if examples is not None:
+        raise ValueError(f"check= has rows, which only pipelines take; for {origin.name}, check is True or False")
+    return model, origin
 
 
 def refused_pipeline(error: Refused, origin: Origin) -> Refused:
@@ -83,7 +89,7 @@ def refused_pipeline(error: Refused, origin: Origin) -> Refused:
         """A text with the name of each column of the file's only tensor."""
         return text if names is None else _CELL.sub(lambda cell: names[int(cell[1])], text)
 
-    return reworded(error, named, origin.parts)
+    return reworded(error, named, None if origin.parts is None else origin.parts())
 
 
 def _is_exported(model: Any) -> bool:
@@ -94,18 +100,23 @@ def _is_exported(model: Any) -> bool:
     return not libraries.isdisjoint(_LIBRARIES)
 
 
-def _pipeline_of(model: Any, rows: str) -> PipelineOrigin:
-    parts = advice(model, is_read)
-    if parts is not None and parts.endswith("call its fit first"):
-        raise ValueError(parts)
-    exported = _exporter(type(model).__name__, parts)
+def _pipeline_of(model: Any, rows: str, examples: Any) -> PipelineOrigin:
+    unfitted = advice(model, lambda part: True)
+    if unfitted is not None and unfitted.endswith("call its fit first"):
+        raise ValueError(unfitted)
+    exported = _exporter(model)
+    from .exporter.inputs import table
 
-    def export(types: Any) -> Any:
-        return exported(model, types=types, joint=True)
+    # A row tells the number of columns, and the model does not keep all.
+    first = None if examples is None else table(examples)[:1]
+
+    def export(types: Any, known: Any = first) -> Any:
+        return exported(model, rows=known, types=types, joint=True)
 
     try:
-        made = export("float32" if rows == "f32" else None)
+        made = export("float32" if rows == "f32" else "float64", examples)
     except TypeError as error:
+        parts = advice(model, _is_compiled)
         raise type(error)(f"{error}\n{parts}" if parts else str(error)) from None
     inputs, answers = made.inputs, _answers(model, made)
     names = tuple(feature.name for feature in inputs.features)
@@ -114,19 +125,35 @@ def _pipeline_of(model: Any, rows: str) -> PipelineOrigin:
         # Inputs for each column have names of their own.
         names=names if inputs.named and inputs.together else None, by_position=not inputs.named,
         answers=answers, unread=_unread(model) if inputs.named else (),
-        row_types="f32" if rows == "f32" else "f64", exported=made, export=export, parts=parts,
+        row_types="f32" if rows == "f32" else "f64", exported=made, export=export,
+        # The exporter has no objection to the object, but the compiler has: perhaps to a step of a part.
+        parts=lambda: advice(model, lambda part: not hasattr(part, "steps") and _is_compiled(part)),
         markers=inputs.markers(made.graph),
     )
 
 
-def _exporter(name: str, parts: str | None) -> Callable[..., Any]:
+def _is_compiled(part: Any) -> bool:
+    """Whether schedc compiles a part of an object: whether it reads the part, or exports it."""
+    if is_read(part) or not _is_exported(part):
+        return is_read(part)
+    from .exporter import exported
+
+    try:
+        exported(part, joint=True)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _exporter(model: Any) -> Callable[..., Any]:
     """The function that exports; ImportError if a package that it needs is not installed."""
     try:
         import onnx  # noqa: F401
 
         from .exporter import exported
     except ImportError as error:
-        text = (f"schedc.compile exports a {name} in memory, and {error.name} is not installed: "
+        parts = advice(model, is_read)
+        text = (f"schedc.compile exports a {type(model).__name__} in memory, and {error.name} is not installed: "
                 "pip install 'schedc[export]'")
         raise ImportError(f"{text}\n{parts}" if parts else text) from None
     return exported

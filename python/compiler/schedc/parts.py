@@ -61,7 +61,10 @@ def advice(model: Any, is_compiled: Callable[[Any], bool]) -> str | None:
     if not parts:
         is_made_of = any(hasattr(model, part) for part in ("estimator", "estimators", "regressor"))
         return f"the {name} is not fitted yet: call its fit first" if is_made_of else None
-    found = [path for path, part in parts if is_compiled(part)]
+    found: list[str] = []
+    for path, part in parts:
+        if not any(path.startswith(whole) for whole in found) and is_compiled(part):
+            found.append(path)
     if not found:
         inner = sorted({type(part).__name__ for _, part in parts if not _children(part)})
         return f"schedc compiles neither the {name} nor its parts, which are {', '.join(inner[:_MOST_NAMED])}"

@@ -27,9 +27,12 @@ class Trial:
     """A compiled model, its object, and the rows that both predict."""
 
     def __init__(
-        self, theirs: Any, ours: Model, origin: Origin, probes: tuple[bytes, float], is_asked_for: bool
+        self, theirs: Any, ours: Model, origin: Origin, probes: tuple[bytes, float], is_asked_for: bool,
+        examples: Any = None
     ) -> None:
         self.theirs, self.ours, self.origin = theirs, ours, origin
+        #: Rows of the caller for a pipeline; None for those that are made.
+        self.examples = examples
         self.about = ours._about["model"]
         values, self.magnitude = probes
         is_narrow = ours._recipe is not None and ours._recipe.rows == "f32"

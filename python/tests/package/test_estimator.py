@@ -17,6 +17,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multioutput import MultiOutputRegressor
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import BernoulliRBM
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -87,6 +88,7 @@ def composites(X, y):
     yield ensemble.VotingClassifier(named, voting="soft").fit(X, y), "model.estimators_[0]"
     yield ensemble.StackingClassifier(named).fit(X, y), "model.estimators_[0]"
     yield ensemble.AdaBoostRegressor(regressor(), n_estimators=2).fit(X, X[:, 0]), "model.estimators_[0]"
+    yield ensemble.AdaBoostRegressor(n_estimators=2).fit(X, X[:, 0]), "model.estimators_[0]"
     target = TransformedTargetRegressor(regressor(), func=numpy.sinh, inverse_func=numpy.arcsinh)
     yield target.fit(X, X[:, 0]), "model.regressor_"
 
@@ -125,8 +127,8 @@ def test_parts(X, y):
         theirs = eval(part, {"model": model})
         rows = model[:-1].transform(X) if part == "model[-1]" else X
         numpy.testing.assert_allclose(schedc.compile(theirs).predict(rows), theirs.predict(rows), rtol=1e-6)
-    with pytest.raises(TypeError, match="AdaBoostRegressor.*\nschedc compiles neither .*DecisionTree"):
-        schedc.compile(ensemble.AdaBoostRegressor(n_estimators=2).fit(X, X[:, 0]))
+    with pytest.raises(TypeError, match="AdaBoostRegressor.*\nschedc compiles neither .*KNeighborsRegressor"):
+        schedc.compile(ensemble.AdaBoostRegressor(KNeighborsRegressor(), n_estimators=2).fit(X, X[:, 0]))
     rows = composites(X, y)
     assert "model[:-1].transform(X) gives its rows" in str(pytest.raises(
         TypeError, schedc.compile, next(rows)[0]).value)

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 import warnings
@@ -503,6 +504,49 @@ def test_texts_of_inner_pipelines(model, goal):
     goals = {**GOALS, "two numbers": numpy.column_stack([GOALS["number"], GOALS["two"] * 2.5])}
     theirs = model.fit(TABLE, goals[goal])
     check(schedc.compile(theirs), theirs, rows(), ())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_of_the_check(monkeypatch):
+    """The rows that check= has are compared; only pipelines take some."""
+    table, goal = codes(None, 25)
+    encoder = preprocessing.OneHotEncoder(handle_unknown="ignore")
+    theirs = make(compose.ColumnTransformer([("words", encoder, ["zip"])]), linear_model.LogisticRegression())
+    theirs.fit(table, goal)
+    check(schedc.compile(theirs, check=table), theirs, table, ())
+    with pytest.raises(ValueError, match="'zip' has NaN for missing text.*replace NaN by None"):
+        schedc.compile(theirs, check=table.fillna(numpy.nan))
+    with pytest.raises(ValueError, match="the rows given by check lack the column 'zip'"):
+        schedc.compile(theirs, check=table.rename(columns={"zip": "code"}))
+    seen = []
+    predict = type(theirs).predict_proba
+    monkeypatch.setattr(type(theirs), "predict_proba", lambda model, X: seen.append(len(X)) or predict(model, X))
+    schedc.compile(theirs, check=table[:7])
+    assert set(seen) == {7}
+    for wrong in ("rows.csv", None, 1):
+        with pytest.raises(TypeError, match="check is True, False, or rows such as a frame, not"):
+            schedc.compile(theirs, check=wrong)
+    numbers = forest().fit(table[["zip"]].isna(), goal)
+    with pytest.raises(ValueError, match="which only pipelines take; for .*, check is True or False"):
+        schedc.compile(numbers, check=table)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_parts_that_compile():
+    """A refusal names each part that compiles alone, the largest ones first."""
+    code = preprocessing.FunctionTransformer(numpy.log1p)
+    given, goal = TABLE[NUMBERS].fillna(1.0), GOALS["words"]
+    coded = make(code, linear_model.LogisticRegression())
+    scaled = make(preprocessing.StandardScaler(), linear_model.LogisticRegression())
+    vote = ensemble.VotingClassifier([("a", coded), ("b", scaled)])
+    for model, calls in ((coded, ["model[-1]"]), (vote, ["model.estimators_[0][-1]", "model.estimators_[1]"])):
+        model.fit(given, goal)
+        with pytest.raises(TypeError, match="calls log1p, which is code") as caught:
+            schedc.compile(model)
+        found = re.findall(r"schedc\.compile\((.*?)\)", str(caught.value))
+        assert found == calls
+        for call in found:
+            schedc.compile(eval(call, {"model": model}))
 
 
 def test_searches():

@@ -137,13 +137,15 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
             if name not in rows.columns:
                 raise ValueError(f"the rows given by check lack the column {name!r}")
     texts = text_columns(estimator, count)
+    if rows is not None:
+        texts |= {at for at, name in enumerate(known) if _type_of(rows, _place(rows, named, name, at)) == TEXT}
     kinds = []
     for at, name in enumerate(known):
         asked = types.get(name) if isinstance(types, Mapping) else types if at not in texts else None
         if asked is not None:
             kind = TEXT if asked in (str, object, "str", "object") else numpy.dtype(asked)
         elif rows is not None:
-            kind = _type_of(rows, name if named and hasattr(rows, "iloc") else at)
+            kind = _type_of(rows, _place(rows, named, name, at))
         else:
             kind = TEXT if at in texts else FLOAT64
         if kind.kind not in "fiubO" or kind in (numpy.float16, numpy.longdouble):
@@ -184,6 +186,11 @@ def table(rows: Any) -> Any:
     if hasattr(rows, "toarray"):
         return rows.toarray()
     return numpy.asarray(rows)
+
+
+def _place(rows: Any, named: bool, name: str, at: int) -> Any:
+    """What selects a column of rows: its name in a table, if the object knows names."""
+    return name if named and hasattr(rows, "iloc") else at
 
 
 def _type_of(rows: Any, column: Any) -> numpy.dtype:
