@@ -40,6 +40,8 @@ class Answers:
     to a number for each row."""
     smallest: float = 0.0
     """The number that stands for a probability of 0 in logarithms."""
+    shares: str | None = None
+    """The type of probabilities, if it is wider than that of the library's results."""
 
     def predict(self, call: Call) -> Array:
         """The result of ``predict``."""

@@ -61,7 +61,9 @@ class PipelineOrigin(Origin):
         return replace(self, model=_model_of(made, self.answers), exported=made, row_types=None)
 
 
-def source_of(model: Any, pool: Any = None, rows: str = "both", examples: Any = None) -> tuple[Any, Origin]:
+def source_of(
+    model: Any, pool: Any = None, rows: str = "both", examples: Any = None
+) -> tuple[Any, Origin]:
     """The object that answers for a model, and its origin. Pipelines are exported, with rows in single
     precision if ``rows`` is ``"f32"``. ``examples`` are rows of a pipeline for its check.
 
@@ -74,7 +76,9 @@ def source_of(model: Any, pool: Any = None, rows: str = "both", examples: Any = 
     model = chosen if is_read(chosen) else model
     origin = origin_of(model, pool)
     if examples is not None:
-        raise ValueError(f"check= has rows, which only pipelines take; for {origin.name}, check is True or False")
+        raise ValueError(
+            f"check= has rows, which only pipelines take; for {origin.name}, check is True or False"
+        )
     return model, origin
 
 
@@ -153,8 +157,8 @@ def _exporter(model: Any) -> Callable[..., Any]:
         from .exporter import exported
     except ImportError as error:
         parts = advice(model, is_read)
-        text = (f"schedc.compile exports a {type(model).__name__} in memory, and {error.name} is not installed: "
-                "pip install 'schedc[export]'")
+        text = (f"schedc.compile exports a {type(model).__name__} in memory, and {error.name} is not "
+                "installed: pip install 'schedc[export]'")
         raise ImportError(f"{text}\n{parts}" if parts else text) from None
     return exported
 
@@ -264,7 +268,11 @@ def _methods_of(model: Any, last: Any, made: Any) -> dict[str, Any]:
         if output not in made.outputs or not hasattr(model, method)
     )
     rule, smallest = log_rule(last)
-    return {"lacks": lacks, "logarithm": rule, "smallest": smallest}
+    shares = made.outputs.get("probabilities")
+    # A library with trees in single precision has results in it.
+    is_wider = shares is not None and shares.single and shares.dtype == numpy.float64
+    return {"lacks": lacks, "logarithm": rule, "smallest": smallest,
+            "shares": "float64" if is_wider else None}
 
 
 def direct_types(meaning: Meaning) -> tuple[Any, ...]:

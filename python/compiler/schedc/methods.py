@@ -70,6 +70,8 @@ class Methods(Estimator):
         # The model of a file computes one or more columns.
         is_plain = type(self._answers) is Answers
         answer = two_columns(call("value")) if is_plain else self._answers.predict_proba(call)
+        if self._answers.shares is not None:
+            answer = answer.astype(self._answers.shares, copy=False)
         return answer if out is None else put(answer, out)
 
     @conditional

@@ -141,7 +141,8 @@ def codes(missing, count):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("rule", ["ignore", "infrequent_if_exist", "error"])
 @pytest.mark.parametrize("options", [
-    {"max_categories": 4}, {"min_frequency": 10}, {"min_frequency": 6}, {"max_categories": 4, "drop": "first"},
+    {"max_categories": 4}, {"min_frequency": 10}, {"min_frequency": 6},
+    {"max_categories": 4, "drop": "first"},
 ], ids=str)
 @pytest.mark.parametrize("missing", [numpy.nan, None])
 def test_missing_texts_in_a_group(rule, options, missing):
@@ -166,14 +167,14 @@ def test_markers_of_missing_texts(known, other, tmp_path):
     wrong = rows.copy()
     wrong["zip"] = pandas.Series([*rows.zip[:7], other], dtype=object)
     names = ("NaN", "None") if known is None else ("None", "NaN")
+    message = 'column "(zip|0)", row 8: {} marks .* replace {} by {}'.format(names[0], *names)
     for model in (ours, schedc.load(tmp_path / "m.so"), pickle.loads(pickle.dumps(ours))):
         check(model, theirs, rows, ("predict",))
         # Records have one kind of missing text.
         numpy.testing.assert_array_equal(model.predict([{"zip": None}, {"zip": "007"}]),
                                          model.predict(rows.iloc[[10, 4]]))
         for given in (wrong, wrong.to_numpy(), {"zip": wrong.zip.to_numpy()}):
-            with pytest.raises(ValueError, match='column "(zip|0)", row 8: {} marks .* replace {} by {}'.format(
-                    names[0], *names)) as caught:
+            with pytest.raises(ValueError, match=message) as caught:
                 model.predict_proba(given)
         way = str(caught.value).rpartition("as in ")[2]
         mended = eval(way, {"rows": wrong, "numpy": numpy})
@@ -481,6 +482,30 @@ def test_labels_that_do_not_fit(tmp_path):
             schedc.compile(kind().fit(NAMES))
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("model", "kind"), [
+    (lambda part: calibration.CalibratedClassifierCV(part, cv=2), "float64"),
+    (lambda part: calibration.CalibratedClassifierCV(part, method="isotonic", cv=2), "float64"),
+    (lambda part: ensemble.VotingClassifier([("a", part), ("b", part)], voting="soft"), "float32"),
+    (lambda part: ensemble.VotingClassifier([("a", part), ("b", part)], voting="soft", weights=[1, 2]),
+     "float64"),
+    (lambda part: multiclass.OneVsRestClassifier(part), "float32"),
+], ids=["sigmoid", "isotonic", "vote", "weights", "one for each class"])
+@pytest.mark.parametrize("goal", ["two", "three"])
+def test_types_of_probabilities(model, kind, goal, tmp_path):
+    """Probabilities behind trees in single precision have the object's type."""
+    given = TABLE[NUMBERS].to_numpy()
+    theirs = model(xgboost.XGBClassifier(n_estimators=3, max_depth=3)).fit(given, GOALS[goal])
+    ours = schedc.compile(theirs)
+    ours.save(tmp_path / "m.so")
+    for compiled, types in ((ours, ("float64", "float32")), (schedc.load(tmp_path / "m.so"), ("float64",))):
+        for one in types:
+            found, expected = (each.predict_proba(given.astype(one)) for each in (compiled, theirs))
+            assert found.dtype == expected.dtype == kind
+            # The curve of an isotonic calibration is steep.
+            numpy.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+
+
 def of_pipelines():
     """Estimators around pipelines that encode texts, with their goals."""
     words, number = prepared(linear_model.LogisticRegression()), prepared(linear_model.Ridge())
@@ -498,7 +523,8 @@ def of_pipelines():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("model", "goal"), list(of_pipelines()), ids=lambda value: str(value).partition("(")[0])
+@pytest.mark.parametrize(
+    ("model", "goal"), list(of_pipelines()), ids=lambda value: str(value).partition("(")[0])
 def test_texts_of_inner_pipelines(model, goal):
     """The columns with texts follow from the pipelines inside."""
     goals = {**GOALS, "two numbers": numpy.column_stack([GOALS["number"], GOALS["two"] * 2.5])}
@@ -520,7 +546,8 @@ def test_rows_of_the_check(monkeypatch):
         schedc.compile(theirs, check=table.rename(columns={"zip": "code"}))
     seen = []
     predict = type(theirs).predict_proba
-    monkeypatch.setattr(type(theirs), "predict_proba", lambda model, X: seen.append(len(X)) or predict(model, X))
+    monkeypatch.setattr(type(theirs), "predict_proba",
+                        lambda model, X: seen.append(len(X)) or predict(model, X))
     schedc.compile(theirs, check=table[:7])
     assert set(seen) == {7}
     for wrong in ("rows.csv", None, 1):
@@ -539,7 +566,8 @@ def test_parts_that_compile():
     coded = make(code, linear_model.LogisticRegression())
     scaled = make(preprocessing.StandardScaler(), linear_model.LogisticRegression())
     vote = ensemble.VotingClassifier([("a", coded), ("b", scaled)])
-    for model, calls in ((coded, ["model[-1]"]), (vote, ["model.estimators_[0][-1]", "model.estimators_[1]"])):
+    of_vote = ["model.estimators_[0][-1]", "model.estimators_[1]"]
+    for model, calls in ((coded, ["model[-1]"]), (vote, of_vote)):
         model.fit(given, goal)
         with pytest.raises(TypeError, match="calls log1p, which is code") as caught:
             schedc.compile(model)

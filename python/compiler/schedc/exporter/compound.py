@@ -28,8 +28,8 @@ def _parts(graph: Graph, estimator: Any, columns: Columns) -> list[tuple[Any, Pr
 
 
 def _average(graph: Graph, values: list[Value], weights: Any) -> Value:
-    """The average, with weights if there are some: added up in order, as NumPy does."""
-    kind = numpy.result_type(*(value.dtype for value in values), FLOAT64)
+    """The average, with weights if there are some: added up in order, in the types that NumPy uses."""
+    kind = numpy.result_type(*(value.dtype for value in values), *([] if weights is None else [FLOAT64]))
     total: Value | None = None
     for at, value in enumerate(values):
         value = graph.cast(value, kind)

@@ -138,7 +138,8 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
                 raise ValueError(f"the rows given by check lack the column {name!r}")
     texts = text_columns(estimator, count)
     if rows is not None:
-        texts |= {at for at, name in enumerate(known) if _type_of(rows, _place(rows, named, name, at)) == TEXT}
+        places = [_place(rows, named, name, at) for at, name in enumerate(known)]
+        texts |= {at for at, place in enumerate(places) if _type_of(rows, place) == TEXT}
     kinds = []
     for at, name in enumerate(known):
         asked = types.get(name) if isinstance(types, Mapping) else types if at not in texts else None
