@@ -3,8 +3,12 @@ are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
+
+#: The least similarity of a name and the one that is meant, of 1 for equal names.
+_LEAST_ALIKE = 0.8
 
 _OWN = "the object that it was compiled from has it"
 
@@ -66,11 +70,15 @@ _OPTIONS = {
 _PREDICTION_TYPES = {"RawFormulaVal": "raw", "Probability": "predict_proba", "Class": "predict"}
 
 
-def no_attribute(name: str) -> str:
-    """The message that a compiled model lacks a public attribute, with the place of the answer."""
+def no_attribute(name: str, own: Sequence[str] = ()) -> str:
+    """The message that a compiled model lacks a public attribute, with the place of the answer. ``own`` has
+    the names of its attributes."""
     advice = _ATTRIBUTES.get(name)
     if advice is None and name.startswith(("get_", "plot_", "staged_", "trees_", "dump_", "model_to_")):
         advice = _OWN
+    meant = get_close_matches(name, own, 1, _LEAST_ALIKE) if advice is None else []
+    if meant:
+        advice = f"{meant[0]!r} may be meant"
     if advice is None:
         advice = f"it only predicts; if the object that it was compiled from has {name!r}, ask that"
     return f"a compiled model has no {name!r}: {advice}"

@@ -292,8 +292,7 @@ class Model(Methods):
         if isinstance(X, (list, tuple)) and len(X) == 0:
             X = numpy.empty((0, self.n_features_in_), dtype="float32")
         elif isinstance(X, (list, tuple)) and not isinstance(X[0], Mapping):
-            # NumPy turns a list that mixes numbers and texts into texts.
-            X = numpy.asarray(X) if numpy.asarray(X).dtype.kind in "fiub" else numpy.asarray(X, dtype=object)
+            X = _array_of(X)
         plain_array = isinstance(X, numpy.ndarray) and X.dtype != object and X.dtype.names is None
         if plain_array and not self._names_in_arrays and more["categories"] is None:
             rows = X.astype("float32", copy=False) if self._single else X
@@ -438,7 +437,8 @@ class Model(Methods):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        raise AttributeError(no_attribute(name))
+        own = [one for one in dir(type(self)) if not one.startswith("_") and one not in self._lacking]
+        raise AttributeError(no_attribute(name, own))
 
     def __repr__(self) -> str:
         about = self._about
@@ -461,6 +461,25 @@ class Model(Methods):
                        f"style='text-align:left'>{html.escape(str(value))}</td></tr>"
                        for what, value in shown.items() if value)
         return f"<table>{rows}</table>{self.schedule._repr_html_()}"
+
+
+def _array_of(rows: Sequence[Any]) -> Array:
+    """The array of a list of rows.
+
+    Raises ValueError for rows of different lengths, and for a list that is one row.
+    """
+    try:
+        array = numpy.asarray(rows)
+        # NumPy turns a list that mixes numbers and texts into texts.
+        array = array if array.dtype.kind in "fiub" else numpy.asarray(rows, dtype=object)
+    except ValueError:
+        raise ValueError("the rows of the list have different numbers of columns") from None
+    if array.ndim == 1:
+        kind = type(rows[0]).__name__
+        raise ValueError(
+            f"a list has a list or a dict for each row, and this one has {kind}: give one row as [row]"
+        )
+    return array
 
 
 def _is_usual(options: Mapping[str, Any]) -> bool:

@@ -102,15 +102,22 @@ def find_columns(header: Sequence[str], wanted: Sequence[str | None]) -> list[in
         if want is not None and not there:
             lacking.append(want)
         found.append(there[0] if there else None)
+    if lacking and not header:
+        raise ValueError(f"the table has no columns, and the model reads {_listed(lacking)}; a table without "
+                         "rows has columns as well")
     if lacking:
         others = [name for at, name in enumerate(header) if at not in found]
         raise ValueError(_missing(lacking, len(names), others))
     return found
 
 
+def _listed(names: list[str]) -> str:
+    """The first names, and the number of others."""
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(quoted(name) for name in names[:_MOST_NAMED]) + more
+
+
 def _missing(lacking: list[str], features: int, others: list[str]) -> str:
-    listed = ", ".join(quoted(name) for name in lacking[:_MOST_NAMED])
-    more = f" and {len(lacking) - _MOST_NAMED} more" if len(lacking) > _MOST_NAMED else ""
     whose = "all features" if len(lacking) == features else "features"
     pairs = [(near(name, others), name) for name in lacking[:_MOST_NAMED]]
     meant = [f"{quoted(other)} may stand for {quoted(name)}" for other, name in pairs if other is not None]
@@ -118,6 +125,6 @@ def _missing(lacking: list[str], features: int, others: list[str]) -> str:
     if not meant and len(others) == len(lacking) == features:
         hint = f"; by_position=True takes the table's {features} columns in their order"
     return (
-        f"the table lacks {whose} of the model: {listed}{more}{hint}; columns={{feature: column}} gives a "
-        "feature another column, and None in place of the column says that the feature is absent"
+        f"the table lacks {whose} of the model: {_listed(lacking)}{hint}; columns={{feature: column}} gives "
+        "a feature another column, and None in place of the column says that the feature is absent"
     )

@@ -122,6 +122,29 @@ def test_an_empty_list_has_no_rows(compiled):
     assert compiled.predict_proba([]).shape == (0, 2)
 
 
+@pytest.mark.parametrize(
+    ("given", "parts"),
+    [
+        (pandas.DataFrame(), ["the table has no columns", 'the model reads "a", "b", "c" and 5 more']),
+        ([0.5] * 8, ["a list or a dict for each row, and this one has float", "one row as [row]"]),
+        (["a", "b"], ["this one has str"]),
+        ([[0.5] * 8, [0.5] * 7], ["the rows of the list have different numbers of columns"]),
+        ([[]], ["rows have 0 columns, but the model has 8 features"]),
+    ],
+)
+def test_tables_and_lists_that_are_no_rows(compiled, given, parts):
+    refused(ValueError, lambda: compiled.predict(given), *parts)
+    refused(ValueError, lambda: compiled.predict_proba(given), *parts)
+
+
+def test_names_with_a_slip(compiled, frame):
+    for name, meant in (("predict_prob", "predict_proba"), ("predit", "predict"), ("clases_", "classes_"),
+                        ("feature_names_in", "feature_names_in_")):
+        refused(AttributeError, lambda: getattr(compiled, name), f"no {name!r}: {meant!r} may be meant")
+    number = schedc.compile(xgboost.XGBRegressor(n_estimators=2).fit(frame, numpy.arange(len(frame))))
+    refused(AttributeError, lambda: number.predict_prob, "it only predicts")
+
+
 def test_structured_arrays_are_tables(compiled, frame):
     records = frame.to_records(index=False)
     for given in (records, numpy.asarray(records)):
