@@ -190,7 +190,7 @@ def table(rows: Any) -> Any:
 
 
 def _place(rows: Any, named: bool, name: str, at: int) -> Any:
-    """What selects a column of rows: its name in a table, if the object knows names."""
+    """The key of a column of rows: its name in a table if the object knows names, else its position."""
     return name if named and hasattr(rows, "iloc") else at
 
 
