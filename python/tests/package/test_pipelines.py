@@ -563,11 +563,11 @@ def test_parts_that_compile():
     """A refusal names each part that compiles alone, the largest ones first."""
     code = preprocessing.FunctionTransformer(numpy.log1p)
     given, goal = TABLE[NUMBERS].fillna(1.0), GOALS["words"]
-    coded = make(code, linear_model.LogisticRegression())
+    logarithmic = make(code, linear_model.LogisticRegression())
     scaled = make(preprocessing.StandardScaler(), linear_model.LogisticRegression())
-    vote = ensemble.VotingClassifier([("a", coded), ("b", scaled)])
+    vote = ensemble.VotingClassifier([("a", logarithmic), ("b", scaled)])
     of_vote = ["model.estimators_[0][-1]", "model.estimators_[1]"]
-    for model, calls in ((coded, ["model[-1]"]), (vote, of_vote)):
+    for model, calls in ((logarithmic, ["model[-1]"]), (vote, of_vote)):
         model.fit(given, goal)
         with pytest.raises(TypeError, match="calls log1p, which is code") as caught:
             schedc.compile(model)
