@@ -177,6 +177,13 @@ problems! {
             /// The stages of the model.
             known: Vec<String>,
         },
+        /// The directive names loops of several stages.
+        TWO_STAGES => TwoStages {
+            /// A loop, and its stage.
+            other: (String, String),
+            /// A loop of another stage, and that stage.
+            own: (String, String),
+        },
         /// A stage of sums has nothing that the directive acts on.
         NOT_IN_STAGE => NotInStage {
             /// The stage.

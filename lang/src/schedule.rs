@@ -72,8 +72,21 @@ impl Checked {
 pub struct Lineage {
     /// All index variables in the order in which they were made; the two roots come first.
     pub indices: Vec<Index>,
+    /// The stages of sums.
+    pub stages: Vec<StageLineage>,
     /// Directives in order, by directive index.
     pub events: Vec<Event>,
+}
+
+/// The index variables of a stage of sums.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageLineage {
+    /// The name of the stage.
+    pub name: String,
+    /// Whether the schedule arranges the stage. Otherwise the compiler does, from these loops.
+    pub is_arranged: bool,
+    /// All index variables in the order in which they were made; the roots come first.
+    pub indices: Vec<Index>,
 }
 
 /// A directive of the text.

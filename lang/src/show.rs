@@ -3,5 +3,5 @@
 mod lineage;
 pub(crate) mod until;
 
-pub use lineage::{lineage_json, lineages_json, show_lineage, show_lineages};
+pub use lineage::{lineage_json, lineages_json, show_lineage, show_lineages, show_plain_stages};
 pub use until::{Until, until_line};

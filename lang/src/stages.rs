@@ -39,6 +39,8 @@ pub(crate) fn by_stage(calls: &[Call], model: Option<&ModelInfo>) -> StageCalls 
 struct StageLoops {
     info: StageInfo,
     names: BTreeSet<String>,
+    /// Names of loops that some call has replaced.
+    replaced: BTreeSet<String>,
     calls: Vec<Call>,
     /// Whether some call names a loop that the nest of trees lacks.
     is_arranged: bool,
@@ -122,16 +124,60 @@ impl<'m> Sorter<'m> {
         if let Some(unknown) = named.iter().find(|name| !self.is_stage(name)) {
             return self.refuse_name(call, unknown);
         }
+        if let Some(mixed) = self.mixed(call) {
+            return self.result.problems.push(mixed);
+        }
         let in_forest = named.is_subset(&self.trees)
             && call.selects().all(|(_, select)| self.forest.contains(&select.name) || has_copies(select));
         let mut is_taken = false;
         for stage in &mut self.stages {
             is_taken |= stage.add(call, &named, in_forest);
         }
+        let refuser = self.stages.iter_mut().find(|stage| !in_forest && !is_taken && stage.had_loops(call));
+        if let Some(stage) = refuser {
+            return stage.refuse(call);
+        }
         if in_forest || !is_taken {
             self.forest.extend(call.new_names().map(str::to_owned));
             self.result.forest.push(without_stage(call, &self.trees));
         }
+    }
+
+    /// The problem of a call that names loops of several stages.
+    fn mixed(&self, call: &Call) -> Option<Illegal> {
+        let mut common: Option<(&Select, Vec<&str>)> = None;
+        for (at, select) in call.selects() {
+            let own = self.owners(select);
+            if own.is_empty() {
+                return None;
+            }
+            let Some((first, before)) = &mut common else {
+                common = Some((select, own));
+                continue;
+            };
+            let shared: Vec<&str> = before.iter().copied().filter(|stage| own.contains(stage)).collect();
+            if shared.is_empty() {
+                let place = |select: &Select, stage: &str| (select.name.clone(), stage.to_owned());
+                let other = place(first, before.first()?);
+                let problem = Problem::TwoStages { other, own: place(select, own.first()?) };
+                return Some(Illegal::argument(call.step, at, problem, Vec::new()));
+            }
+            if shared.len() < before.len() {
+                *first = select;
+            }
+            *before = shared;
+        }
+        None
+    }
+
+    /// The stages that a loop may belong to.
+    fn owners(&self, select: &Select) -> Vec<&str> {
+        let named = self.stage_name(select);
+        let stages = self.stages.iter().filter(|stage| stage.names.contains(&select.name));
+        let in_forest = self.forest.contains(&select.name) || has_copies(select);
+        let trees = self.trees.first().map_or("trees", String::as_str);
+        let owners = stages.map(|stage| stage.info.name.as_str()).chain(in_forest.then_some(trees));
+        owners.filter(|owner| named.is_none_or(|named| named == *owner)).collect()
     }
 
     fn is_stage(&self, name: &str) -> bool {
@@ -165,7 +211,21 @@ impl StageLoops {
     fn new(info: StageInfo) -> Self {
         let inside = info.kind.loops().iter().map(|(name, _)| *name);
         let names = std::iter::once("batch").chain(inside).map(str::to_owned).collect();
-        StageLoops { info, names, calls: Vec::new(), is_arranged: false, copied_by: None }
+        let (replaced, calls) = (BTreeSet::new(), Vec::new());
+        StageLoops { info, names, replaced, calls, is_arranged: false, copied_by: None }
+    }
+
+    /// Whether the stage has, or once had, all loops that a call names without a stage.
+    fn had_loops(&self, call: &Call) -> bool {
+        let had = |select: &Select| self.names.contains(&select.name) || self.replaced.contains(&select.name);
+        call.selects().all(|(_, select)| select.scope.is_empty() && had(select))
+            && call.selects().next().is_some()
+    }
+
+    /// Adds a call whose loops the stage lacks, so that its nest refuses it.
+    fn refuse(&mut self, call: &Call) {
+        self.is_arranged = true;
+        self.calls.push(call.clone());
     }
 
     /// Adds a call that concerns the stage. Returns whether it does. `named` are the stages that the call
@@ -181,8 +241,7 @@ impl StageLoops {
             // A wrong loop of a named stage is this stage's to refuse.
             let is_own = is_named && named.len() == 1;
             if is_own {
-                self.is_arranged = true;
-                self.calls.push(call.clone());
+                self.refuse(call);
             }
             return is_own;
         }
@@ -198,9 +257,9 @@ impl StageLoops {
             self.is_arranged = true;
         }
         if call.op == Op::Tile {
-            call.selects().for_each(|(_, select)| {
-                self.names.remove(&select.name);
-            });
+            for (_, select) in call.selects().filter(|(_, select)| self.names.remove(&select.name)) {
+                self.replaced.insert(select.name.clone());
+            }
         }
         self.names.extend(call.new_names().map(str::to_owned));
         self.calls.push(call.clone());

@@ -6,7 +6,7 @@ use crate::stdout::print;
 use crate::terminal::Terminal;
 use sched_forest::ReadOptions;
 use sched_lang::diagnostics::Severity;
-use sched_lang::show::{lineages_json, show_lineages, until_line};
+use sched_lang::show::{lineages_json, show_lineages, show_plain_stages, until_line};
 use sched_llvm::Cpu;
 use sched_nest::Variants;
 use sched_nest::show::{nests_json, show_nests};
@@ -28,7 +28,7 @@ pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {
     let (nests, lineages) = look(&source, &choice, &args.values, least, terminal)?;
     let (nests, lineages) = (only(nests, max_rows), only(lineages, max_rows));
     print(&match (args.what, args.json) {
-        (What::Nest, false) => show_nests(&nests),
+        (What::Nest, false) => show_plain_stages(&lineages) + &show_nests(&nests),
         (What::Nest, true) => format!("{:#}\n", nests_json(&nests)),
         (What::Lineage, false) => show_lineages(&lineages),
         (What::Lineage, true) => format!("{:#}\n", lineages_json(&lineages)),

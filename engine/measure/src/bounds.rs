@@ -113,8 +113,11 @@ pub fn annotated(nest: &Nest, explained: &Explained) -> String {
         lines.extend(one.pieces.iter().filter(|piece| piece.share >= SHOWN).map(PieceBounds::text));
         lines.extend(one.remarks.iter().cloned());
     }
-    let mut text = String::new();
-    for line in show_nest(nest).lines() {
+    // The names of remarks are those of the loops of trees. Stages of sums may have the same names.
+    let trees = show_nest(&Nest { stages: Vec::new(), ..nest.clone() });
+    let whole = show_nest(nest);
+    let mut text = whole.strip_suffix(&trees).unwrap_or_default().to_owned();
+    for line in trees.lines() {
         text += &format!("{line}\n");
         let indent = line.len() - line.trim_start().len() + 2;
         let name = line.trim_start().strip_prefix("for ").and_then(|rest| rest.split(' ').next());

@@ -168,10 +168,11 @@ impl Outcome {
 
     /// Lineage of one of the schedules.
     pub fn lineage(&self, source: &str, file: &File, at: usize) -> Lineage {
-        let indices = crate::lineage::record(&self.variant(at).builder);
+        let variant = self.variant(at);
+        let indices = crate::lineage::record(&variant.builder);
         let part = parts(file).into_iter().nth(at);
         let events = part.map(|part| Report::new(source, &part.file, false).events());
-        Lineage { indices, events: events.unwrap_or_default() }
+        Lineage { indices, stages: variant.stage_lineages(), events: events.unwrap_or_default() }
     }
 
     /// Lineages of all schedules.

@@ -17,7 +17,7 @@ use crate::options::{Options, Target, TargetKind};
 use crate::part::Part;
 use crate::report::Report;
 use crate::resolve::{self, Call, Scope};
-use crate::schedule::{Header, Param};
+use crate::schedule::{Header, Param, StageLineage};
 use crate::stages::{self, StageCalls};
 use sched_nest::sym::{Property, Sym};
 use sched_nest::{Nest, StageNest};
@@ -44,6 +44,18 @@ impl Variant {
     /// Largest number of rows that the loops process at once, if known.
     pub fn batch_size(&self) -> Option<u64> {
         self.batch_size
+    }
+
+    /// Lineages of all stages of sums: first of those that the schedule arranges.
+    pub(super) fn stage_lineages(&self) -> Vec<StageLineage> {
+        let others = StageVariant::others(self.builder.model(), &self.stages);
+        let of = |stage: &StageVariant, is_arranged| StageLineage {
+            name: stage.stage.name.clone(),
+            is_arranged,
+            indices: crate::lineage::record(&stage.builder),
+        };
+        let arranged = self.stages.iter().map(|stage| of(stage, true));
+        arranged.chain(others.iter().map(|stage| of(stage, false))).collect()
     }
 
     /// The nest, as far as the schedule is legal.

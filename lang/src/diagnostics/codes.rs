@@ -119,6 +119,7 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     TERMS_OUT_OF_ORDER 127 "S0127" Error "terms added in another order"
     STAGE_LANES 128 "S0128" Error "vectors do not fit a stage"
     STAGE_ROWS 129 "S0129" Error "too many rows in a stage"
+    TWO_STAGES 130 "S0130" Error "loops of different stages"
 }
 
 /// The code written as `S0042` or `s0042`; `None` if there is none.

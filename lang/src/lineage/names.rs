@@ -106,7 +106,8 @@ impl<'n> IndexNames<'n> {
             if missing.is_refused(&tag.name) || missing.is_uncounted(&tag.name) {
                 return Err((Problem::Poisoned, Vec::new()));
             }
-            if self.table.copies(&tag.name).is_none() {
+            let is_stage = self.table.scopes().is_known(tag);
+            if !is_stage && self.table.copies(&tag.name).is_none() {
                 return Err((Problem::UnknownIndex { name: tag.name.to_string() }, Vec::new()));
             }
         }

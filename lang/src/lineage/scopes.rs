@@ -82,6 +82,11 @@ impl Scopes {
         self.outwards(scope).eq(path.iter().rev())
     }
 
+    /// Whether any loop has, or once had, this tag.
+    pub fn is_known(&self, tag: &Tag) -> bool {
+        self.tagged.contains_key(tag)
+    }
+
     /// Loops, in order, whose scope has, or once had, all tags of `path` in order.
     pub fn loops(&self, path: &[Tag]) -> Vec<LoopId> {
         let Some((last, rest)) = path.split_last() else { return Vec::new() };

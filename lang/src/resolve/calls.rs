@@ -218,6 +218,18 @@ fn wrong_kind(expr: &Expr, parameter: &Parameter, signature: &Signature, expecte
         .help(format!("Call it as `{}`.", signature.usage()))
 }
 
+/// The diagnostic for a new name with the name of a stage or loop before it.
+fn qualified_name(path: &Path, span: Span, parameter: &Parameter, signature: &Signature) -> Diagnostic {
+    let message =
+        format!("`{}` of `{}` must be a new name, without a stage before it", parameter.name, signature.name);
+    let diagnostic = Diagnostic::new(codes::ARGUMENT_KIND, span, message).label("has a name before it");
+    let Some(last) = path.segments.last().filter(|last| last.index.is_none()) else { return diagnostic };
+    let name = &last.name.text;
+    diagnostic
+        .help(format!("Write `{name}`. A new loop belongs to the stage of the loop that it replaces."))
+        .fix(format!("write `{name}`"), span, name.as_str(), Applicability::Unsure)
+}
+
 fn size_comes_last(signature: &Signature, directive: &Directive, at: usize, report: &mut Report) {
     let place = directive.args[at].span;
     let mut texts = report.texts(&directive.args);
@@ -267,6 +279,10 @@ fn argument(
             ExprKind::Path(path) => match path.as_ident() {
                 Some(name) if !quiet && scope.taken(name, report) => Arg::Bad,
                 Some(name) => Arg::New(name.text.clone()),
+                None if !quiet && path.segments.len() > 1 => {
+                    report.push(qualified_name(path, expr.span, parameter, signature));
+                    Arg::Bad
+                }
                 None => wrong("a new name", report),
             },
             _ => wrong("a new name", report),

@@ -24,9 +24,35 @@ const DEEPEST: usize = 60;
 
 /// The lineage as a tree: below each index its successors. Copies with one range share a line.
 pub fn show_lineage(lineage: &Lineage) -> String {
-    let groups = Groups::new(&lineage.indices);
     let mut out = String::new();
-    let mut stack: Vec<(usize, usize)> = groups.roots.iter().rev().map(|group| (*group, 0)).collect();
+    for stage in &lineage.stages {
+        let by = if stage.is_arranged { "" } else { " arranged by the compiler" };
+        let _ = writeln!(out, "{}:{by}", stage.name);
+        show_indices(lineage, &stage.indices, 1, &mut out);
+    }
+    show_indices(lineage, &lineage.indices, 0, &mut out);
+    out
+}
+
+/// A line for each stage of sums that no variant of a schedule arranges, with its loops.
+pub fn show_plain_stages(lineages: &Variants<Lineage>) -> String {
+    let mut out = String::new();
+    let is_plain = |name: &str| {
+        let mut stages = lineages.iter().flat_map(|(_, lineage)| &lineage.stages);
+        stages.all(|stage| stage.name != name || !stage.is_arranged)
+    };
+    for stage in lineages.rest().stages.iter().filter(|stage| is_plain(&stage.name)) {
+        let ranges = stage.indices.iter().map(|index| line(lineages.rest(), &[index]));
+        let ranges: Vec<String> = ranges.collect();
+        let _ = writeln!(out, "{}: arranged by the compiler from {}", stage.name, ranges.join(", "));
+    }
+    out
+}
+
+/// Adds the tree of some index variables.
+fn show_indices(lineage: &Lineage, indices: &[Index], outer: usize, out: &mut String) {
+    let groups = Groups::new(indices);
+    let mut stack: Vec<(usize, usize)> = groups.roots.iter().rev().map(|group| (*group, outer)).collect();
     while let Some((group, depth)) = stack.pop() {
         let members = groups.members.get(group).map_or(&[][..], Vec::as_slice);
         let indent = "  ".repeat(depth.min(DEEPEST));
@@ -34,7 +60,6 @@ pub fn show_lineage(lineage: &Lineage) -> String {
         let children = groups.children.get(group).map_or(&[][..], Vec::as_slice);
         stack.extend(children.iter().rev().map(|child| (*child, depth + 1)));
     }
-    out
 }
 
 /// Indices with one name, one origin and one range, which are copies of each other.
@@ -108,8 +133,20 @@ fn names(members: &[&Index]) -> String {
 
 /// The lineage as JSON: a list of indices with number, range, and the directives that made and consumed them.
 pub fn lineage_json(lineage: &Lineage) -> Value {
+    let mut value = json!({ "indices": indices_json(lineage, &lineage.indices) });
+    if !lineage.stages.is_empty() {
+        let stages = lineage.stages.iter().map(|stage| {
+            let indices = indices_json(lineage, &stage.indices);
+            json!({ "name": stage.name, "arranged": stage.is_arranged, "indices": indices })
+        });
+        value["stages"] = stages.collect();
+    }
+    value
+}
+
+fn indices_json(lineage: &Lineage, indices: &[Index]) -> Value {
     let event = |step: Option<DirectiveIndex>| step.and_then(|step| lineage.event(step)).map(event_json);
-    let indices = lineage.indices.iter().enumerate().map(|(id, index)| {
+    let all = indices.iter().enumerate().map(|(id, index)| {
         json!({
             "id": id,
             "name": index.name,
@@ -123,7 +160,7 @@ pub fn lineage_json(lineage: &Lineage) -> Value {
             "successors": index.successors,
         })
     });
-    json!({ "indices": indices.collect::<Vec<_>>() })
+    all.collect()
 }
 
 /// [`show_lineage`] for each variant.

@@ -51,9 +51,14 @@ pub(super) fn tile_of_one() -> Wording {
 
 pub(super) fn partial_tile(context: &Context, extent: i64, size: i64) -> Wording {
     let last = extent % size;
-    let sizes: Vec<String> = nearest_divisors(extent, size).iter().map(i64::to_string).collect();
+    let sizes = nearest_divisors(extent, size);
+    let is_useless = sizes.iter().all(|size| *size == extent);
+    let sizes: Vec<String> = sizes.iter().filter(|_| !is_useless).map(i64::to_string).collect();
     let near = match sizes.as_slice() {
-        [] => String::new(),
+        [] => format!(
+            " No tile near {size} divides {extent}: keep this one and write `// allow(S0095)`, or leave the \
+             loop whole."
+        ),
         [only] => format!(" The nearest size that divides it: {only}."),
         sizes => format!(" The nearest sizes that divide it: {}.", sizes.join(" and ")),
     };

@@ -1,17 +1,33 @@
 //! Words for problems of stages.
 
 use super::context::{Context, Wording};
+use crate::diagnostics::{Applicability, nearest};
 use crate::illegal::StageLanesFault;
 use crate::resolve::list;
 
-pub(super) fn unknown_stage(name: &str, known: &[String]) -> Wording {
+pub(super) fn unknown_stage(context: &Context, name: &str, known: &[String]) -> Wording {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let wording = Wording::new(format!("no stage and no loop has the name `{name}`"), "not a stage");
+    if let Some(near) = nearest(name, known.iter().copied()) {
+        let written = context.argument_text();
+        let fixed = written.strip_prefix(name).map(|rest| format!("{near}{rest}"));
+        let fix = fixed.and_then(|fixed| context.replace(&fixed, Applicability::Unsure));
+        return wording.help(format!("Did you mean `{near}`?")).fix(fix);
+    }
     match known.as_slice() {
         [] => wording.help("The model has a single stage. Leave the name before the loop out."),
         [one] => wording.help(format!("The model has the stage {one}.")),
         _ => wording.help(format!("The stages of the model are {}.", list(&known))),
     }
+}
+
+pub(super) fn two_stages(context: &Context, other: &(String, String), own: &(String, String)) -> Wording {
+    let directive = context.directive();
+    Wording::new(
+        format!("`{}` is a loop of `{}`, and `{}` is one of `{}`", other.0, other.1, own.0, own.1),
+        "a loop of another stage",
+    )
+    .help(format!("Each stage has a nest of its own. Write one `{directive}` for each stage."))
 }
 
 pub(super) fn not_in_stage(context: &Context, stage: &str) -> Wording {
@@ -21,8 +37,8 @@ pub(super) fn not_in_stage(context: &Context, stage: &str) -> Wording {
         "not for sums",
     )
     .help(
-        "`tile`, `reorder`, `unroll`, `vectorize` and `interleave` arrange the loops of sums. Rows stay in \
-         one chain of loops.",
+        "`tile`, `reorder`, `unroll`, `vectorize` and `interleave` arrange the loops of sums. A \
+         loop over rows cannot be divided into copies here.",
     )
 }
 
