@@ -177,13 +177,8 @@ problems! {
             /// The stages of the model.
             known: Vec<String>,
         },
-        /// The directive names loops of several stages.
-        TWO_STAGES => TwoStages {
-            /// A loop, and its stage.
-            other: (String, String),
-            /// A loop of another stage, and that stage.
-            own: (String, String),
-        },
+        /// The directive names two loops of different stages: each loop with its stage.
+        TWO_STAGES => TwoStages(Box<[(String, String); 2]>),
         /// A stage of sums has nothing that the directive acts on.
         NOT_IN_STAGE => NotInStage {
             /// The stage.

@@ -159,7 +159,7 @@ impl<'m> Sorter<'m> {
             if shared.is_empty() {
                 let place = |select: &Select, stage: &str| (select.name.clone(), stage.to_owned());
                 let other = place(first, before.first()?);
-                let problem = Problem::TwoStages { other, own: place(select, own.first()?) };
+                let problem = Problem::TwoStages(Box::new([other, place(select, own.first()?)]));
                 return Some(Illegal::argument(call.step, at, problem, Vec::new()));
             }
             if shared.len() < before.len() {

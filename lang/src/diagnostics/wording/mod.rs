@@ -61,7 +61,7 @@ fn words(context: &Context) -> Wording {
         P::TripsHuge { trips, limit } => shape::trips_huge(context, *trips, *limit),
         P::Specialized { by } => shape::specialized(context, *by),
         P::UnknownStage { name, known } => stages::unknown_stage(context, name, known),
-        P::TwoStages { other, own } => stages::two_stages(context, other, own),
+        P::TwoStages(loops) => stages::two_stages(context, loops),
         P::NotInStage { stage } => stages::not_in_stage(context, stage),
         P::TermsOutOfOrder { outer } => stages::terms_out_of_order(context, outer.as_deref()),
         P::StageLanes(fault) => stages::stage_lanes(fault),

@@ -21,7 +21,7 @@ pub(super) fn unknown_stage(context: &Context, name: &str, known: &[String]) -> 
     }
 }
 
-pub(super) fn two_stages(context: &Context, other: &(String, String), own: &(String, String)) -> Wording {
+pub(super) fn two_stages(context: &Context, [other, own]: &[(String, String); 2]) -> Wording {
     let directive = context.directive();
     Wording::new(
         format!("`{}` is a loop of `{}`, and `{}` is one of `{}`", other.0, other.1, own.0, own.1),
