@@ -45,6 +45,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "schedc-driver",
         &[
             "sched-categories",
+            "sched-columns",
             "sched-cost",
             "sched-diagnostics",
             "sched-forest",

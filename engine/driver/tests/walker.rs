@@ -1,7 +1,8 @@
 //! The walker against the reference walker: all outputs of random forests, on rows of both types and on
 //! columns.
 
-use sched_forest::{Float, Forest, predict_output};
+use sched_columns::{ColumnValue, Expr, Term};
+use sched_forest::{Float, Forest, LinearLeaf, predict_output};
 use sched_llvm::column::{Column, ColumnValues};
 use sched_llvm::runtime::{Dtype, Kind};
 use sched_llvm::{Extras, Output, Predict, Rows};
@@ -133,6 +134,40 @@ fn takes_a_number_as_missing() {
     let found = results(&walker, Kind::Raw, Rows::F64(&marked), 50, Extras::default());
     assert!(rows.iter().any(|x| x.is_nan()));
     assert_eq!(Some(found), expected(&forest, Kind::Raw, &rows));
+}
+
+#[test]
+fn terms_are_steps() {
+    let (forest, _) = forests::complete(4, 8, 8);
+    let plain = steps_of_a_row(&forest);
+    let with_leaves = |terms: usize| {
+        let mut parts = forest.clone().into_parts();
+        let leaf = LinearLeaf { constant: 0.0, terms: vec![(0, 1.0); terms] };
+        parts.linear = parts.trees.iter().map(|tree| vec![leaf.clone(); tree.leaves.len()]).collect();
+        steps_of_a_row(&Forest::new(parts).expect("a forest"))
+    };
+    assert_eq!(with_leaves(20) - plain, 5 * (with_leaves(4) - plain));
+    assert!(with_leaves(4) > plain);
+
+    let with_column = |terms: usize, is_sum: bool| {
+        let mut parts = forest.clone().into_parts();
+        let float = parts.types.input;
+        let number = ColumnValue::F64(1.0).cast(float.into());
+        let columns = &mut parts.computed.columns;
+        let column = columns.input(0, float);
+        let expr = match is_sum {
+            true => Expr::Dot { start: number, terms: vec![Term { column, weight: number }; terms].into() },
+            false => {
+                Expr::SquaredDistance { of: vec![column; terms].into(), point: vec![number; terms].into() }
+            }
+        };
+        parts.computed.read = vec![columns.add(expr).expect("one type")];
+        steps_of_a_row(&Forest::new(parts).expect("a forest"))
+    };
+    for is_sum in [true, false] {
+        let [few, more, most] = [100, 200, 400].map(|terms| with_column(terms, is_sum));
+        assert!(more - few > 100 && most - more == 2 * (more - few), "{few}, {more}, {most}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Trees as the walker reads them: one array of nodes and one of leaf values.
 
-use sched_forest::{Comparison, Forest, NodeRef, Predicate, Real, Tree};
+use sched_columns::{Columns, Expr};
+use sched_forest::{Comparison, Forest, NodeRef, Predicate, Real, Transform, Tree};
 use std::sync::Arc;
 
 /// Bit of a child that is a leaf. The other bits are the leaf's index in its tree.
@@ -157,8 +158,10 @@ impl Trees {
 
 /// Steps of a node whose test is not numeric, which the reference walker makes: some 8 ns against 2. Zen 5.
 const OTHER_TEST: usize = 4;
-/// Steps of a linear leaf: some 25 ns for four terms. Zen 5.
-const LINEAR_LEAF: usize = 12;
+/// Steps of a term of a linear leaf: some 25 ns for four terms. Zen 5.
+const LEAF_TERM: usize = 3;
+/// Steps of a term of a column, which the evaluator of columns adds: some 25 ns. Zen 4.
+const COLUMN_TERM: usize = 12;
 
 /// Nodes that a row visits, about: the depths of complete trees with as many leaves. Other work counts as
 /// nodes that take as long.
@@ -166,9 +169,25 @@ pub fn steps_of_a_row(forest: &Forest) -> usize {
     let steps = |(number, tree): (usize, &Tree)| {
         let depth = tree.leaves.len().max(1).ilog2() as usize + 1;
         let is_numeric = tree.inner.iter().all(|node| matches!(node.predicate, Predicate::Numeric { .. }));
-        let is_linear = forest.linear.get(number).is_some_and(|leaves| !leaves.is_empty());
-        depth * if is_numeric { 1 } else { OTHER_TEST } + if is_linear { LINEAR_LEAF } else { 0 }
+        let leaves = forest.linear.get(number).map(Vec::as_slice).unwrap_or_default();
+        let terms: usize = leaves.iter().map(|leaf| leaf.terms.len()).sum();
+        // A row ends in one leaf.
+        depth * if is_numeric { 1 } else { OTHER_TEST } + terms.div_ceil(leaves.len().max(1)) * LEAF_TERM
     };
-    let columns = forest.computed.columns.len() * OTHER_TEST;
-    forest.trees.iter().enumerate().map(steps).sum::<usize>() + columns
+    let behind = forest.output.raw.iter().chain(&forest.output.value).map(|step| match step {
+        Transform::Columns(of) => steps_of_columns(&of.columns),
+        _ => 0,
+    });
+    let before = steps_of_columns(&forest.computed.columns);
+    forest.trees.iter().enumerate().map(steps).chain(behind).sum::<usize>() + before
+}
+
+/// Steps of the evaluation of all columns for a row.
+fn steps_of_columns(columns: &Columns) -> usize {
+    let terms = |column| match columns.expr(column) {
+        Expr::Dot { terms, .. } => terms.len(),
+        Expr::SquaredDistance { of, .. } => of.len(),
+        _ => 0,
+    };
+    columns.all().map(|column| OTHER_TEST + terms(column) * COLUMN_TERM).sum()
 }
