@@ -1,7 +1,7 @@
 //! The arguments of `schedc bench`.
 
 use super::times::parse_time;
-use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, cpu_help, parse_cpu};
+use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, TimedRowOptions, cpu_help, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
 use schedc_measure::ledger::{NumberSweep, SweepNumber};
@@ -46,9 +46,9 @@ pub struct Bench {
     #[command(flatten)]
     /// Values for the schedules.
     pub values: ScheduleValues,
-    /// Rows: a .npy or CSV file [default: random rows between the model's thresholds]
-    #[arg(short, long, value_name = "FILE")]
-    pub input: Option<PathBuf>,
+    #[command(flatten)]
+    /// Rows of the timed calls.
+    pub rows: TimedRowOptions,
     /// Type of the rows, f32 or f64 [default: the file's, or else the model's]
     #[arg(long, alias = "rows", value_enum, value_name = "TYPE", hide_possible_values = true)]
     pub row_type: Option<RowType>,

@@ -1,7 +1,7 @@
 //! The arguments of `schedc explain-speed`.
 
 use super::times::parse_time;
-use super::{MOST_THREADS, ModelOptions, RowType, ScheduleOptions, cpu_help, parse_cpu};
+use super::{MOST_THREADS, ModelOptions, RowType, ScheduleOptions, TimedRowOptions, cpu_help, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
 use schedc_measure::caches::Caches;
@@ -24,9 +24,9 @@ pub struct ExplainSpeed {
     #[command(flatten)]
     /// The model's reading.
     pub reading: ModelOptions,
-    /// Rows: a .npy or CSV file [default: random rows between the model's thresholds]
-    #[arg(short, long, value_name = "FILE")]
-    pub input: Option<PathBuf>,
+    #[command(flatten)]
+    /// Rows of the timed calls.
+    pub rows: TimedRowOptions,
     /// Type of the rows, f32 or f64 [default: the file's, or else the model's]
     #[arg(long, alias = "rows", value_enum, value_name = "TYPE", hide_possible_values = true)]
     pub row_type: Option<RowType>,

@@ -69,3 +69,18 @@ pub struct RowOptions {
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
     pub missing: Option<f64>,
 }
+
+/// Rows of timed calls.
+#[derive(Clone, Debug, Args)]
+pub struct TimedRowOptions {
+    /// Rows: a CSV, Parquet, Arrow, .npy or .npz file, or a folder of them [default: random rows between the
+    /// model's thresholds]
+    #[arg(short, long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+    /// Take the columns of these rows in the model's order, whatever their names are
+    #[arg(long, requires = "input")]
+    pub by_position: bool,
+    #[command(flatten)]
+    /// The categories.
+    pub categories: CategoryOptions,
+}

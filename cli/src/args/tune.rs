@@ -1,7 +1,7 @@
 //! The arguments of `schedc tune` and `schedc calibrate`.
 
 use super::times::parse_time;
-use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, cpu_help, parse_cpu};
+use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, TimedRowOptions, cpu_help, parse_cpu};
 use clap::{Args, ValueEnum};
 use sched_llvm::Cpu;
 use schedc_tune::Strategy;
@@ -35,9 +35,9 @@ pub struct Tune {
     /// A schedule whose params are varied; its directives stay
     #[arg(short, long, alias = "start", value_name = "FILE")]
     pub schedule: Option<PathBuf>,
-    /// Rows: a .npy or CSV file [default: random rows between the model's thresholds]
-    #[arg(short, long, value_name = "FILE")]
-    pub input: Option<PathBuf>,
+    #[command(flatten)]
+    /// Rows of the timed calls.
+    pub rows: TimedRowOptions,
     /// Type of the rows, f32 or f64 [default: the file's, or else the model's]
     #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
     pub row_type: Option<RowType>,

@@ -87,7 +87,7 @@ fn picture(args: &Bench) -> Option<&Path> {
 fn check_outputs(args: &Bench) -> Result<(), Failure> {
     let mut inputs: Vec<Option<&Path>> = vec![
         args.model.as_deref(),
-        args.input.as_deref(),
+        args.rows.input.as_deref(),
         args.load.as_deref(),
         args.values.profile.as_deref(),
     ];

@@ -38,7 +38,7 @@ pub fn run(args: &ExplainSpeed, terminal: &Terminal) -> Result<(), Failure> {
     let place = (args.cpu, CodeDestination::Artefact);
     let values = &args.schedule.values;
     let mut job = load_job(&args.model, &args.schedule, &args.reading, place)?;
-    let once = rows_of(args.input.as_deref(), args.row_type, &job.model)?;
+    let once = rows_of(&args.rows, args.row_type, &job.model)?;
     if matches!(once, Values::F32(_)) {
         job.read_rows(Float::F32, values.target.as_ref(), place);
     }

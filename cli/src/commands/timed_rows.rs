@@ -1,8 +1,10 @@
 //! Rows for timed calls, from a file or random, repeated to fill the largest call.
 
-use crate::args::RowType;
+use crate::args::{RowType, TimedRowOptions};
+use crate::model_rows::expected_of;
 use sched_forest::Float;
-use schedc_data::{Expect, Source, Values, read_rows};
+use schedc_data::{Source, Values, read_rows};
+use schedc_driver::categories::categories_of;
 use schedc_driver::{Failure, Model};
 use schedc_measure::{Numbers, draw};
 use std::path::Path;
@@ -12,9 +14,9 @@ const MOST_NUMBERS: usize = 1 << 28;
 
 /// Rows of the input file, or random ones. `rows` overrides their type, which otherwise is the file's. A
 /// model that reads single precision would only round wider rows, so its rows are narrowed.
-pub fn rows_of(input: Option<&Path>, rows: Option<RowType>, model: &Model) -> Result<Values, Failure> {
-    let values = match input {
-        Some(input) => read(input, model.forest().num_features)?,
+pub fn rows_of(options: &TimedRowOptions, rows: Option<RowType>, model: &Model) -> Result<Values, Failure> {
+    let values = match &options.input {
+        Some(input) => read(input, options, model)?,
         None => Values::F64(draw(model.forest())),
     };
     let default = match (&values, model.own_rows) {
@@ -38,9 +40,9 @@ pub fn drawn(model: &Model) -> Values {
 }
 
 /// The rows of a file.
-fn read(input: &Path, features: usize) -> Result<Values, Failure> {
-    // Names are ignored: the order of columns has little effect on times.
-    let expect = Expect::unnamed(features).by_position(true);
+fn read(input: &Path, options: &TimedRowOptions, model: &Model) -> Result<Values, Failure> {
+    let categories = categories_of(model, options.categories.choices());
+    let expect = expected_of(model).by_position(options.by_position).with_categories(categories.as_ref());
     let rows = read_rows(&Source::from_argument(input), expect)?;
     if rows.rows == 0 {
         let help = "name a file with at least one row";

@@ -24,8 +24,12 @@ const STEPS: f64 = 1000.0;
 
 /// Runs the command.
 pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
-    let inputs =
-        [Some(args.model.as_path()), args.schedule.as_deref(), args.input.as_deref(), args.resume.as_deref()];
+    let inputs = [
+        Some(args.model.as_path()),
+        args.schedule.as_deref(),
+        args.rows.input.as_deref(),
+        args.resume.as_deref(),
+    ];
     keep(&inputs[..3], &args.out)?;
     environment::check()?;
     let target = args.values.target.clone().unwrap_or_else(Target::cpu);
@@ -35,7 +39,7 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
     let mut model =
         Model::read(&args.model, &args.reading.options())?.profiled(args.values.profile.as_deref())?;
     let start = args.schedule.as_deref().map(Source::read).transpose()?;
-    let once = rows_of(args.input.as_deref(), args.row_type, &model)?;
+    let once = rows_of(&args.rows, args.row_type, &model)?;
     if matches!(once, Values::F32(_)) {
         model = model.for_rows(Float::F32);
     }

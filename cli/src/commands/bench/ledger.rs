@@ -44,7 +44,7 @@ fn measure(args: &Bench, terminal: &Terminal) -> Result<Ledger, Failure> {
     let options = ScheduleOptions { schedule, values: args.values.clone() };
     let place = (args.cpu, CodeDestination::Artefact);
     let mut job = load_job(model, &options, &args.reading, place)?;
-    let once = rows_of(args.input.as_deref(), args.row_type, &job.model)?;
+    let once = rows_of(&args.rows, args.row_type, &job.model)?;
     if matches!(once, Values::F32(_)) {
         job.read_rows(Float::F32, args.values.target.as_ref(), place);
     }

@@ -78,7 +78,7 @@ pub fn add(args: &Bench, model: &Path, run: &mut BenchRun, terminal: &Terminal) 
     let schedule = args.schedules.first().cloned();
     let options = ScheduleOptions { schedule, values: args.values.clone() };
     let job = load_job(model, &options, &args.reading, (args.cpu, CodeDestination::Artefact))?;
-    let rows = rows_of(args.input.as_deref(), args.row_type, &job.model)?;
+    let rows = rows_of(&args.rows, args.row_type, &job.model)?;
     let folder = ScriptFolder::new("bench")?;
     for (name, text) in FILES {
         write_atomically(&folder.file(name), |out| out.write_all(text.as_bytes()))?;

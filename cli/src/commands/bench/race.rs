@@ -85,7 +85,7 @@ fn contenders(
         }
         let rows = match &mut read {
             Some(rows) => rows,
-            none => none.insert(rows_of(args.input.as_deref(), args.row_type, &job.model)?),
+            none => none.insert(rows_of(&args.rows, args.row_type, &job.model)?),
         };
         if matches!(rows, Values::F32(_)) {
             job.read_rows(Float::F32, args.values.target.as_ref(), place);
