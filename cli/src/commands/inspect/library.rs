@@ -4,6 +4,7 @@
 use elf::ElfBytes;
 use elf::abi::{DT_SONAME, SHN_UNDEF, STB_LOCAL};
 use elf::endian::AnyEndian;
+use sched_llvm::Cpu;
 use schedc_driver::Failure;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,9 +70,13 @@ impl Library {
         Ok(Library { prefix, soname, versions, needs, bytes: bytes.len() })
     }
 
-    /// The processors of the versions, the most demanding first.
+    /// The processors that the library has versions for, the most demanding first. Versions for several types
+    /// of rows have one processor.
     pub fn targets(&self) -> Vec<String> {
-        self.versions.iter().map(|version| value_text(&version["target"])).collect()
+        let mut targets: Vec<_> =
+            self.versions.iter().map(|version| value_text(&version["target"])).collect();
+        targets.dedup();
+        targets
     }
 
     /// The descriptions in the versions.
@@ -231,7 +236,9 @@ fn texts(bytes: &[u8]) -> Vec<Value> {
         rest = rest.get(ABOUT.len()..).unwrap_or_default();
     }
     let key = |version: &Value| {
-        [&version["target"], rows_of(version)].map(|value| value.as_str().map(str::to_owned))
+        let target = version["target"].as_str().unwrap_or_default();
+        let cpu = target.parse::<Cpu>().ok().map(|cpu| (cpu.level(), cpu == Cpu::Native));
+        (cpu, target.to_owned(), rows_of(version).as_str().map(str::to_owned))
     };
     found.sort_by_key(|version| std::cmp::Reverse(key(version)));
     found
