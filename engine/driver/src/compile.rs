@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::machines;
 use crate::model::Model;
 use crate::outputs;
+use crate::shares::are_scores;
 use sched_categories::json_of_label;
 use sched_cost::{Call, Facts, Machine, cost};
 use sched_forest::{Float, Quirk, Types};
@@ -228,6 +229,9 @@ pub fn about_model(model: &Model, columns: impl Fn(Kind) -> usize, rules: RowRul
         forest.output.classes.as_ref().map(|classes| &classes.labels).filter(|labels| !labels.is_empty());
     if let Some(labels) = labels {
         info["model"]["labels"] = labels.iter().map(json_of_label).collect();
+        if are_scores(forest) {
+            info["model"]["values"] = json!("scores");
+        }
     }
     if let Some(missing) = rules.missing {
         info["model"]["missing"] = json!(missing);

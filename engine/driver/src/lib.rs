@@ -19,6 +19,7 @@ pub mod outputs;
 pub mod predictor;
 pub mod saved;
 pub mod schedule;
+pub mod shares;
 pub mod simulator;
 pub mod versions;
 pub mod walker;

@@ -8,10 +8,16 @@ use serde_json::Value;
 
 use sched_categories::label_of_json;
 use schedc_driver::Failure;
+use schedc_driver::shares::are_scores;
 
-/// The labels of a model's classes, in the order of their numbers; empty if classes are numbers from 0 on.
+/// The labels of a model's classes.
 #[derive(Clone, Debug, Default)]
-pub struct Labels(Vec<Label>);
+pub struct Labels {
+    /// The labels, in the order of their numbers; empty if classes are numbers from 0 on.
+    labels: Vec<Label>,
+    /// Whether predictions for the classes are decision values in place of probabilities.
+    are_scores: bool,
+}
 
 /// Labels of predicted classes, by the labels' type.
 pub enum Classes {
@@ -23,46 +29,50 @@ pub enum Classes {
 impl Labels {
     /// The labels of a model.
     pub fn of_forest(forest: &Forest) -> Labels {
-        Labels(forest.output.classes.as_ref().map(|classes| classes.labels.clone()).unwrap_or_default())
+        let labels = forest.output.classes.as_ref().map(|classes| classes.labels.clone());
+        Labels { labels: labels.unwrap_or_default(), are_scores: are_scores(forest) }
     }
 
     /// The labels of a library; `about` is its description.
     pub fn of_library(about: &Value) -> Labels {
         let labels = about["model"]["labels"].as_array().into_iter().flatten();
-        Labels(labels.filter_map(label_of_json).collect())
+        let are_scores = about["model"]["values"] == "scores";
+        Labels { labels: labels.filter_map(label_of_json).collect(), are_scores }
     }
 
     fn are_integers(&self) -> bool {
-        self.0.iter().all(|label| matches!(label, Label::Integer(_)))
+        self.labels.iter().all(|label| matches!(label, Label::Integer(_)))
     }
 
     fn are_numbers(&self) -> bool {
-        self.0.iter().all(|label| !matches!(label, Label::Text(_) | Label::Truth(_)))
+        self.labels.iter().all(|label| !matches!(label, Label::Text(_) | Label::Truth(_)))
     }
 
     /// Headings and types of the columns of results. A column of probabilities is named by its class,
-    /// `P(label)`; a column of classes holds their labels, if the model has any.
+    /// `P(label)`, and a column of decision values `score(label)`; a column of classes holds their
+    /// labels, if the model has any.
     pub fn layout(&self, output: Kind, columns: usize, number: Number, kept: KeptColumns) -> Layout {
         let mut layout = Layout::of(output.heading(), columns, number, kept);
         match output {
-            Kind::Value if columns > 1 && columns == self.0.len() => {
-                layout.headings = self.0.iter().map(|label| format!("P({label})")).collect();
+            Kind::Value if columns > 1 && columns == self.labels.len() => {
+                let word = if self.are_scores { "score" } else { "P" };
+                layout.headings = self.labels.iter().map(|label| format!("{word}({label})")).collect();
                 layout
             }
-            Kind::Class if self.0.is_empty() => layout,
+            Kind::Class if self.labels.is_empty() => layout,
             Kind::Class if self.are_integers() => Layout { number: Number::I64, ..layout },
             Kind::Class if self.are_numbers() => Layout { number: Number::F64, ..layout },
-            Kind::Class => layout.with_labels(self.0.iter().map(Label::to_string).collect()),
+            Kind::Class => layout.with_labels(self.labels.iter().map(Label::to_string).collect()),
             _ => layout,
         }
     }
 
     /// The labels of predicted classes; `None` if classes are numbers from 0 on.
     pub fn of_classes(&self, classes: &[f32]) -> Result<Option<Classes>, Failure> {
-        if self.0.is_empty() {
+        if self.labels.is_empty() {
             return Ok(None);
         }
-        let label = |class: &f32| self.0.get(*class as usize).ok_or_else(|| unnamed(*class));
+        let label = |class: &f32| self.labels.get(*class as usize).ok_or_else(|| unnamed(*class));
         if self.are_integers() {
             let number = |class: &f32| {
                 Ok(match label(class)? {
