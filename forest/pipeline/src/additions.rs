@@ -4,7 +4,7 @@
 //! grows with the columns, and the code of each column that reads it repeats it. As an [`Expr::Dot`] with
 //! weights of 1 the sum is computed once for each row, by a loop. The mean of 120 kernels that
 //! `KernelPCA` subtracts from each of them took LLVM minutes, and takes half a second as a sum. A chain that
-//! one result reads stays: squares of differences from 20 means took 56 ns a row, and 76 as sums (Zen 5).
+//! one result reads stays: squares of differences from 20 means took 56 ns a row, and 76 as sums (Zen 4).
 //!
 //! A sum keeps the bits of its chain. It adds the same numbers in the same order, since a product with 1 and
 //! a sum with -0 change no number. Additions that associate in another way stay.

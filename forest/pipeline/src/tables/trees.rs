@@ -10,7 +10,7 @@ use sched_columns::{ColumnId, Columns};
 use sched_forest::{Comparison, Float, Forest, Inner, Leaf, ModelError, NodeRef, Predicate, Target, Tree};
 use std::collections::{HashMap, HashSet};
 
-/// Work of a step of a walk, in halves of a product in one of several sums. On Zen 5 a step takes 0.22 ns for
+/// Work of a step of a walk, in halves of a product in one of several sums. On Zen 4 a step takes 0.22 ns for
 /// many rows of a call, and a product 0.09 ns.
 const STEP: usize = 5;
 
