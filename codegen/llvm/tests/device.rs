@@ -1,14 +1,13 @@
 //! Artefacts that run on a device, called from C over a driver that uses this machine's processor.
 
 use crate::launches::{ALL, WALKS, compiled, examples, model};
+use crate::standin::files::image;
 use crate::standin::{compiler, driver, folder, source, succeed};
 use sched_forest::{Float, Forest, Types};
 use sched_ir::interp::{Memory, Options, run_with};
 use sched_ir::lir::{BinTransfer, Function, KernelKind, Kind, Module, Scalar};
 use sched_llvm::header::header;
-use sched_llvm::{
-    Cpu, DeviceCode, Emit, EntryInfo, Gpu, HostLaunches, Version, build_versions, host_launch_object,
-};
+use sched_llvm::{Cpu, DeviceCode, Emit, EntryInfo, Gpu, Version, build_versions};
 use sched_machines::Maker;
 use sched_nest::Accumulation;
 use sched_testing::schedules::Rng;
@@ -68,20 +67,9 @@ impl Case {
         self.folder.join(name)
     }
 
-    /// The launches as a shared library, with the number of parameters of each.
+    /// The launches as a shared library.
     fn image(&self, module: &Module) -> Vec<u8> {
-        let launches = HostLaunches::compile(module).expect("launches");
-        let count = |kernel: &sched_llvm::HostKernel| {
-            let count = kernel.buffers.len() + kernel.values.len() + if kernel.is_split { 2 } else { 0 };
-            format!("const int {}_arguments = {count};\n", kernel.name)
-        };
-        let counts: String = launches.kernels().iter().map(count).collect();
-        fs::write(self.path("launches.o"), host_launch_object(module).expect("an object")).expect("a file");
-        fs::write(self.path("counts.c"), counts).expect("a file");
-        let mut cc = compiler();
-        cc.args(["-shared", "-fPIC", "-o"]).arg(self.path("launches.so"));
-        succeed(cc.arg(self.path("counts.c")).arg(self.path("launches.o")), "launches");
-        fs::read(self.path("launches.so")).expect("a library")
+        image(&self.folder, module)
     }
 
     fn run(&self, arguments: &[&str], environment: &[(&str, &str)]) {

@@ -23,7 +23,8 @@ enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, NO_IMAGE = 200, NO_C
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int contexts; /* number that are current for some thread */
-static _Thread_local int own_contexts;
+enum { MOST_CONTEXTS = 64 };
+static _Thread_local int own_contexts, devices[MOST_CONTEXTS]; /* current ones, the newest last */
 static int modules; /* number that are loaded */
 
 static bool fails(const char *word, long *count)
@@ -109,17 +110,27 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
 EXPORT int cuCtxSetCurrent(void *context)
 {
     own_contexts = context != NULL;
+    devices[0] = (int)(uintptr_t)context - 1;
     return OK;
 }
 
 EXPORT int cuCtxPushCurrent_v2(void *context)
 {
-    LOCKED(result, contexts++; own_contexts++; result = context ? OK : INVALID);
+    if (!context || own_contexts == MOST_CONTEXTS)
+        return INVALID;
+    devices[own_contexts] = (int)(uintptr_t)context - 1;
+    LOCKED(result, contexts++; own_contexts++);
 }
 
 EXPORT int cuCtxPopCurrent_v2(void **context)
 {
     IN_CONTEXT(result, *context = NULL; contexts--; own_contexts--);
+}
+
+/* Returns the device of the current context. */
+static int current_device(void)
+{
+    return devices[own_contexts - 1];
 }
 
 /* Returns the number of contexts that threads have left current. */
@@ -198,19 +209,32 @@ EXPORT int cuMemAlloc_v2(uint64_t *memory, size_t bytes)
     memset(at, 0xa5, bytes);
     mprotect(at, bytes, PROT_NONE);
     *memory = (uintptr_t)at;
-    LOCKED(result, if (!new_piece(on_device, at, bytes)) result = NO_MEMORY);
+    LOCKED(result, if (!new_piece(on_device, at, bytes, current_device())) result = NO_MEMORY);
 }
 
 EXPORT int cuMemFree_v2(uint64_t memory)
 {
     IN_CONTEXT(
-        result, piece *freed = piece_at(on_device, memory);
-        if (!freed) result = INVALID; else {
-            if (is_used(freed))
-                refuse("memory of the device is freed while work in a stream uses it");
-            munmap(freed->at, freed->bytes);
-            freed->at = NULL;
-        });
+        result, if (!end_memory((void *)(uintptr_t)memory)) result = INVALID);
+}
+
+/* Memory that exists at once, and ends when the stream comes to it. */
+EXPORT int cuMemAllocAsync(uint64_t *memory, size_t bytes, void *in)
+{
+    (void)in;
+    return cuMemAlloc_v2(memory, bytes);
+}
+
+EXPORT int cuMemFreeAsync(uint64_t memory, void *in)
+{
+    IN_CONTEXT(result, add(in, FREE)->to = (void *)(uintptr_t)memory);
+}
+
+EXPORT int cuPointerGetAttribute(int *value, int attribute, uint64_t address)
+{
+    const piece *in = piece_of(on_device, (const void *)(uintptr_t)address, 1);
+    *value = in ? in->device : -1;
+    return in && attribute == 9 ? OK : INVALID;
 }
 
 static size_t bytes_in(const piece *all)
@@ -230,7 +254,7 @@ EXPORT size_t fake_memory(void)
 EXPORT int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
 {
     IN_CONTEXT(result, *memory = flags ? NULL : malloc(bytes);
-               if (!*memory || !new_piece(pinned, *memory, bytes)) result = NO_MEMORY);
+               if (!*memory || !new_piece(pinned, *memory, bytes, 0)) result = NO_MEMORY);
 }
 
 EXPORT int cuMemFreeHost(void *memory)
@@ -378,6 +402,16 @@ EXPORT int cuEventElapsedTime(float *milliseconds, void *from, void *to)
     return OK;
 }
 
+/* Stops a program whose kernel would read memory of another device. */
+static void check_devices(const launch *l)
+{
+    for (int i = 0; i < l->kernel->num_arguments; i++) {
+        const piece *at = piece_of(on_device, (const void *)(uintptr_t)l->arguments[i], 1);
+        if (at && at->device != current_device())
+            refuse("a kernel on GPU %d reads memory of GPU %d", current_device(), at->device);
+    }
+}
+
 EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                           unsigned bz,
                           unsigned shared, void *in, void **arguments, void **extra)
@@ -394,5 +428,6 @@ EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
     IN_CONTEXT(result, launch *l = &add(in, LAUNCH)->launch; l->kernel = k; l->shared = shared;
                memcpy(l->grid, (unsigned[]){gx, gy, gz}, sizeof l->grid);
                memcpy(l->block, (unsigned[]){bx, by, bz}, sizeof l->block);
-               for (int i = 0; i < k->num_arguments; i++) memcpy(&l->arguments[i], arguments[i], 8));
+               for (int i = 0; i < k->num_arguments; i++) memcpy(&l->arguments[i], arguments[i], 8);
+               check_devices(l));
 }

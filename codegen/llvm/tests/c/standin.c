@@ -20,7 +20,8 @@ typedef void *handle;
 int cuInit(unsigned), cuDevicePrimaryCtxRetain(handle *, int), cuCtxPushCurrent_v2(handle),
     cuCtxPopCurrent_v2(handle *);
 int cuMemAlloc_v2(pointer *, size_t), cuMemFree_v2(pointer), cuMemHostAlloc(void **, size_t, unsigned),
-    cuMemFreeHost(void *);
+    cuMemFreeHost(void *), cuMemAllocAsync(pointer *, size_t, handle), cuMemFreeAsync(pointer, handle);
+int cuPointerGetAttribute(int *, int, pointer);
 int cuMemcpyHtoD_v2(pointer, const void *, size_t), cuMemcpyDtoH_v2(void *, pointer, size_t);
 int cuMemcpyHtoDAsync_v2(pointer, const void *, size_t, handle), cuMemcpyDtoHAsync_v2(void *, pointer,
     size_t, handle);
@@ -159,6 +160,21 @@ static void free_of_a_kernel(void)
     cuMemFree_v2(seen);
 }
 
+static void free_in_another_stream(void)
+{
+    cuMemsetD8Async(memory, 1, BYTES, alone);
+    cuMemFreeAsync(memory, other);
+    cuStreamSynchronize(other);
+}
+
+static void launch_on_another_device(void)
+{
+    handle second;
+    cuDevicePrimaryCtxRetain(&second, 1);
+    cuCtxPushCurrent_v2(second);
+    launch(alone);
+}
+
 static void free_of_a_copy(void)
 {
     cuMemcpyHtoDAsync_v2(memory, pinned, BYTES, alone);
@@ -180,7 +196,8 @@ static void use_of_a_stream(void)
 /* Work that is under way when its memory, its module or its stream ends. */
 static void refusals(void)
 {
-    void (*const all[])(void) = {free_of_a_fill, free_of_a_kernel, free_of_a_copy, unload_of_a_kernel,
+    void (*const all[])(void) = {free_of_a_fill,         free_of_a_kernel,         free_of_a_copy,
+                                 free_in_another_stream, launch_on_another_device, unload_of_a_kernel,
                                  use_of_a_stream};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         clear();
@@ -193,6 +210,14 @@ static void refusals(void)
         int status;
         CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
     }
+    /* Memory may be freed in the stream that uses it. */
+    clear();
+    pointer ordered;
+    int number;
+    CHECK(cuMemAllocAsync(&ordered, BYTES, alone) == 0 && cuMemsetD8Async(ordered, 1, BYTES, alone) == 0);
+    CHECK(cuPointerGetAttribute(&number, 9, ordered) == 0 && number == 0);
+    CHECK(cuMemFreeAsync(ordered, alone) == 0 && cuStreamSynchronize(alone) == 0);
+    CHECK(cuPointerGetAttribute(&number, 9, ordered) != 0);
     /* Work in a stream is done, also after the stream's end. */
     clear();
     handle ended;

@@ -43,6 +43,7 @@ __attribute__((format(printf, 1, 2))) static void refuse(const char *why, ...)
 typedef struct piece {
     unsigned char *at;
     size_t bytes;
+    int device;
 } piece;
 
 static piece on_device[MOST_MEMORY], pinned[MOST_MEMORY];
@@ -67,11 +68,11 @@ static piece *piece_at(piece *all, uint64_t start)
     return NULL;
 }
 
-static piece *new_piece(piece *all, void *at, size_t bytes)
+static piece *new_piece(piece *all, void *at, size_t bytes, int device)
 {
     for (piece *p = all; p < all + MOST_MEMORY; p++)
         if (!p->at) {
-            *p = (piece){at, bytes};
+            *p = (piece){at, bytes, device};
             return p;
         }
     return NULL;
@@ -102,7 +103,7 @@ typedef struct event {
 
 typedef struct work {
     struct work *next;
-    enum { COPY, FILL, LAUNCH, RECORD, WAIT } what;
+    enum { COPY, FILL, LAUNCH, RECORD, WAIT, FREE } what;
     unsigned char *to;
     const unsigned char *from;
     void *staged; /* the driver's own memory that holds `from` */
@@ -194,6 +195,19 @@ static bool is_blocked(const stream *s)
     return s->first->what == WAIT && !s->first->mark->done;
 }
 
+/* Frees memory of the device that no unfinished work uses. */
+static bool end_memory(void *at)
+{
+    piece *freed = piece_at(on_device, (uintptr_t)at);
+    if (!freed)
+        return false;
+    if (is_used(freed))
+        refuse("memory of the device is freed while work in a stream uses it");
+    munmap(freed->at, freed->bytes);
+    freed->at = NULL;
+    return true;
+}
+
 static void step(stream *s)
 {
     work *w = s->first;
@@ -216,6 +230,9 @@ static void step(stream *s)
         w->mark->done = true;
         break;
     case WAIT:
+        break;
+    case FREE:
+        end_memory(w->to);
         break;
     }
     free(w);
