@@ -34,6 +34,8 @@ pub struct Facts {
     pub kind: &'static str,
     /// The feature names; empty if the model has none.
     pub features: Vec<String>,
+    /// Whether calls run on a GPU.
+    pub runs_on_gpu: bool,
 }
 
 impl Facts {
@@ -60,7 +62,8 @@ impl Facts {
         let wide = versions.iter().any(|version| version["model"]["types"]["rows"] == "f64");
         let number = if wide { Element::F64 } else { Element::F32 };
         let output = Tensor { name: output.heading().to_owned(), element: result(model, output), columns };
-        Ok(Facts { inputs: inputs(model, &features, number), output, kind, features })
+        let runs_on_gpu = versions.iter().any(|version| version["runs_on"] == "gpu");
+        Ok(Facts { inputs: inputs(model, &features, number), output, kind, features, runs_on_gpu })
     }
 }
 

@@ -40,7 +40,8 @@ fn write_config(out: &mut String, name: &str, facts: &Facts, threads: i64) -> st
     }
     facts.inputs.iter().try_for_each(|tensor| write_tensor(out, "input", tensor))?;
     write_tensor(out, "output", &facts.output)?;
-    writeln!(out, "instance_group [ {{ kind: KIND_CPU count: 1 }} ]\ndynamic_batching {{ }}")?;
+    let processor = if facts.runs_on_gpu { "KIND_GPU" } else { "KIND_CPU" };
+    writeln!(out, "instance_group [ {{ kind: {processor} count: 1 }} ]\ndynamic_batching {{ }}")?;
     for (key, value) in [("output", facts.kind), ("threads", threads.to_string().as_str())] {
         writeln!(out, "parameters {{ key: \"{key}\" value {{ string_value: \"{value}\" }} }}")?;
     }
