@@ -46,6 +46,10 @@ make_compiler() {
     cp -r python/compiler/schedc "$target/site/schedc"
     cp "$shared/${profile/#dev/debug}/libschedc_compiler.so" "$target/site/schedc/_native.abi3.so"
 }
+make_kernels() {
+    cargo build --quiet --locked --profile "$profile" -p sched-llvm --example host_kernels
+    export HOST_KERNELS=$shared/${profile/#dev/debug}/examples/host_kernels
+}
 make_trainers() {
     python_environment "$target/venv-package" python/requirements-package.txt --no-deps
     install_runtime "$target/venv-package"
@@ -64,6 +68,7 @@ step 'schedc-runtime: its wheel' make_runtime
 step 'schedc-runtime: tests' run_tests "$python" --ignore python/tests/scale --ignore python/tests/package \
     python/tests
 step 'schedc: its module' make_compiler
+step 'schedc: kernels without a GPU' make_kernels
 step 'schedc: the trainers that it is compared with' make_trainers
 step 'schedc: types' check_types
 export PYTHONPATH=$target/site

@@ -3,6 +3,8 @@
 mod arrow;
 mod categories;
 mod columns;
+mod device;
+mod dlpack;
 mod frames;
 mod library;
 mod model;
@@ -26,6 +28,10 @@ mod _native {
     use super::SchedcError;
     #[pymodule_export]
     use super::categories::Categories;
+    #[pymodule_export]
+    use super::device::DeviceArray;
+    #[pymodule_export]
+    use super::dlpack::is_on_gpu;
     #[pymodule_export]
     use super::frames::Lookup;
     #[pymodule_export]

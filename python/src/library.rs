@@ -47,6 +47,32 @@ pub struct CallOptions {
     pub threads: i32,
     /// The base margin; null for the model's own base values.
     pub base_margin: *const c_void,
+    /// The number of the GPU, for models that run on one.
+    pub device: i32,
+}
+
+/// Properties of a library's code, from its own description.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// The NumPy type that arrays of integers are converted to.
+    pub whole: &'static str,
+    /// Whether calls may run on a GPU.
+    pub runs_on_gpu: bool,
+    /// The NumPy type of the rows that the code reads.
+    pub row_type: &'static str,
+}
+
+impl About {
+    /// Reads the library's JSON about its model. Libraries of older releases lack some of it.
+    pub fn of(info: &str) -> About {
+        let about: serde_json::Value = serde_json::from_str(info).unwrap_or_default();
+        let model = &about["model"];
+        About {
+            whole: if model["whole_numbers"]["arrays"] == "f32" { "float32" } else { "float64" },
+            runs_on_gpu: about["runs_on"] == "gpu",
+            row_type: if model["types"]["rows"] == "f64" { "float64" } else { "float32" },
+        }
+    }
 }
 
 /// A library in this process, or a model of another module of it.
@@ -109,6 +135,11 @@ impl Library {
         })
     }
 
+    /// Whether the model is in a file, and so compiled.
+    pub fn has_file(&self) -> bool {
+        self.file.is_some()
+    }
+
     /// Whether calls accept columns, from the library's information at load time.
     pub fn takes_columns(&self) -> bool {
         self.takes_columns
@@ -156,6 +187,7 @@ impl Library {
         let of = |rows, dtype, count| Call {
             threads: options.threads,
             base_margin: options.base_margin,
+            device: options.device,
             ..Call::new(kind, dtype, rows, i64::try_from(count).unwrap_or(-1), options.out)
         };
         let call = match input {

@@ -3,11 +3,13 @@
 use crate::SchedcError;
 use crate::arrow::TableStream;
 use crate::columns::{ColumnBuffers, Columns};
+use crate::device::{self, DeviceCall};
+use crate::dlpack::is_on_gpu;
 use crate::frames::{
     Block, Lookup, Places, as_packed_row, columns_of_batch, columns_of_blocks, plan_of_stream, rounded,
     values_of_records,
 };
-use crate::library::{CallOptions, Input, Library, RowSlice};
+use crate::library::{About, CallOptions, Input, Library, RowSlice};
 use crate::rows::{AcceptedRows, rows_of};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
@@ -27,8 +29,7 @@ pub struct Model {
     library: Arc<Library>,
     /// The capsule with the handle of a model of another module, which it keeps alive.
     capsule: Option<Py<PyCapsule>>,
-    /// The NumPy type that arrays of integers are converted to.
-    whole: &'static str,
+    about: About,
 }
 
 /// Loads a library of `schedc build`, from its path or its bytes.
@@ -46,8 +47,8 @@ pub fn load(py: Python<'_>, library: &Bound<'_, PyAny>) -> PyResult<Model> {
         }
     };
     let library = loaded.map_err(PyOSError::new_err)?;
-    let whole = whole_numbers(&library.loaded.info());
-    Ok(Model { library: Arc::new(library), capsule: None, whole })
+    let about = About::of(&library.loaded.info());
+    Ok(Model { library: Arc::new(library), capsule: None, about })
 }
 
 /// Name of capsules that hold a [`ModelHandle`].
@@ -72,14 +73,7 @@ pub fn load_handle(capsule: Bound<'_, PyCapsule>) -> PyResult<Model> {
     let names: Vec<String> =
         serde_json::from_value(about["model"]["feature_names"].clone()).unwrap_or_default();
     let library = Library::of_handle(handle, Some(names).filter(|names| !names.is_empty()));
-    Ok(Model { library: Arc::new(library), capsule: Some(capsule.unbind()), whole: whole_numbers(&info) })
-}
-
-/// The NumPy type that arrays of integers are converted to, from the library's JSON about its model.
-/// Libraries of older releases lack it.
-fn whole_numbers(info: &str) -> &'static str {
-    let about: serde_json::Value = serde_json::from_str(info).unwrap_or_default();
-    if about["model"]["whole_numbers"]["arrays"] == "f32" { "float32" } else { "float64" }
+    Ok(Model { library: Arc::new(library), capsule: Some(capsule.unbind()), about: About::of(&info) })
 }
 
 #[pymethods]
@@ -109,7 +103,11 @@ impl Model {
     }
 
     /// Predicts rows.
-    #[pyo3(signature = (rows, /, output = "value", *, out = None, threads = 0, base_margin = None))]
+    #[pyo3(signature = (
+        rows, /, output = "value", *, out = None, threads = 0, base_margin = None, device = None,
+        stream = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "each is an argument of the Python method")]
     fn predict<'py>(
         &self,
         py: Python<'py>,
@@ -118,11 +116,25 @@ impl Model {
         out: Option<&Bound<'py, PyAny>>,
         threads: i32,
         base_margin: Option<&Bound<'py, PyAny>>,
+        device: Option<i32>,
+        stream: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if is_on_gpu(rows)? {
+            if base_margin.is_some() {
+                return Err(PyValueError::new_err("base_margin is for rows in the host's memory"));
+            }
+            let kind = kind_of(output)?;
+            self.columns_of(kind)?;
+            let call = DeviceCall { kind, out, stream, device };
+            return device::predict(&self.library, self.about, rows, &call);
+        }
+        if stream.is_some() {
+            return Err(PyValueError::new_err("stream= is for rows in a GPU's memory"));
+        }
         let accepted = AcceptedRows {
             features: self.library.loaded.num_features(),
             takes_columns: self.library.takes_columns(),
-            whole: self.whole,
+            whole: self.about.whole,
         };
         let rows = rows_of(rows, accepted)?;
         let arguments = CallArguments {
@@ -131,6 +143,7 @@ impl Model {
             out: out.cloned(),
             threads,
             base_margin: base_margin.cloned(),
+            device: device.unwrap_or(0),
         };
         self.call(py, rows.input(), rows.slice.count, &arguments)
     }
@@ -271,13 +284,15 @@ struct CallArguments<'py> {
     threads: i32,
     /// The base margin: a number for each row and margin.
     base_margin: Option<Bound<'py, PyAny>>,
+    /// The number of the GPU, for models that run on one.
+    device: i32,
 }
 
 impl<'py> CallArguments<'py> {
-    /// The arguments of a call with the keywords `single`, `out`, `threads` and `base_margin`. Raises
-    /// TypeError for other keywords.
+    /// The arguments of a call with the keywords `single`, `out`, `threads`, `base_margin` and
+    /// `device`. Raises TypeError for other keywords.
     fn of(output: &str, options: Option<&Bound<'py, PyDict>>) -> PyResult<CallArguments<'py>> {
-        let (mut single, mut threads) = (false, 0);
+        let (mut single, mut threads, mut device) = (false, 0, 0);
         let (mut out, mut base_margin) = (None, None);
         for (name, value) in options.into_iter().flatten() {
             match name.cast::<PyString>()?.to_str()? {
@@ -285,12 +300,13 @@ impl<'py> CallArguments<'py> {
                 "threads" => threads = value.extract()?,
                 "out" => out = Some(value).filter(|value| !value.is_none()),
                 "base_margin" => base_margin = Some(value).filter(|value| !value.is_none()),
+                "device" => device = value.extract::<Option<i32>>()?.unwrap_or(0),
                 other => {
                     return Err(PyTypeError::new_err(format!("a prediction takes no argument '{other}'")));
                 }
             }
         }
-        Ok(CallArguments { kind: kind_of(output)?, single, out, threads, base_margin })
+        Ok(CallArguments { kind: kind_of(output)?, single, out, threads, base_margin, device })
     }
 }
 
@@ -333,11 +349,24 @@ impl Model {
                 "threads is a number from 1 on, or 0 for the library's own choice",
             ));
         }
+        if arguments.device < 0 {
+            return Err(PyValueError::new_err("device is the number of a GPU, from 0 on"));
+        }
         match self.library.loaded.output_type(arguments.kind) {
             Dtype::F32 => self.fill::<f32>(py, input, rows, arguments),
             Dtype::F64 => self.fill::<f64>(py, input, rows, arguments),
             Dtype::I32 => self.fill::<i32>(py, input, rows, arguments),
         }
+    }
+
+    /// The number of columns of an output. Raises ValueError if the model lacks it.
+    fn columns_of(&self, kind: Kind) -> PyResult<usize> {
+        let columns = self.library.loaded.num_outputs(kind);
+        if columns > 0 {
+            return Ok(columns);
+        }
+        let (what, known) = (kind.word(), Kind::words(|kind| self.library.loaded.num_outputs(kind) > 0));
+        Err(PyValueError::new_err(format!("the model has no output \"{what}\": choose {known}")))
     }
 
     /// Makes the call with results of a type: one dimension for a single column, otherwise two.
@@ -349,11 +378,7 @@ impl Model {
         arguments: &CallArguments<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = arguments.kind;
-        let columns = self.library.loaded.num_outputs(kind);
-        if columns == 0 {
-            let (what, known) = (kind.word(), Kind::words(|kind| self.library.loaded.num_outputs(kind) > 0));
-            return Err(PyValueError::new_err(format!("the model has no output \"{what}\": choose {known}")));
-        }
+        let columns = self.columns_of(kind)?;
         let made = match &arguments.out {
             Some(out) => out.clone(),
             // SAFETY: the call writes all elements; after an error the array is not returned.
@@ -368,6 +393,7 @@ impl Model {
             out: writable::<T>(&made, count, columns)?,
             threads: arguments.threads,
             base_margin,
+            device: arguments.device,
         };
         let pointers = Pointers(input, options);
         let library = &self.library;

@@ -1,16 +1,18 @@
 //! Libraries that `schedc build` made, loaded and called through their C interface (`docs/c-api.md`).
 //!
 //! This crate has the structures of a call, and [`LibraryFunctions`], the functions of a library in this
-//! process. [`ModelHandle`] stands for a model of this process without a
-//! library. The back end makes its own calls with the same structures. Nothing here knows models, schedules
-//! or LLVM, so that programs that only predict stay small.
+//! process. [`ModelHandle`] stands for a model of this process without a library, and [`Driver`] has memory
+//! of GPUs for results. The back end makes its own calls with the same structures. Nothing here knows
+//! models, schedules or LLVM, so that programs that only predict stay small.
 
 mod call;
+mod driver;
 mod functions;
 mod handle;
 mod model;
 
 pub use call::{Call, ColumnType, Dtype, RawColumn};
+pub use driver::{Driver, DriverError, Stream};
 pub use functions::{LibraryFunctions, Refusal};
 pub use handle::{HandleFunctions, ModelHandle};
 pub use model::{CallError, ModelFunctions};

@@ -11,6 +11,7 @@ import numpy
 import schedc_runtime
 
 from .answers import Answers, Array, Classifier, OneClass, two_columns
+from .device import refuse_gpu
 from .elsewhere import no_attribute, output_of
 from .estimator import Estimator
 from .fitted import FAMILY
@@ -20,7 +21,7 @@ from .meaning import Meaning
 #: The options of a call that has none.
 _OPTIONS: Mapping[str, Any] = {
     "base_margin": None, "threads": 0, "unseen": None, "by_position": None, "columns": None,
-    "categories": None,
+    "categories": None, "device": None, "stream": None,
 }
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -129,6 +130,7 @@ class Methods(Estimator):
         """A function that computes an output of the model for rows."""
         if not more and type(X) is numpy.ndarray and X.dtype in self._direct:
             return partial(self._native.predict, X)
+        refuse_gpu(X)
         options = self._options(more)
         return lambda kind: self._call(X, kind, None, options)
 

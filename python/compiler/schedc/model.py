@@ -22,6 +22,7 @@ from ._native import Compilation as NativeCompilation
 from .answers import Answers, Array
 from .background import Compilation
 from .code import Code, Recipe
+from .device import is_on_gpu, predict_on_gpu, refuse_gpu
 from .elsewhere import no_attribute, output_of
 from .findings import Findings
 from .fitted import FAMILY, PipelineOrigin, absent_columns, direct_types, model_for
@@ -55,7 +56,6 @@ class Model(Methods):
 
     A pickled model includes the bytes of its library. Models are fitted estimators of scikit-learn, which
     cannot be fitted again.
-
     """
 
     def __init__(
@@ -218,8 +218,10 @@ class Model(Methods):
         by_position: bool | None = None,
         unseen: Literal["error", "missing", "other"] | None = None,
         categories: Literal["names", "codes"] | None = None,
+        device: int | None = None,
+        stream: Any = None,
         **others: Any,
-    ) -> Array:
+    ) -> Any:
         """Predicts rows. The result equals the object's own ``predict`` in shape, type and value.
 
         ``output`` selects another result: ``"value"``, the main call of the trainer; ``"raw"``, margins;
@@ -238,6 +240,9 @@ class Model(Methods):
         XGBoost's ``output_margin=True``, LightGBM's ``raw_score=True`` and CatBoost's ``prediction_type``
         select an output, too.
 
+        With ``target="gpu"``, rows may be in a GPU's memory, as for :meth:`schedc_runtime.Model.predict`, and
+        ``stream`` is the call's. ``device`` is the number of the GPU that runs calls on other rows.
+
         Raises ValueError for rows that do not fit the model, TypeError for objects that are no rows and for
         other options of trainers, and SchedcError if the library refuses the call.
 
@@ -247,13 +252,14 @@ class Model(Methods):
             more: dict[str, Any] = {
                 "base_margin": base_margin, "threads": threads, "iteration_range": iteration_range,
                 "columns": columns, "by_position": by_position, "unseen": unseen, "categories": categories,
+                "device": device, "stream": stream,
             }
             if wanted in ("predict_proba", "leaf"):
                 found = self.apply(X, **more) if wanted == "leaf" else self.predict_proba(X, **more)
                 return found if out is None else put(found, out)
             return self.predict(X, output="raw" if wanted == "raw" else output, out=out, **more)
-        is_plain = base_margin is None and iteration_range is None and categories is None
-        if is_plain and type(X) is numpy.ndarray and X.dtype in self._direct:
+        is_plain = base_margin is None and iteration_range is None and categories is None and device is None
+        if is_plain and stream is None and type(X) is numpy.ndarray and X.dtype in self._direct:
             if output is not None or type(self._answers) is Answers:
                 kind: Any = self._answers.output if output is None else output
                 return self._native.predict(X, kind, out=out, threads=threads)
@@ -262,25 +268,30 @@ class Model(Methods):
         model = self._variant(iteration_range, base_margin is not None)
         more = {
             "base_margin": base_margin, "threads": threads, "unseen": unseen, "by_position": by_position,
-            "columns": columns,
-            "categories": categories,
+            "columns": columns, "categories": categories, "device": device, "stream": stream,
         }
         if output is not None:
             return model._call(X, output, out, more)
         if type(self._answers) is Answers:
             return model._call(X, self._answers.output, out, more)
+        refuse_gpu(X)
         answer = self._answers.predict(lambda kind: model._call(X, kind, None, more))
         return answer if out is None else put(answer, out)
 
-    def _call(self, X: Any, output: Any, out: Array | None, more: Mapping[str, Any]) -> Array:
+    def _call(self, X: Any, output: Any, out: Any, more: Mapping[str, Any]) -> Any:
         """One call of the library."""
+        is_table = is_frame(X)
+        if not is_table and is_on_gpu(X):
+            return predict_on_gpu(self._native, X, output, out, more)
+        if more["stream"] is not None:
+            raise ValueError("stream= is for rows in a GPU's memory")
         model = model_for(self, X)
         if model is not self:
             return model._call(X, output, out, more)
-        plain = {"threads": more["threads"], "base_margin": more["base_margin"]}
+        plain = {name: more[name] for name in ("threads", "base_margin", "device")}
         if more["categories"] == "codes":
             self._refuse_codes_of_numbers()
-        is_usual = is_frame(X) and _is_usual(more)
+        is_usual = is_table and _is_usual(more)
         if is_usual:
             predictor = self._usual.get((output, self._takes_positions(X)))
             if predictor is not None:

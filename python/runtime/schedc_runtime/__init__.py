@@ -9,10 +9,10 @@ Such a library needs neither schedc nor LLVM to run.
 
 """
 
-from ._native import Model, SchedcError, load
+from ._native import DeviceArray, Model, SchedcError, load
 from .batch import BatchPredictor
 
-__all__ = ["BatchPredictor", "Model", "SchedcError", "load"]
+__all__ = ["BatchPredictor", "DeviceArray", "Model", "SchedcError", "load"]
 
 _ENGINES = ("dask", "mlflow", "mlserver", "ray", "spark", "triton")
 

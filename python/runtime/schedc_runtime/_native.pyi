@@ -19,9 +19,57 @@ class CallArguments(TypedDict, total=False):
     """The largest number of threads; 0, the default, leaves it to the library."""
     base_margin: numpy.typing.ArrayLike | None
     """The base margin: a number for each row and margin."""
+    device: int | None
+    """The number of the GPU, for models that are compiled for one; by default the first one."""
 
 class SchedcError(RuntimeError):
     """The error of a library whose call failed."""
+
+@final
+class DeviceArray:
+    """Results in a GPU's memory.
+
+    Libraries take them without a copy, by DLPack or by ``__cuda_array_interface__``: ``cupy.from_dlpack(array)``,
+    ``torch.from_dlpack(array)``, ``jax.dlpack.from_dlpack(array)``. The memory is freed when nobody refers to it, after
+    the work in its stream.
+    """
+
+    @property
+    def shape(self) -> list[int]:
+        """Number of elements in each dimension."""
+
+    @property
+    def dtype(self) -> str:
+        """The type of the elements, as NumPy writes it."""
+
+    @property
+    def device(self) -> int:
+        """The number of the GPU."""
+
+    @property
+    def stream(self) -> int:
+        """The handle of the stream that writes the elements; 1 for the default stream."""
+
+    def to_numpy(self) -> numpy.typing.NDArray[Any]:
+        """Waits for the results, and copies them to the host."""
+
+    def __len__(self) -> int: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A capsule of DLPack. The consumer's ``stream`` waits for the results."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The kind of device in DLPack, 2 for CUDA, and the number of the GPU."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Address, shape, type and stream of the elements, in version 3 of the interface."""
 
 @final
 class Categories:
@@ -86,10 +134,12 @@ class Model:
         /,
         output: Output = "value",
         *,
-        out: numpy.typing.NDArray[Any] | None = None,
+        out: Any = None,
         threads: int = 0,
         base_margin: numpy.typing.ArrayLike | None = None,
-    ) -> numpy.typing.NDArray[Any]:
+        device: int | None = None,
+        stream: Any = None,
+    ) -> Any:
         """Predicts rows.
 
         ``rows`` has a row for each prediction and ``num_features`` columns; NaN is a missing value. Arrays of
@@ -100,7 +150,15 @@ class Model:
         leaf that each tree reaches, int32 with a column for each tree.
 
         ``out`` is an array for the results: writable, in C order, of the results' type and shape. ``threads`` is the
-        largest number of threads; 0 leaves it to the library.
+        largest number of threads; 0 leaves it to the library. ``device`` is the number of the GPU that runs a call on
+        rows in the host's memory, if the model is compiled for GPUs.
+
+        Rows may be in the memory of an NVIDIA GPU: an array with ``__dlpack__`` or ``__cuda_array_interface__``, packed,
+        float32 or float64. The call runs on their GPU and does not wait for the results, which are an array of PyTorch
+        or CuPy if the rows are, and otherwise a :class:`DeviceArray`. ``out`` is an array in the memory of the same GPU.
+        ``stream`` is the stream of the call: the number of its handle, or a stream of PyTorch, CuPy or cuda.core. It
+        must exist as long as the results. By default it is the current stream of PyTorch or CuPy, or else the one that
+        the rows name, or the default stream.
 
         Returns an array with the results of each row, of one dimension if there is one value per row. Its type is
         float32 or float64, as for the model's trainer.
@@ -196,6 +254,9 @@ def load_handle(capsule: Any, /) -> Model:
 
     Raises ValueError for a capsule of another version.
     """
+
+def is_on_gpu(value: object, /) -> bool:
+    """Whether an object is an array in the memory of an NVIDIA GPU. Raises TypeError for a GPU of AMD."""
 
 def both_classes(second: numpy.typing.NDArray[Any], /) -> numpy.typing.NDArray[Any]:
     """Probabilities of the first and of the second class, in two columns, from those of the second one: an array of one

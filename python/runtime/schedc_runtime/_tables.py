@@ -9,6 +9,7 @@ import numpy
 
 from ._capsule import CapsuleTable
 from ._names import quoted
+from ._native import is_on_gpu
 
 #: Columns of results by their names: arrays of numbers, or of objects that are texts.
 Results = dict[str, numpy.ndarray]
@@ -78,6 +79,11 @@ def table_of(table: Any) -> Table:
         import pyarrow
 
         return _Arrow(pyarrow.record_batch(table))
+    if is_on_gpu(table):
+        raise TypeError(
+            "a table is in the host's memory, and these rows are in a GPU's: give them to predict of a "
+            "Model, such as predictor.model.predict(rows)"
+        )
     advice = _INSTEAD.get(f"{library}.{name}")
     if advice is not None:
         raise TypeError(f"rows are a table, not a {name}{'' if library == 'builtins' else f' of {library}'}: "

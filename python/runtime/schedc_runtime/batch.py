@@ -303,8 +303,8 @@ class BatchPredictor:
         self._find(list(names))
         find_columns(list(names), self.kept)
 
-    def predict(self, table: Any, *, threads: int | None = None) -> Any:
-        """Predicts the rows of a table.
+    def predict(self, table: Any, *, threads: int | None = None, device: int | None = None) -> Any:
+        """Predicts the rows of a table. ``device`` is the number of the GPU, for libraries for GPUs.
 
         ``table`` is a RecordBatch or Table of pyarrow, a DataFrame of pandas or Polars, a dict of arrays of
         one dimension, a list of dicts, or a dict of numbers, which is one row; or an array of two dimensions,
@@ -321,7 +321,7 @@ class BatchPredictor:
         """
         source = table_of(table)
         kept = [at for at in find_columns(source.names(), self.kept) if at is not None] if self.kept else []
-        values = self.values(table, threads=threads)
+        values = self.values(table, threads=threads, device=device)
         if values.ndim == 1:
             return source.give(kept, {self.names[0]: values})
         columns = (numpy.ascontiguousarray(values[:, at]) for at in range(values.shape[1]))
@@ -329,10 +329,13 @@ class BatchPredictor:
 
     __call__ = predict
 
-    def values(self, table: Any, *, threads: int | None = None) -> numpy.ndarray:
+    def values(
+        self, table: Any, *, threads: int | None = None, device: int | None = None
+    ) -> numpy.ndarray:
         """The results of :meth:`predict` as one array of type :attr:`dtype`: one dimension for a single
         column, otherwise two."""
-        out = self._numbers_of(table, {"threads": self.threads if threads is None else threads}, single=False)
+        plain = {"threads": self.threads if threads is None else threads, "device": device}
+        out = self._numbers_of(table, plain, single=False)
         return self._named_classes(out) if self.output == "class" else out
 
     def _numbers_of(self, table: Any, plain: dict[str, Any], *, single: bool) -> numpy.ndarray:

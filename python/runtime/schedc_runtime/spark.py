@@ -6,7 +6,8 @@
 
 Needs pyspark on the driver, and on the workers schedc-runtime, pyarrow and, for :func:`udf`, pandas. The
 library is sent to each executor once. A call uses one thread for each core of its task (``spark.task.cpus``),
-unless the predictor sets another number.
+unless the predictor sets another number. A library for GPUs runs on the GPU that Spark gives the task
+(``spark.task.resource.gpu.amount``), or on the first one.
 
 """
 
@@ -45,10 +46,9 @@ def predict(frame: DataFrame, predictor: BatchPredictor) -> DataFrame:
         import pyarrow
 
         predictor = shared()
-        threads = _threads(predictor)
+        options: Any = {"threads": _threads(predictor), "device": _gpu()}
         for batch in batches:
-            yield predictor.predict(pyarrow.RecordBatch.from_arrays(batch.columns, names=names),
-                                    threads=threads)
+            yield predictor.predict(pyarrow.RecordBatch.from_arrays(batch.columns, names=names), **options)
 
     return plain.mapInArrow(run, schema)
 
@@ -75,9 +75,9 @@ def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
             import pandas
 
             predictor = shared()
-            threads = _threads(predictor)
+            options: Any = {"threads": _threads(predictor), "device": _gpu()}
             for rows in frames:
-                values = predictor.values(rows, threads=threads)
+                values = predictor.values(rows, **options)
                 yield pandas.DataFrame(values, columns=predictor.names) if several else pandas.Series(values)
 
         # The function's own annotations are the types of Spark's iterators of frames.
@@ -147,3 +147,12 @@ def _threads(predictor: BatchPredictor) -> int:
 
     task = TaskContext.get()
     return predictor.threads or (task.cpus() if task is not None else 1)
+
+
+def _gpu() -> int | None:
+    """The GPU that Spark gave the task; None if it gave none."""
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    given = task.resources().get("gpu") if task is not None else None
+    return int(given.addresses[0]) if given is not None and given.addresses else None

@@ -1,7 +1,8 @@
 """The model for Triton's Python backend; model repositories of ``schedc package --for triton`` refer to it.
 
 The input is one tensor ``rows`` with the features in the model's order, or a tensor for each feature if
-features have named categories. Requests of a batch are predicted in one call.
+features have named categories. Requests of a batch are predicted in one call. A library for GPUs runs on the
+GPU of the instance.
 
 """
 
@@ -30,6 +31,8 @@ class TritonPythonModel:
         # A feature may also be named "rows"; then its tensor has one value for each row.
         self._by_position = self._inputs == ["rows"] and int(config["input"][0]["dims"][-1]) > 1
         self._result = config["output"][0]["name"]
+        is_on_gpu = args.get("model_instance_kind") == "GPU"
+        self._device = int(args["model_instance_device_id"]) if is_on_gpu else None
         self._predictor = BatchPredictor(
             library, output=options.get("output", "value"), threads=int(options.get("threads", "0"))
         )
@@ -73,7 +76,9 @@ class TritonPythonModel:
         if not tables:
             return
         together = {name: numpy.concatenate([table[name] for _, table in tables]) for name in self._inputs}
-        values = self._predictor.values(together["rows"] if self._by_position else together)
+        values = self._predictor.values(
+            together["rows"] if self._by_position else together, device=self._device
+        )
         values = values.reshape(len(values), -1)
         start = 0
         for at, table in tables:

@@ -1,0 +1,35 @@
+"""Rows in a GPU's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import schedc_runtime
+from schedc_runtime._native import is_on_gpu
+
+__all__ = ["is_on_gpu", "predict_on_gpu", "refuse_gpu"]
+
+
+def predict_on_gpu(
+    native: schedc_runtime.Model, X: Any, output: Any, out: Any, more: Mapping[str, Any]
+) -> Any:
+    """An output for rows in a GPU's memory, in the same memory.
+
+    Raises ValueError for options of calls on tables.
+    """
+    for option in ("columns", "unseen", "categories"):
+        if more[option] is not None:
+            raise ValueError(f"{option}= is for rows in the host's memory")
+    options = {name: more[name] for name in ("threads", "base_margin", "device", "stream")}
+    return native.predict(X, output, out=out, **options)
+
+
+def refuse_gpu(X: Any) -> None:
+    """Raises TypeError for rows in a GPU's memory, whose results would have to come to the host first."""
+    if is_on_gpu(X):
+        raise TypeError(
+            "rows are in a GPU's memory, and this answer is computed in the host's: predict with output= "
+            '"value", "raw", "class" or "leaf" answers there; or give rows in the host\'s memory, such as '
+            "X.cpu().numpy() (PyTorch) or X.get() (CuPy)"
+        )
