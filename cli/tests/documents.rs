@@ -50,7 +50,6 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("engine/data/src/explain/D0027.md", 2),
     ("engine/data/src/explain/D0028.md", 4),
     ("engine/data/src/explain/D0029.md", 3),
-    ("codegen/ir/src/explain/C0021.md", 2),
     ("forest/src/explain/M0002.md", 2),
     ("forest/src/explain/M0009.md", 4),
     ("forest/src/explain/M0030.md", 4),

@@ -100,7 +100,7 @@ fn check_standard_input(args: &Predict) -> Result<(), Failure> {
 fn by_model(args: &Predict, terminal: &Terminal, destination: Destination) -> Result<(), Failure> {
     let cpu = args.cpu.or_else(environment::cpu).unwrap_or_default();
     let PendingJob { model, source } = find(args, cpu, terminal)?;
-    let rules = rules(args, &model)?;
+    let rules = RowRules { missing: None, base_margin: args.base_margin.is_some() }.check(&model)?;
     let check = |model: &Model, source| Program::new(args, (cpu, rules), model, source, terminal);
     // Errors in a schedule are reported before rows are read.
     let given = source.map(|source| check(&model, source)).transpose()?;
@@ -126,7 +126,7 @@ fn by_model(args: &Predict, terminal: &Terminal, destination: Destination) -> Re
         terminal.say(program.source.text.trim_end());
     }
     if args.simulate {
-        let simulator = Simulator::new(Arc::clone(suited.forest()), program.lower(&suited)?.lir);
+        let simulator = Simulator::new(Arc::clone(suited.forest()), program.lower(&suited)?.lir, rules);
         return simulated(&run, &simulator, rows, Preparation::Compiled(since.elapsed()));
     }
     let jit = program.code(&suited)?;
@@ -214,16 +214,6 @@ fn chosen_for(args: &Predict, model: &Model, rows: &Input<'_>, cpu: Cpu) -> Sour
 fn widths_of(args: &Predict, model: &Model) -> ResultWidths {
     let outputs = if args.output.walks_itself() { args.output.columns(&model.forest().counts()) } else { 1 };
     ResultWidths { outputs, margins: model.forest().num_margins, by_column: true }
-}
-
-/// The meaning of rows, if the model and the simulator allow it.
-fn rules(args: &Predict, model: &Model) -> Result<RowRules, Failure> {
-    let rules = RowRules { missing: None, base_margin: args.base_margin.is_some() }.check(model)?;
-    if args.simulate && rules.base_margin {
-        let help = "leave out --simulate; the code for GPUs begins with the model's own base values";
-        return Err(Failure::usage("the simulator takes no base margin", help));
-    }
-    Ok(rules)
 }
 
 /// Predicts with the simulator of GPUs, and prints its counts.

@@ -14,5 +14,4 @@ sched_diagnostics::codes! { Compilation in "explain/";
     CATEGORY_BUDGET 14 "C0014" Error "tables of categories too large"
     NO_GPU_FUNCTION 15 "C0015" Error "output that GPUs do not support"
     NOT_OBLIVIOUS 20 "C0020" Error "tree that is not oblivious"
-    NO_GPU_BASE 21 "C0021" Error "base margin that GPUs do not support"
 }

@@ -19,6 +19,8 @@ pub enum Fault {
     TileOverruns,
     /// MIR: a fold omits the last slot.
     FoldForgetsSlot,
+    /// MIR: threads begin with the model's base values where rows bring a base margin.
+    GivenBaseIgnored,
     /// LIR: slots that no iteration fills are folded.
     EmptySlotFolded,
     /// LIR: all iterations of loops with slots add to the first slot.

@@ -70,8 +70,8 @@ pub fn compile(
     let forest = forest_for(&forests, &nests)?;
     let nests = nests.try_map(|_, nest| legalised(forest, profile, nest, budget))?;
     let on_gpu = nests.iter().any(|(_, (_, mir))| mir::mapped::any_mapped(&mir.body));
-    if on_gpu {
-        check_for_gpu(forest, budget)?;
+    if on_gpu && lower::needs_library(forest.forest()) {
+        return Err(no_gpu_function());
     }
     // One function serves all variants. GPUs add 32 bits in one instruction, and 64 in several.
     let budget = &Budget { narrow_indices: budget.narrow_indices || on_gpu, ..*budget };
@@ -82,7 +82,13 @@ pub fn compile(
     let lowerings = variants.as_ref().map(|max_rows, (stages, numbers)| {
         lower::Lowering::new(&stages.hir, &stages.mir, &stages.plan, numbers, max_rows.map(i64::from))
     });
-    let kernels = functions(kernels, transfer.is_some(), &lowerings);
+    let requested = Requested {
+        outputs: kernels,
+        of_bins: transfer.is_some(),
+        base_is_given: budget.base_is_given,
+        on_gpu,
+    };
+    let kernels = functions(requested, &lowerings);
     check_shared_memory(&kernels, &lowerings)?;
     let lir = Module {
         kernels,
@@ -123,14 +129,6 @@ fn legalised(
     Ok((hir, mir))
 }
 
-/// Refuses models and rows for which there is no code on GPUs.
-fn check_for_gpu(forest: &KernelForest, budget: &Budget) -> Result<(), CompileError> {
-    if lower::needs_library(forest.forest()) {
-        return Err(no_gpu_function());
-    }
-    if budget.base_is_given { Err(no_base_on_gpu()) } else { Ok(()) }
-}
-
 /// The stages of each variant with the numbers of its tables.
 type PlannedVariants = Variants<(Stages, lower::Numbers)>;
 
@@ -160,16 +158,27 @@ fn planned(
     Ok((variants, tables))
 }
 
-/// The functions of the requested kernels that the model has. Kernels from rows to predictions in one pass
-/// are added, and kernels that read bins if rows travel as bins.
-fn functions(
-    kernels: &[Kind],
+/// What a caller asks of the kernels.
+struct Requested<'k> {
+    outputs: &'k [Kind],
+    /// Whether rows travel as bins.
     of_bins: bool,
-    lowerings: &Variants<lower::Lowering>,
-) -> Vec<(KernelKind, Function)> {
-    let direct = [Kind::Raw, Kind::Value].iter().all(|kind| kernels.contains(kind));
-    let mut kernels: Vec<KernelKind> = kernels.iter().copied().map(KernelKind::Output).collect();
+    /// Whether kernels add to margins that their output holds.
+    base_is_given: bool,
+    /// Whether some variant has launches.
+    on_gpu: bool,
+}
+
+/// The functions of the requested kernels that the model has. Kernels from rows to predictions in one pass
+/// are added, unless sums begin in memory. Kernels that read bins are added if rows travel as bins, and a
+/// kernel for the model's base values if sums on GPUs begin in memory.
+fn functions(requested: Requested, lowerings: &Variants<lower::Lowering>) -> Vec<(KernelKind, Function)> {
+    let Requested { outputs, of_bins, base_is_given, on_gpu } = requested;
+    let sums = outputs.contains(&Kind::Raw);
+    let direct = sums && outputs.contains(&Kind::Value) && !base_is_given;
+    let mut kernels: Vec<KernelKind> = outputs.iter().copied().map(KernelKind::Output).collect();
     kernels.extend(direct.then_some(KernelKind::Direct));
+    kernels.extend((sums && base_is_given && on_gpu).then_some(KernelKind::Base));
     if of_bins {
         kernels.extend([KernelKind::Quantize, KernelKind::RawOfBins]);
         kernels.extend(direct.then_some(KernelKind::DirectOfBins));
@@ -199,14 +208,6 @@ fn rows_per_run(lowerings: &Variants<lower::Lowering>) -> Option<i64> {
         max_rows.is_none_or(|max_rows| limit < i64::from(max_rows)).then_some(limit)
     });
     limits.min()
-}
-
-fn no_base_on_gpu() -> CompileError {
-    CompileError::new(
-        codes::NO_GPU_BASE,
-        "rows bring a base margin, and code for GPUs begins with the model's own base values",
-        "predict on the processor: leave gpuDimension out, or use `target cpu`",
-    )
 }
 
 fn no_gpu_function() -> CompileError {

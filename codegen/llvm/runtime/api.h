@@ -56,8 +56,8 @@ typedef struct schedc_call {
     int32_t device;       /* number of the GPU, for models with code for one */
     void *stream;         /* CUstream of a call in device memory, which does not wait for the call */
     const double *missing;   /* stands for missing values, besides NaN; null: the model's own */
-    /* Initial margins, packed [n][num_margins], of the type of raw output; null: the model's own base
-     * values. */
+    /* Initial margins, packed [n][num_margins], of the type of raw output, in the memory of rows and output;
+     * null: the model's own base values. */
     const void *base_margin;
     /* A column for each feature; `rows`, `dtype` and `row_stride` are zero then. Null: the rows are in
      * `rows`. */

@@ -27,7 +27,7 @@ struct schedc_lane {
     schedc_device *device;
     cu_handle own_stream, stream; /* the stream in use: own_stream or the caller's */
     cu_handle done;               /* event: the last run is done */
-    schedc_area rows_in, results_out; /* pinned */
+    schedc_area rows_in, base_in, results_out; /* pinned */
     schedc_area rows, margins, out;
     schedc_scratch *scratch;
     int64_t first, n_rows; /* the run under way; n_rows is 0 if there is none */

@@ -64,6 +64,8 @@ enum {
       (cu_pointer to, const void *from, size_t bytes, cu_handle stream)) \
     X(download_async, "cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync", \
       (void *to, cu_pointer from, size_t bytes, cu_handle stream)) \
+    X(copy_async, "cuMemcpyDtoDAsync_v2", "hipMemcpyDtoDAsync", \
+      (cu_pointer to, cu_pointer from, size_t bytes, cu_handle stream)) \
     X(stream_create, "cuStreamCreate", "hipStreamCreateWithFlags", \
       (cu_handle * stream, unsigned flags)) \
     X(stream_destroy, "cuStreamDestroy_v2", "hipStreamDestroy", \

@@ -96,19 +96,40 @@ typedef struct device_buffers {
     const schedc_transfer *bins; /* the transfer that made the rows bins; null: they are values */
 } device_buffers;
 
+/* Returns the output of a run's first kernel. */
+static cu_pointer first_output(const schedc_plan *p, device_buffers at)
+{
+    return p->finish && !is_direct(p) ? at.margins : at.out;
+}
+
+/* Whether the first kernel adds to initial margins in its output. */
+static bool adds_to_output(const schedc_plan *p)
+{
+    return p->model->base && p->walk == p->model->outputs[SCHEDC_KIND_RAW].kernel;
+}
+
+/* Writes the model's own initial margins, if the caller gives none and the first kernel adds to them. */
+static void begin_sums(const schedc_plan *p, schedc_ctx *ctx)
+{
+    if (adds_to_output(p) && !p->base_margin)
+        p->model->gpu->base(ctx);
+}
+
 static int32_t run_kernels(const schedc_plan *p, schedc_lane *lane, int64_t n_rows, device_buffers at)
 {
     schedc_team team = {.threads = 1, .lane = lane, .alloc = device_alloc, .free = device_free};
     schedc_ctx ctx = {.rows = (const void *)(uintptr_t)at.rows,
                       .n_rows = n_rows,
-                      .out = (void *)(uintptr_t)(p->finish && !is_direct(p) ? at.margins : at.out),
+                      .out = (void *)(uintptr_t)first_output(p, at),
                       .tables = lane->device->tables,
                       .team = &team};
     if (is_direct(p)) {
         (at.bins ? at.bins->direct : p->model->gpu->direct)(&ctx);
         return (int32_t)ctx.status;
     }
-    (at.bins ? at.bins->raw : p->walk)(&ctx);
+    begin_sums(p, &ctx);
+    if (ctx.status == SCHEDC_OK)
+        (at.bins ? at.bins->raw : p->walk)(&ctx);
     if (p->finish && ctx.status == SCHEDC_OK) {
         ctx.rows = ctx.out;
         ctx.out = (void *)(uintptr_t)at.out;
@@ -149,11 +170,13 @@ static int32_t start(const schedc_plan *p, schedc_lane *lane, int64_t first, int
     const schedc_transfer *bins = schedc_transfer_of(p, n_rows);
     size_t rows = bins ? schedc_transfer_bytes(bins, n_rows) : (size_t)n_rows * p->row_bytes;
     size_t results = (size_t)n_rows * result_bytes(p);
+    size_t base = p->base_margin ? (size_t)n_rows * p->base_bytes : 0;
     struct {
         schedc_area *area;
         size_t bytes;
         int32_t (*grow)(schedc_lane *, schedc_area *, size_t);
     } areas[] = {{&lane->rows_in, rows, schedc_area_pinned},
+                 {&lane->base_in, base, schedc_area_pinned},
                  {&lane->results_out, results, schedc_area_pinned},
                  {&lane->rows, rows, schedc_area_device},
                  {&lane->margins, (size_t)n_rows * margin_bytes(p), schedc_area_device},
@@ -168,6 +191,11 @@ static int32_t start(const schedc_plan *p, schedc_lane *lane, int64_t first, int
         status = schedc_driver_status(driver->upload_async(lane->rows.device, lane->rows_in.pinned, rows,
                                                            lane->stream));
     device_buffers at = {lane->rows.device, lane->margins.device, lane->out.device, bins};
+    if (status == SCHEDC_OK && base) {
+        schedc_begin_sums(p, first, n_rows, lane->base_in.pinned);
+        status = schedc_driver_status(
+            driver->upload_async(first_output(p, at), lane->base_in.pinned, base, lane->stream));
+    }
     if (status == SCHEDC_OK)
         status = run_kernels(p, lane, n_rows, at);
     if (status == SCHEDC_OK)
@@ -242,6 +270,7 @@ static int32_t execute_from_host(const schedc_plan *p, schedc_session *session)
 static int32_t execute_in_place(const schedc_plan *p, schedc_session *session)
 {
     schedc_lane *lane = &session->lanes[0];
+    const schedc_driver *driver = lane->device->driver;
     int64_t longest = p->model->rows_per_run, n_rows;
     int32_t status = SCHEDC_OK;
     lane->stream = p->stream;
@@ -254,10 +283,13 @@ static int32_t execute_in_place(const schedc_plan *p, schedc_session *session)
         }
         status = schedc_area_device(lane, &lane->margins, (size_t)n_rows * margin_bytes(p));
         device_buffers at = {(uintptr_t)part.rows, lane->margins.device, (uintptr_t)part.out, NULL};
+        if (status == SCHEDC_OK && p->base_margin)
+            status = schedc_driver_status(driver->copy_async(first_output(p, at),
+                                                             (uintptr_t)part.base_margin,
+                                                             (size_t)n_rows * p->base_bytes, lane->stream));
         if (status == SCHEDC_OK)
             status = run_kernels(p, lane, n_rows, at);
     }
-    const schedc_driver *driver = lane->device->driver;
     int32_t recorded = schedc_driver_status(driver->event_record(lane->done, lane->stream));
     session->pending = recorded == SCHEDC_OK;
     /* Without a record, no later call could wait for this one. */

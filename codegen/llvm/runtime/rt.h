@@ -100,6 +100,7 @@ typedef struct schedc_gpu {
     const schedc_range *ranges;  /* in ascending order; the last one covers all longer runs */
     /* rows [n][num_features] -> results of value output; null: margins, then value */
     schedc_kernel direct;
+    schedc_kernel base;          /* writes the model's initial margins, if kernels add to their output */
     const schedc_transfer *transfer; /* null: rows travel as they are */
     /* schedc_rt_execute_on_device. Nothing else refers to it, so code for processors is linked without it. */
     int32_t (*execute)(const struct schedc_plan *);

@@ -189,6 +189,7 @@ impl DeviceTables {
             table_bytes: table_bytes.as_ptr(),
             ranges: ranges.as_ptr(),
             direct: kernel(KernelKind::Direct),
+            base: kernel(KernelKind::Base),
             transfer: transfer.as_deref().map_or(std::ptr::null(), std::ptr::from_ref),
             execute: runtime::execute_on_device(),
             state: &mut *state,

@@ -174,7 +174,11 @@ fn words(bytes: Vec<u8>) -> Vec<u64> {
 fn wanted(module: &lir::Module, kernels: &[Kind]) -> Vec<KernelKind> {
     let wanted = |kind: &KernelKind| match kind {
         KernelKind::Output(kind) => *kind == Kind::Value || kernels.contains(kind),
-        KernelKind::Direct | KernelKind::Quantize | KernelKind::RawOfBins | KernelKind::DirectOfBins => true,
+        KernelKind::Direct
+        | KernelKind::Quantize
+        | KernelKind::RawOfBins
+        | KernelKind::DirectOfBins
+        | KernelKind::Base => true,
     };
     module.kernels.iter().map(|(kind, _)| *kind).filter(wanted).collect()
 }

@@ -261,6 +261,8 @@ pub struct GpuDescriptor {
     pub ranges: *const RunRange,
     /// Computes predictions from rows; none: `raw` and then `value`.
     pub direct: Option<KernelFn>,
+    /// Writes the model's initial margins, if kernels add to their output.
+    pub base: Option<KernelFn>,
     /// Transfer of rows as bins; null: rows are transferred as values.
     pub transfer: *const TransferDescriptor,
     /// Function of the runtime that runs a checked call on a device.

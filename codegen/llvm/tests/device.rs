@@ -1,15 +1,17 @@
 //! Artefacts that run on a device, called from C over a driver that uses this machine's processor.
 
-use crate::launches::{ALL, WALKS, compiled, examples, model};
+use crate::launches::{ALL, WALKS, compiled, compiled_for, examples, model, schedules};
 use crate::standin::files::image;
 use crate::standin::{compiler, driver, folder, source, succeed};
 use sched_forest::{Float, Forest, Types};
+use sched_ir::Budget;
 use sched_ir::interp::{Memory, Options, run_with};
 use sched_ir::lir::{BinTransfer, Function, KernelKind, Kind, Module, Scalar};
 use sched_llvm::header::header;
 use sched_llvm::{Cpu, DeviceCode, Emit, EntryInfo, Gpu, Version, build_versions};
 use sched_machines::Maker;
 use sched_nest::Accumulation;
+use sched_testing::forests;
 use sched_testing::schedules::Rng;
 use std::collections::BTreeMap;
 use std::fs;
@@ -45,16 +47,26 @@ impl Case {
     }
 
     fn on(gpu: Gpu, name: &str, forest: &Forest, module: &Module, rows: &[f64]) -> Case {
+        Case::with_base(gpu, name, (forest, module), (rows, None))
+    }
+
+    /// A case whose rows bring base margins, if these are given.
+    fn with_base(
+        gpu: Gpu,
+        name: &str,
+        (forest, module): (&Forest, &Module),
+        (rows, base): (&[f64], Option<&[f64]>),
+    ) -> Case {
         let folder = folder().join(name);
         fs::create_dir_all(&folder).expect("a folder");
         let case = Case { folder };
-        let entry = entry(forest);
+        let entry = EntryInfo { base: base.map(|_| forest.base.clone()), ..entry(forest) };
         let launches = DeviceCode::of_image(case.image(module), gpu);
         let version = Version { module, cpu: Cpu::X86_64V2, entry: &entry, launches: Some(&launches) };
         let library = build_versions(&[version], "m", Emit::SharedLibrary).expect("a library");
         fs::write(case.path("m.so"), library).expect("a file");
         fs::write(case.path("m.h"), header("m", &entry.for_header(module))).expect("a file");
-        fs::write(case.path("case"), results(forest, module, rows)).expect("a file");
+        fs::write(case.path("case"), results(forest, module, rows, base)).expect("a file");
         let mut cc = compiler();
         succeed(
             cc.arg("-I").arg(&case.folder).arg("-o").arg(case.path("device")).arg(source("device.c")),
@@ -106,19 +118,22 @@ fn as_bytes(values: &[f64], float: Float) -> Vec<u8> {
 }
 
 /// Rows and the interpreter's results for them, in the format of the test program.
-fn results(forest: &Forest, module: &Module, rows: &[f64]) -> Vec<u8> {
+fn results(forest: &Forest, module: &Module, rows: &[f64], base: Option<&[f64]>) -> Vec<u8> {
     let count = rows.len() / forest.num_features;
     let input = as_bytes(rows, forest.types.input);
-    let run = |function: &Function, input: &[u8], bytes: usize| {
-        let mut output = vec![0; bytes];
+    let run_to = |function: &Function, input: &[u8], mut output: Vec<u8>, adds_to_output: bool| {
         let memory = Memory { rows: count as i64, input, output: &mut output, tables: &module.tables };
-        let options = Options { steps: u64::MAX, ..Options::default() };
+        let options = Options { steps: u64::MAX, adds_to_output, ..Options::default() };
         run_with(function, memory, &options).unwrap_or_else(|fault| panic!("{fault}"));
         output
     };
+    let run = |function: &Function, input: &[u8], bytes| run_to(function, input, vec![0; bytes], false);
+    let sums = forest.types.accumulator;
+    let base_bytes = base.map(|base| as_bytes(base, sums));
     let kernel = |wanted: KernelKind| module.kernels.iter().find(|(kind, _)| *kind == wanted);
-    let margins = kernel(Kind::Raw.into()).map(|(_, function)| {
-        run(function, &input, count * forest.num_margins * forest.types.accumulator.bytes())
+    let margins = kernel(Kind::Raw.into()).map(|(_, function)| match &base_bytes {
+        Some(base) => run_to(function, &input, base.clone(), true),
+        None => run(function, &input, count * forest.num_margins * sums.bytes()),
     });
     let margins = margins.expect("a kernel for margins");
     let columns = sched_ir::lower::value_columns(forest);
@@ -143,6 +158,9 @@ fn results(forest: &Forest, module: &Module, rows: &[f64]) -> Vec<u8> {
         case.extend(number(output.len() / count));
         case.extend(output);
     }
+    case.extend(number(base_bytes.as_ref().map_or(0, |base| base.len() / count)));
+    case.extend(base_bytes.into_iter().flatten());
+    case.extend(base.map(|_| as_bytes(&forest.base, sums)).unwrap_or_default());
     case
 }
 
@@ -161,6 +179,36 @@ fn every_way_to_call_gives_the_results_of_the_simulator() {
     for (name, schedule) in examples() {
         let module = compiled(&forest, &schedule, &ALL).expect("the schedule is legal").lir;
         Case::new(&name, &forest, &module, &rows).run(&[], &[]);
+    }
+}
+
+/// Rows bring base margins, of which host calls copy pieces as they copy rows, also of rows that travel as
+/// bins. Sums are those of the threads, of another launch, or of the threads of a block.
+#[test]
+fn sums_begin_with_the_base_margins_of_rows() {
+    let mut rng = Rng(23);
+    let single = model();
+    let several = (0..).map(|seed| forests::forest(&mut Rng(seed))).find(|forest| {
+        forest.num_margins > 1 && forest.types == single.types && !forest.output.value.is_empty()
+    });
+    let forests = [single, several.expect("a forest with several margins")];
+    let budget = Budget { base_is_given: true, ..Budget::default() };
+    let ordered = schedules().into_iter().filter(|(_, text)| !text.contains("atomicReduce"));
+    for (name, schedule) in ordered {
+        for (forest, number) in forests.iter().zip(0..) {
+            let Some(compiled) = compiled_for(forest, &schedule, &ALL, &budget) else { continue };
+            let mut module = compiled.lir;
+            module.rows_per_run = Some(70);
+            if let Some(transfer) = &mut module.transfer {
+                (transfer.least_rows, transfer.bus) = (50, 0);
+            }
+            let rows = some_rows(&mut rng, forest, 300);
+            let base: Vec<f64> =
+                (0..300 * forest.num_margins).map(|_| rng.below(64) as f64 / 4.0 - 8.0).collect();
+            let name = format!("base of {number} {}", name.replace(|c: char| !c.is_alphanumeric(), " "));
+            let case = Case::with_base(Gpu::default(), &name, (forest, &module), (&rows, Some(&base)));
+            case.run(&[], &[]);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Predictions by the simulator, which interprets GPU code thread by thread, without a GPU, and counts its
 //! accesses.
 
+use crate::compile::RowRules;
 use crate::failure::Failure;
 use crate::outputs;
 use crate::predictor::Predictor;
@@ -16,12 +17,15 @@ use std::sync::Arc;
 /// Threads of a warp of the simulated GPU.
 pub const WARP: u32 = 32;
 /// Limits of a run: none on steps, since the user can interrupt it, and 64 GiB of memory.
-const OPTIONS: Options = Options { steps: u64::MAX, memory: 1 << 36, seed: 0, columns: false };
+const OPTIONS: Options =
+    Options { steps: u64::MAX, memory: 1 << 36, seed: 0, columns: false, adds_to_output: false };
 
 /// A predictor that interprets a model's code.
 pub struct Simulator {
     forest: Arc<Forest>,
     lir: Module,
+    /// Whether kernels add to initial margins.
+    base_is_given: bool,
     /// The accumulated costs of launches.
     costs: RefCell<Vec<LaunchCost>>,
     /// The fault that stopped a run.
@@ -29,9 +33,10 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// A simulator of compiled code.
-    pub fn new(forest: Arc<Forest>, lir: Module) -> Simulator {
-        Simulator { forest, lir, costs: RefCell::default(), fault: RefCell::default() }
+    /// A simulator of code that was compiled for rows with these properties.
+    pub fn new(forest: Arc<Forest>, lir: Module, rules: RowRules) -> Simulator {
+        let base_is_given = rules.base_margin;
+        Simulator { forest, lir, base_is_given, costs: RefCell::default(), fault: RefCell::default() }
     }
 
     /// Returns the costs of all runs: the launches in the order of their first run.
@@ -49,8 +54,14 @@ impl Simulator {
         wrong.map(|fault| Failure::new(internal::SIMULATED, fault, internal::REPORT))
     }
 
-    /// Runs a kernel on some rows.
-    fn run(&self, kind: KernelKind, rows: usize, input: &[u8], output: &mut [u8]) -> Result<(), String> {
+    /// Runs a kernel on some rows. It adds to its output, or writes it.
+    fn run(
+        &self,
+        kind: KernelKind,
+        rows: usize,
+        input: &[u8],
+        (output, adds_to_output): (&mut [u8], bool),
+    ) -> Result<(), String> {
         let (_, kernel) = self
             .lir
             .kernels
@@ -59,7 +70,7 @@ impl Simulator {
             .ok_or_else(|| "the model has no such output".to_string())?;
         let memory =
             Memory { rows: i64::try_from(rows).unwrap_or(i64::MAX), input, output, tables: &self.lir.tables };
-        match count_launches(kernel, memory, &OPTIONS, WARP) {
+        match count_launches(kernel, memory, &Options { adds_to_output, ..OPTIONS }, WARP) {
             Ok(found) => add(&mut self.costs.borrow_mut(), found),
             Err(fault) => {
                 let text = fault.to_string();
@@ -70,15 +81,16 @@ impl Simulator {
         Ok(())
     }
 
-    /// Runs a kernel that reads rows, in several runs if the code limits the rows of a run.
+    /// Runs a kernel that reads rows, in several runs if the code limits the rows of a run. `output` has the
+    /// bytes of all results, and initial margins if the kernel adds to them.
     fn run_on_rows(
         &self,
         kind: KernelKind,
         input: &[u8],
         n: usize,
-        per_row: usize,
+        (mut output, adds_to_output): (Vec<u8>, bool),
     ) -> Result<Vec<u8>, String> {
-        let mut output = vec![0; n * per_row];
+        let per_row = output.len() / n.max(1);
         let most = self.lir.rows_per_run.and_then(|rows| usize::try_from(rows).ok()).unwrap_or(n).max(1);
         let row_bytes = self.forest.num_features * self.lir.types.rows.bytes() as usize;
         let mut first = 0;
@@ -86,42 +98,60 @@ impl Simulator {
             let count = most.min(n - first);
             let rows = &input[first * row_bytes..(first + count) * row_bytes];
             let place = &mut output[first * per_row..(first + count) * per_row];
-            self.run(kind, count, rows, place)?;
+            self.run(kind, count, rows, (place, adds_to_output))?;
             first += count;
         }
         Ok(output)
     }
 
-    /// The margins of rows, as bytes.
-    fn margins(&self, input: &[u8], n: usize) -> Result<Vec<u8>, String> {
-        let per_row = self.forest.num_margins * self.lir.types.margins.bytes() as usize;
-        self.run_on_rows(Kind::Raw.into(), input, n, per_row)
+    /// The margins of rows, as bytes, which begin with a base margin if the code takes one.
+    fn margins(&self, input: &[u8], n: usize, base: Option<Rows>) -> Result<Vec<u8>, String> {
+        let element = self.lir.types.margins;
+        let begin = match (self.base_is_given, base) {
+            (false, _) => vec![0; n * self.forest.num_margins * element.bytes() as usize],
+            (true, Some(Rows::F32(base))) => bytes(base.iter().map(|x| f64::from(*x)), element),
+            (true, Some(Rows::F64(base))) => bytes(base.iter().copied(), element),
+            (true, _) => bytes((0..n).flat_map(|_| self.forest.base.iter().copied()), element),
+        };
+        self.run_on_rows(Kind::Raw.into(), input, n, (begin, self.base_is_given))
     }
 
     /// An output that needs margins: results of its kernel, or the margins if the model needs no such
     /// kernel. Returns bytes and their element.
-    fn finished(&self, kind: Kind, input: &[u8], n: usize) -> Result<(Vec<u8>, Scalar), String> {
-        let margins = self.margins(input, n)?;
+    fn finished(
+        &self,
+        kind: Kind,
+        input: &[u8],
+        n: usize,
+        base: Option<Rows>,
+    ) -> Result<(Vec<u8>, Scalar), String> {
+        let margins = self.margins(input, n, base)?;
         let kernel = kind.into();
         if !kind.finishes_margins() || !self.lir.has(kernel) {
             return Ok((margins, self.lir.types.margins));
         }
         let (_, element) = self.lir.types.of(kernel);
         let mut output = vec![0; n * self.num_outputs(kind) * element.bytes() as usize];
-        self.run(kernel, n, &margins, &mut output)?;
+        self.run(kernel, n, &margins, (&mut output, false))?;
         Ok((output, element))
     }
 
     /// An output of rows as bytes, and their element.
-    fn computed(&self, kind: Kind, input: &[u8], n: usize) -> Result<(Vec<u8>, Scalar), String> {
+    fn computed(
+        &self,
+        kind: Kind,
+        input: &[u8],
+        n: usize,
+        base: Option<Rows>,
+    ) -> Result<(Vec<u8>, Scalar), String> {
         let is_direct = kind == Kind::Value && self.lir.has(KernelKind::Direct);
         let kernel = if is_direct { KernelKind::Direct } else { kind.into() };
         if !is_direct && !kind.walks_itself() {
-            return self.finished(kind, input, n);
+            return self.finished(kind, input, n, base);
         }
         let (_, element) = self.lir.types.of(kernel);
-        let per_row = self.num_outputs(kind) * element.bytes() as usize;
-        Ok((self.run_on_rows(kernel, input, n, per_row)?, element))
+        let output = vec![0; n * self.num_outputs(kind) * element.bytes() as usize];
+        Ok((self.run_on_rows(kernel, input, n, (output, false))?, element))
     }
 }
 
@@ -213,7 +243,7 @@ impl Predictor for Simulator {
         };
         let element = self.lir.types.rows;
         let input = bytes(values.into_iter(), element);
-        let (results, element) = self.computed(kind, &input, n)?;
+        let (results, element) = self.computed(kind, &input, n, extras.base_margin)?;
         match (out, element) {
             (Results::I32(out), Scalar::I32) => {
                 let (numbers, _) = results.as_chunks::<4>();
@@ -270,7 +300,7 @@ mod tests {
             columns_from: None,
             transfer: None,
         };
-        Simulator::new(Arc::new(Forest::new(parts).expect("a forest")), lir)
+        Simulator::new(Arc::new(Forest::new(parts).expect("a forest")), lir, RowRules::default())
     }
 
     #[test]

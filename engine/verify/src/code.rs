@@ -52,7 +52,8 @@ impl ModelCode {
         };
         let is_exact = adds_exactly(&parsed(&about.info));
         let (predictor, processor): (Box<dyn Predictor>, &str) = if is_simulated {
-            (Box::new(Simulator::new(Arc::clone(job.model.forest()), compiled.lir)), "the simulator")
+            let forest = Arc::clone(job.model.forest());
+            (Box::new(Simulator::new(forest, compiled.lir, RowRules::default())), "the simulator")
         } else {
             (Box::new(into_memory(&compiled, target, cpu, &about, &KERNELS)?), cpu.name())
         };

@@ -2,6 +2,7 @@
 
 use super::fault::InterpreterError;
 use super::memory::Region;
+use super::options::Options;
 use crate::lir::{Function, Space, Table};
 
 /// Memory of a call. Input and output do not overlap.
@@ -11,7 +12,8 @@ pub struct Memory<'m> {
     pub rows: i64,
     /// The bytes of [`Space::Input`].
     pub input: &'m [u8],
-    /// Bytes of [`Space::Output`], all of which the function must write before it reads them.
+    /// Bytes of [`Space::Output`], all of which the function must write before it reads them, unless
+    /// [`Options::adds_to_output`].
     pub output: &'m mut [u8],
     /// The tables, by the number in [`Space::Model`].
     pub tables: &'m [Table],
@@ -32,16 +34,16 @@ fn order(function: &Function, memory: &Memory, columns: bool) -> Vec<u8> {
 pub(super) fn regions<'m>(
     function: &Function,
     memory: Memory<'m>,
-    columns: bool,
+    options: &Options,
 ) -> Result<Vec<Region<'m>>, InterpreterError> {
-    let order = order(function, &memory, columns);
+    let order = order(function, &memory, options.columns);
     let mut output = Some(memory.output);
     let mut regions = Vec::with_capacity(function.buffers.len());
     for buffer in &function.buffers {
         regions.push(match buffer.space {
             Space::Input => Region::constant(memory.input),
             Space::Order => Region::read_only(order.clone()),
-            Space::Output => Region::borrowed(output.take().unwrap_or_default()),
+            Space::Output => Region::borrowed(output.take().unwrap_or_default(), options.adds_to_output),
             Space::Private | Space::Shared => Region::constant(&[]),
             Space::Model(n) => match memory.tables.get(n as usize) {
                 Some(table) => Region::constant(&table.bytes),

@@ -48,9 +48,9 @@ impl<'m> Region<'m> {
         Region::new(RegionBytes::Owned(bytes), written, 0)
     }
 
-    /// Writable memory of the caller. Its bytes count as uninitialised.
-    pub fn borrowed(bytes: &'m mut [u8]) -> Region<'m> {
-        let written = vec![false; bytes.len()];
+    /// Writable memory of the caller, whose bytes have values or count as uninitialised.
+    pub fn borrowed(bytes: &'m mut [u8], is_written: bool) -> Region<'m> {
+        let written = vec![is_written; bytes.len()];
         Region::new(RegionBytes::Borrowed(bytes), written, 0)
     }
 

@@ -121,7 +121,7 @@ impl<'f, 'm> Machine<'f, 'm> {
             lanes: vec![0; total],
             first_lane,
             passing: Vec::new(),
-            regions: regions(function, memory, options.columns)?,
+            regions: regions(function, memory, options)?,
             ids: Ids::default(),
             warps: None,
             tasks: Tasks::new(options.seed),

@@ -12,10 +12,13 @@ pub struct Options {
     pub seed: u64,
     /// Whether the input is columns, one after the other, instead of rows.
     pub columns: bool,
+    /// Whether the output holds initial margins, to which the function adds. Otherwise it must write its
+    /// output before it reads it.
+    pub adds_to_output: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { steps: 100_000_000, memory: 256 << 20, seed: 0, columns: false }
+        Options { steps: 100_000_000, memory: 256 << 20, seed: 0, columns: false, adds_to_output: false }
     }
 }

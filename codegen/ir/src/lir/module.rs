@@ -17,6 +17,8 @@ pub enum KernelKind {
     RawOfBins,
     /// Quantized rows to predictions, on GPUs.
     DirectOfBins,
+    /// The model's own base values as margins, on GPUs, for kernels that add to their output.
+    Base,
 }
 
 impl KernelKind {
@@ -67,6 +69,7 @@ impl Interface {
             KernelKind::Quantize => (self.rows, Scalar::I8),
             KernelKind::RawOfBins => (Scalar::I8, self.margins),
             KernelKind::DirectOfBins => (Scalar::I8, self.results),
+            KernelKind::Base => (self.margins, self.margins),
         }
     }
 }

@@ -74,6 +74,7 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
             let bins = rest.plan.transfer?;
             direct("direct_of_bins", variants, transfer::of_bins(variants), Some(bins))
         }
+        KernelKind::Base => Some(output::base_margins(rest)),
     }
 }
 

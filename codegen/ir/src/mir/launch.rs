@@ -5,7 +5,8 @@
 //! threads than iterations.
 //!
 //! Sums begin with the base values. The first addition to a sum starts from its base value if that
-//! addition is known (`mir/thread_sums.rs`). Otherwise a separate launch sets the base values before.
+//! addition is known (`mir/thread_sums.rs`). Otherwise a separate launch sets the base values before. Sums
+//! whose memory holds the rows' own base margins begin with these.
 
 use super::mapped::{any_mapped, unsupported};
 use super::threads::{Share, guard_unmapped};
@@ -16,6 +17,7 @@ use super::{
 use super::{owners, settle, thread_sums};
 use crate::codes;
 use crate::error::CompileError;
+use crate::fault::{Fault, seeded};
 use crate::lir::MAX_THREADS;
 use sched_nest::{Axis, GpuAxis, GpuDimension, GpuLevel};
 
@@ -35,8 +37,10 @@ pub fn separate(mir: Mir) -> Result<Mir, CompileError> {
     let Mir { mut vars, body, uses, rows_per_run } = mir;
     let pass = Separate { vars: &vars };
     let mut body = body.into_iter().map(|stmt| pass.host_stmt(stmt)).collect::<Result<Vec<_>, _>>()?;
-    let seeded = thread_sums::open(&mut body, &vars);
-    body.retain(|stmt| !(seeded && matches!(stmt, Stmt::Base(_))));
+    let is_base = |stmt: &Stmt| matches!(stmt, Stmt::Base(_));
+    let from_base = body.iter().any(is_base) || seeded(Fault::GivenBaseIgnored);
+    let opened = thread_sums::open(&mut body, &vars, from_base);
+    body.retain(|stmt| !(opened && is_base(stmt)));
     let mut body = body.into_iter().map(|stmt| base_launch(stmt, &mut vars)).collect::<Vec<_>>();
     finish(&mut body, &vars)?;
     Ok(Mir { vars, body, uses, rows_per_run })

@@ -13,12 +13,13 @@ use super::{
 };
 use sched_nest::Axis;
 
-/// Finds the thread sums of all launches. Returns whether they start from the base values, so that no
-/// other launch must set these.
-pub(super) fn open(body: &mut Vec<Stmt>, vars: &[VarInfo]) -> bool {
+/// Finds the thread sums of all launches. With `from_base`, sums of the output start from the base values,
+/// else from the margins that the output holds. Returns whether threads start from the base values, so that
+/// no other launch must set these.
+pub(super) fn open(body: &mut Vec<Stmt>, vars: &[VarInfo], from_base: bool) -> bool {
     let mut pass = SumOpener { vars, opened: 0 };
     let output = Accumulator::Output;
-    let seeded = pass.is_chain(body, output, false);
+    let seeded = from_base && pass.is_chain(body, output, false);
     let opening = if seeded { Opening::Seed(Seed::Base, Vec::new()) } else { Opening::Memory };
     let whole = std::mem::take(body);
     let openings = vec![(output, opening)];

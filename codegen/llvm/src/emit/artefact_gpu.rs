@@ -43,6 +43,7 @@ impl<'ctx> ArtefactBuilder<'_, 'ctx> {
                 .into(),
             self.all("ranges", ranges).into(),
             kernel(KernelKind::Direct),
+            kernel(KernelKind::Base),
             self.transfer(source, cpu_needs, kernel).into(),
             self.execute().into(),
             self.state().into(),

@@ -2,6 +2,7 @@
  *
  * - device LIBRARY CASE: every way to call; the results must equal those of the case, for any number of
  *   rows.
+ *   Rows may bring base margins; then calls without these must equal calls that bring the model's own.
  * - device LIBRARY CASE bytes LEAST VALUES BINS PIECE: calls for rows of the host, which go to the device
  *   in pieces of at most PIECE rows. Pieces of LEAST rows and more take BINS bytes a row, in multiples of
  *   64 rows, others VALUES bytes.
@@ -21,8 +22,9 @@
 enum { KINDS = 4 };
 
 static int64_t n_rows, features, row_bytes; /* of the case; row_bytes: bytes of a row as the model reads it */
-static unsigned char *rows, *expected[KINDS];
+static unsigned char *rows, *expected[KINDS], *base, *own_base;
 static int64_t out_bytes[KINDS]; /* of a row; 0: the model has no such output */
+static int64_t base_bytes; /* of a row's base margins; 0: rows bring none */
 static int32_t dtype;
 
 static int32_t (*predict_ex)(const m_call *);
@@ -55,7 +57,16 @@ static void read_case(const char *path)
         out_bytes[kind] = number(file);
         expected[kind] = bytes(file, n_rows * out_bytes[kind]);
     }
+    base_bytes = number(file);
+    base = bytes(file, n_rows * base_bytes);
+    own_base = bytes(file, base_bytes);
     fclose(file);
+}
+
+/* Returns the base margins of the rows from `first` on; null if the call brings none. */
+static const void *base_of(int kind, int64_t first)
+{
+    return base_bytes && kind != M_LEAF ? base + first * base_bytes : NULL;
 }
 
 static m_call call_on(int kind, const void *from, int64_t n, void *out)
@@ -89,6 +100,7 @@ static void from_host(int kind, int64_t first, int64_t n)
 {
     unsigned char *out = calloc(1, (size_t)(n * out_bytes[kind]) + 1);
     m_call call = call_on(kind, rows + first * row_bytes, n, out);
+    call.base_margin = base_of(kind, first);
     must_be(predict_ex(&call), out, kind, first, n);
     free(out);
 }
@@ -110,6 +122,7 @@ static void strided(int kind, int64_t n)
     m_call call = call_on(kind, is_double ? (void *)floats : (void *)doubles, n, out);
     call.dtype = is_double ? M_F32 : M_F64;
     call.row_stride = stride;
+    call.base_margin = base_of(kind, 0);
     must_be(predict_ex(&call), out, kind, 0, n);
     free(out);
     free(doubles);
@@ -123,6 +136,7 @@ static void unaligned(int kind)
     unsigned char *out = calloc(1, (size_t)(n_rows * out_bytes[kind]) + 1);
     memcpy(moved + 1, rows, (size_t)(n_rows * row_bytes));
     m_call call = call_on(kind, moved + 1, n_rows, out);
+    call.base_margin = base_of(kind, 0);
     must_be(predict_ex(&call), out, kind, 0, n_rows);
     free(out);
     free(moved);
@@ -160,13 +174,16 @@ static void on_device(int kind, void *driver)
     *(void **)&download = dlsym(driver, "cuMemcpyDtoHAsync_v2");
     *(void **)&stream_create = dlsym(driver, "cuStreamCreate");
     *(void **)&synchronize = dlsym(driver, "cuStreamSynchronize");
-    uint64_t from, to[CALLS];
+    uint64_t from, begin, to[CALLS];
     void *streams[CALLS] = {0}; /* the first is the default stream */
     void *context;
     CHECK(retain(&context, 0) == 0 && push(context) == 0);
     CHECK(mem_alloc(&from, (size_t)(n_rows * row_bytes)) == 0);
     /* The other streams do not wait for the default stream. */
-    CHECK(upload(from, rows, (size_t)(n_rows * row_bytes), streams[0]) == 0 && synchronize(streams[0]) == 0);
+    CHECK(upload(from, rows, (size_t)(n_rows * row_bytes), streams[0]) == 0);
+    CHECK(mem_alloc(&begin, (size_t)(n_rows * base_bytes) + 1) == 0);
+    CHECK(upload(begin, base, (size_t)(n_rows * base_bytes) + 1, streams[0]) == 0);
+    CHECK(synchronize(streams[0]) == 0);
     /* Calls in several streams; none is complete when the next one is made. */
     for (int i = 0; i < CALLS; i++) {
         CHECK(i == 0 || stream_create(&streams[i], 1) == 0);
@@ -176,6 +193,8 @@ static void on_device(int kind, void *driver)
                               (void *)(uintptr_t)to[i]);
         call.memory = M_DEVICE;
         call.stream = streams[i];
+        if (base_of(kind, first))
+            call.base_margin = (void *)(uintptr_t)(begin + (uint64_t)(first * base_bytes));
         must(predict_ex(&call));
     }
     for (int i = CALLS - 1; i >= 0; i--) {
@@ -187,7 +206,25 @@ static void on_device(int kind, void *driver)
         CHECK(mem_free(to[i]) == 0);
         free(out);
     }
-    CHECK(mem_free(from) == 0 && pop(&context) == 0);
+    CHECK(mem_free(from) == 0 && mem_free(begin) == 0 && pop(&context) == 0);
+}
+
+/* Results without base margins equal those with the model's own, for rows of the host and of the device. */
+static void begins_with_own_base(void)
+{
+    size_t size = (size_t)(n_rows * out_bytes[M_RAW]);
+    unsigned char *own = malloc((size_t)(n_rows * base_bytes)), *with = calloc(1, size);
+    for (int64_t row = 0; row < n_rows; row++)
+        memcpy(own + row * base_bytes, own_base, (size_t)base_bytes);
+    m_call call = call_on(M_RAW, rows, n_rows, with);
+    call.base_margin = own;
+    must(predict_ex(&call));
+    CHECK(memcmp(with, expected[M_RAW], size) != 0);
+    free(expected[M_RAW]);
+    expected[M_RAW] = with;
+    base_bytes = 0;
+    from_host(M_RAW, 0, n_rows);
+    free(own);
 }
 
 static void wrong_calls(void)
@@ -230,6 +267,10 @@ static void every_way(void)
     for (int kind = 0; kind < KINDS; kind++)
         if (out_bytes[kind] && !getenv("HOST_TOO"))
             on_device(kind, driver);
+    if (base_bytes) {
+        begins_with_own_base();
+        on_device(M_RAW, driver);
+    }
     wrong_calls();
     *(void **)&current_contexts = dlsym(driver, "fake_contexts");
     CHECK(current_contexts() == 0);

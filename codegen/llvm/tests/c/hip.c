@@ -19,6 +19,7 @@ SAME(hipHostMalloc, "cuMemHostAlloc", (void **memory, size_t bytes, unsigned fla
 SAME(hipHostFree, "cuMemFreeHost", (void *memory))
 SAME(hipMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (uint64_t to, const void *from, size_t bytes, void * stream))
 SAME(hipMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *to, uint64_t from, size_t bytes, void * stream))
+SAME(hipMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (uint64_t to, uint64_t from, size_t bytes, void * stream))
 SAME(hipStreamCreateWithFlags, "cuStreamCreate", (void * * stream, unsigned flags))
 SAME(hipStreamDestroy, "cuStreamDestroy_v2", (void * stream))
 SAME(hipStreamWaitEvent, "cuStreamWaitEvent", (void * stream, void * event, unsigned flags))

@@ -71,6 +71,11 @@ pub fn model() -> Forest {
 
 /// Compiles a schedule for a GPU, if it is legal for the forest.
 pub fn compiled(forest: &Forest, schedule: &str, kernels: &[Kind]) -> Option<Compiled> {
+    compiled_for(forest, schedule, kernels, &Budget::default())
+}
+
+/// Compiles as [`compiled`] does, under other limits or for rows with base margins.
+pub fn compiled_for(forest: &Forest, schedule: &str, kernels: &[Kind], budget: &Budget) -> Option<Compiled> {
     let options = Options {
         model: Some(forests::info(forest).into()),
         supported: Supported::Everything,
@@ -78,6 +83,6 @@ pub fn compiled(forest: &Forest, schedule: &str, kernels: &[Kind]) -> Option<Com
         ..Options::default()
     };
     let nest = check(schedule, &options).nests?;
-    let compiled = compile(forest.clone(), None, nest, kernels, &Budget::default());
+    let compiled = compile(forest.clone(), None, nest, kernels, budget);
     Some(compiled.unwrap_or_else(|error| panic!("{schedule}: {error}")))
 }

@@ -12,7 +12,7 @@ use sched_ir::tiles::Tiling;
 use sched_ir::{Budget, CompileError, Compiled, FetchCosts, KernelForests, compile};
 use sched_lang::{Options, Supported, check};
 use sched_llvm::runtime::{Dtype, Kind, Status};
-use sched_llvm::{Cpu, EntryInfo, Jit, Output, Predict, Rows};
+use sched_llvm::{Cpu, EntryInfo, Extras, Jit, Output, Predict, Rows};
 use sched_nest::{Accumulation, Axis, ModelInfo, Nest, Reduce, StageInfo, Variants};
 use sched_pipeline::{Prepared, SetTests};
 use sched_testing::{Rng, schedules};
@@ -127,7 +127,8 @@ impl Case {
 
     fn compile(&self, kernels: &[Kind]) -> Result<Compiled, CompileError> {
         let (forest, profile) = (self.forest.clone().for_rows(self.row_type()), Some(&self.profile));
-        let budget = Budget { fetch: self.fetch_costs(), ..Budget::default() };
+        let base_is_given = self.base_is_given();
+        let budget = Budget { fetch: self.fetch_costs(), base_is_given, ..Budget::default() };
         compile(forest, profile, self.nests.clone(), kernels, &budget)
     }
 
@@ -188,9 +189,8 @@ impl Case {
     pub fn run(&self) -> Result<(), String> {
         let compiled = self.compile(&Kind::ALL).map_err(|error| error.to_string())?;
         let n = self.num_rows();
-        let mut expected = vec![0f64; n * self.forest.num_margins];
         let given: Vec<f64> = self.given().collect();
-        predict_margins(&self.forest, &given, &mut expected).map_err(|e| e.to_string())?;
+        let expected = self.walked(self.forest.num_margins, predict_margins)?;
         let mut leaves = vec![0u32; n * self.forest.trees.len()];
         predict_leaves(&self.forest, &given, &mut leaves).map_err(|e| e.to_string())?;
 
@@ -211,6 +211,7 @@ impl Case {
         self.interpret_columns(&compiled, &interpreted, &leaves)?;
         if self.has_launches() {
             self.interpret_bins(&compiled, &interpreted)?;
+            self.interpret_base(&compiled)?;
             return self.interpret_transforms(&compiled, &interpreted);
         }
         let jit = self.jit(&compiled)?;
@@ -269,9 +270,7 @@ impl Case {
 
         // The largest of several sums is not defined if one is NaN.
         if self.exact() && !expected.iter().any(|sum| sum.is_nan()) {
-            let mut wanted = vec![0f64; n * self.forest.num_outputs()];
-            let given: Vec<f64> = self.given().collect();
-            predict(&self.forest, &given, &mut wanted).map_err(|e| e.to_string())?;
+            let wanted = self.walked(self.forest.num_outputs(), predict)?;
             let values = self.results(jit, Kind::Value, wanted.len())?;
             same_bits("prediction", &values, &wanted)?;
         }
@@ -310,6 +309,7 @@ impl Case {
             ns_per_row: 1e6,
             info: "{}".to_string(),
             feature_names: Vec::new(),
+            base: self.base_is_given().then(|| self.forest.base.clone()),
             ..EntryInfo::default()
         };
         // Processors differ in what their registers hold and in how they look tables up.
@@ -322,7 +322,25 @@ impl Case {
     fn predict(&self, jit: &Jit, kind: Kind, n: usize, out: Output) -> Result<(), String> {
         let narrow: Vec<f32> = self.rows.iter().map(|x| *x as f32).collect();
         let rows = if self.in_doubles() { Rows::F64(&self.rows) } else { Rows::F32(&narrow) };
-        jit.predict(kind, rows, n, out, 1 + (self.seed % 3) as i32).map_err(|status| status.to_string())
+        self.predict_rows(jit, (kind, rows, n), out)
+    }
+
+    /// Predicts rows with their base margins, if they bring some, and the kind of output needs sums.
+    pub(crate) fn predict_rows(
+        &self,
+        jit: &Jit,
+        (kind, rows, n): (Kind, Rows, usize),
+        out: Output,
+    ) -> Result<(), String> {
+        let double = self.base_margins().filter(|_| !kind.walks_itself());
+        let single: Option<Vec<f32>> =
+            double.as_ref().map(|base| base.iter().map(|value| *value as f32).collect());
+        let base_margin = match self.forest.types.accumulator {
+            Float::F32 => single.as_deref().map(Rows::F32),
+            Float::F64 => double.as_deref().map(Rows::F64),
+        };
+        let extras = Extras { threads: 1 + (self.seed % 3) as i32, base_margin, ..Extras::default() };
+        jit.predict_with(kind, rows, n, out, extras).map_err(|status| status.to_string())
     }
 
     fn interpret(&self, compiled: &Compiled, count: usize) -> Result<Vec<f64>, String> {
@@ -352,11 +370,12 @@ impl Case {
         input: &[u8],
         size: usize,
     ) -> Result<Vec<u8>, String> {
-        let mut output = vec![0u8; size];
-        let function = function(&compiled.lir, kernel.into())?;
+        let kernel = kernel.into();
+        let (mut output, adds_to_output) = self.output_before(kernel, size);
+        let function = function(&compiled.lir, kernel)?;
         let rows = self.num_rows() as i64;
         let memory = Memory { rows, input, output: &mut output, tables: &compiled.lir.tables };
-        let options = interp::Options { seed: self.seed, ..interp::Options::default() };
+        let options = interp::Options { seed: self.seed, adds_to_output, ..interp::Options::default() };
         let stopped = |fault: interp::InterpreterError| format!("interpreter: {fault}");
         if self.has_launches() && self.seed.is_multiple_of(2) {
             let warp = [1, 64, 32, 32, 32, 32, 32, 32][(self.seed / 2) as usize % 8];
@@ -408,7 +427,7 @@ impl Case {
                 sched_forest::Target::All => value(margin),
             }
         });
-        self.forest.base[margin].abs() + trees.sum::<f64>()
+        self.base_of(row)[margin].abs() + trees.sum::<f64>()
     }
 }
 

@@ -6,7 +6,7 @@ use sched_ir::Compiled;
 use sched_ir::interp::{self, Memory};
 use sched_llvm::column::{Column, ColumnValues};
 use sched_llvm::runtime::Kind;
-use sched_llvm::{Jit, Output, Predict, Rows};
+use sched_llvm::{Jit, Output, Rows};
 
 /// The columns of rows of `features` values.
 fn transposed<T: Copy>(values: &[T], features: usize) -> Vec<Vec<T>> {
@@ -44,10 +44,15 @@ impl Case {
                 .collect(),
         };
         let run = |kernel: Kind, size: usize| {
-            let mut output = vec![0u8; size];
+            let (mut output, adds_to_output) = self.output_before(kernel.into(), size);
             let memory =
                 Memory { rows: n as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
-            let options = interp::Options { seed: self.seed, columns: true, ..interp::Options::default() };
+            let options = interp::Options {
+                seed: self.seed,
+                columns: true,
+                adds_to_output,
+                ..interp::Options::default()
+            };
             interp::run_with(function(&compiled.lir, kernel.into())?, memory, &options)
                 .map_err(|fault| format!("interpreter, on columns: {fault}"))?;
             Ok::<_, String>(output)
@@ -90,12 +95,11 @@ impl Case {
             let columns: Vec<Column> = (0..features).map(column).collect();
             let rows = Rows::Columns(&columns);
             let (mut single, mut double) = (vec![0f32; raw.len()], vec![0f64; raw.len()]);
-            let threads = 1 + (self.seed % 3) as i32;
             let output = match self.forest.types.output {
                 Float::F32 => Output::F32(&mut single),
                 Float::F64 => Output::F64(&mut double),
             };
-            jit.predict(Kind::Raw, rows, n, output, threads).map_err(|status| status.to_string())?;
+            self.predict_rows(jit, (Kind::Raw, rows, n), output)?;
             let found: Vec<f64> = match self.forest.types.output {
                 Float::F32 => single.into_iter().map(f64::from).collect(),
                 Float::F64 => double,
@@ -105,7 +109,7 @@ impl Case {
             }
             let mut found = vec![0i32; leaves.len()];
             let output = Output::I32(&mut found);
-            jit.predict(Kind::Leaf, rows, n, output, threads).map_err(|status| status.to_string())?;
+            self.predict_rows(jit, (Kind::Leaf, rows, n), output)?;
             if found != leaves {
                 return Err("leaves of columns differ in machine code".to_string());
             }

@@ -23,7 +23,7 @@ pub fn wanted() -> impl Iterator<Item = &'static str> {
 }
 
 /// Features that must occur in at least one of twenty cases, apart from layouts.
-const WANTED: [&str; 37] = [
+const WANTED: [&str; 38] = [
     "tile",
     "split",
     "splitByDepth",
@@ -57,6 +57,7 @@ const WANTED: [&str; 37] = [
     "rows wider than sums",
     "sets tested by class",
     "code for narrower rows",
+    "base margin of rows",
     "linear leaves",
     "expressions behind trees",
     "linear models",
@@ -97,6 +98,7 @@ impl Cover {
         self.count("rows wider than sums", narrower(accumulator, input));
         self.count("sets tested by class", case.tests_classes());
         self.count("code for narrower rows", narrower(case.row_type(), input));
+        self.count("base margin of rows", case.base_is_given());
         self.count("expressions behind trees", case.forest.output.expressions().next().is_some());
         let has_nodes = case.forest.trees.iter().any(|tree| !tree.inner.is_empty());
         self.count("linear leaves", case.forest.has_linear_leaves() && has_nodes);

@@ -90,6 +90,7 @@ const FEATURES: &[CoveredFeature] = &[
     feature("several schedules for GPUs", |case| {
         case.nests.iter().filter(|(_, nest)| launches(nest)).count() > 1
     }),
+    feature("base margin of rows", Case::base_is_given),
     feature("bit-equal margins", |case| case.exact() && case.num_rows() > 0),
     feature("no rows", |case| case.num_rows() == 0),
     feature("one row", |case| case.num_rows() == 1),

@@ -134,19 +134,16 @@ impl Case {
         if !self.exact() || margins.iter().any(|margin| margin.is_nan()) {
             return Ok(());
         }
-        let (types, n) = (self.forest.types, self.num_rows());
+        let types = self.forest.types;
         let input = bytes(margins.iter().copied(), types.accumulator);
-        let given: Vec<f64> = self.given().collect();
         if compiled.lir.has(Kind::Value.into()) {
-            let mut wanted = vec![0f64; n * lower::value_columns(&self.forest)];
-            predict(&self.forest, &given, &mut wanted).map_err(|error| error.to_string())?;
+            let wanted = self.walked(lower::value_columns(&self.forest), predict)?;
             let size = wanted.len() * types.output.bytes();
             let found = self.run_kernel(compiled, Kind::Value, &input, size)?;
             same_bits("interpreted prediction", &doubles(&found, types.output), &wanted)?;
         }
         if compiled.lir.has(Kind::Class.into()) {
-            let mut wanted = vec![0u32; n * lower::class_columns(&self.forest)];
-            predict_classes(&self.forest, &given, &mut wanted).map_err(|error| error.to_string())?;
+            let wanted = self.walked(lower::class_columns(&self.forest), predict_classes)?;
             let found = self.run_kernel(compiled, Kind::Class, &input, 4 * wanted.len())?;
             let wanted: Vec<f64> = wanted.into_iter().map(f64::from).collect();
             same_bits("interpreted class", &doubles(&found, Float::F32), &wanted)?;

@@ -1,6 +1,7 @@
 //! Random forests under random legal schedules on random rows, in the interpreter and in machine code,
 //! compared with the walker.
 
+mod base;
 mod case;
 mod columns;
 mod cover;
@@ -246,6 +247,7 @@ fn seeded_faults_are_seen() {
 fn seeded_faults_of_launches_are_seen() {
     let faults = [
         (Fault::GuardDropped, 0),
+        (Fault::GivenBaseIgnored, 1),
         (Fault::BarrierDropped, 2),
         (Fault::CopyStopsShort, 3),
         (Fault::SlotShared, 3),

@@ -13,7 +13,7 @@ use crate::bytes::scalar;
 use crate::columns::code::Elements;
 use crate::columns::value::Features;
 use crate::lir::{
-    Address, BufferId, Build, Builder, Cast, Cmp, Function, Interface, ProcessorKind, Scalar, Space, Ty,
+    Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Interface, ProcessorKind, Scalar, Space, Ty,
     Value,
 };
 use expression::{ExpressionCode, ExpressionMemory};
@@ -85,6 +85,33 @@ pub fn classes(lowering: &Lowering, places: &Variants<ProcessorKind>) -> Option<
             stage.each(&[])
         }
     })
+}
+
+/// The kernel that writes the model's own base values to the margins of all rows, on a device.
+pub fn base_margins(lowering: &Lowering) -> Function {
+    let forest = &lowering.hir.forest;
+    let element = scalar(forest.types.accumulator);
+    let mut b = Builder::with_index("base", lowering.plan.index);
+    let out = b.buffer("result", Space::Output, element);
+    let table = lowering.numbers.shared.base.map(|number| b.buffer("base", Space::Model(number), element));
+    let per_row = forest.num_margins as i64;
+    let rows = b.rows();
+    let count = b.mul_int(rows, per_row);
+    launch_over(&mut b, "margins", count, |b, index| {
+        let ty = Ty::of(element);
+        let value = match table {
+            None => b.float(ty, forest.base.first().copied().unwrap_or(0.0)),
+            Some(table) => {
+                let margins = b.int(per_row);
+                let row = b.bin(Bin::IDiv, index, margins);
+                let first = b.mul(row, margins);
+                let margin = b.sub(index, first);
+                b.load(ty, Address::element(table, margin, element))
+            }
+        };
+        b.store(Address::element(out, index, element), value);
+    });
+    b.finish()
 }
 
 /// Transforms sums to margins, in place, at the end of the kernel of margins.
