@@ -51,6 +51,8 @@ pub enum Fault {
     AverageForgotten,
     /// LIR: unroll-and-jam walks the first tree in every slot.
     TogetherRepeatsTree,
+    /// Representations: walks over copies of trees count these from the forest's first tree.
+    CopiesKeepNumbers,
     /// Representations: ties go the wrong way.
     ArrayFlipsTies,
     /// Representations: missing values always go right.

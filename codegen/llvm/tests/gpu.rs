@@ -1,6 +1,6 @@
 //! GPU schedules in the interpreter: their margins equal the reference walker's, bit for bit.
 
-use sched_forest::{Float, Forest, predict_margins};
+use sched_forest::{Float, Forest, Tree, predict_margins};
 use sched_ir::fault::{Fault, with_fault};
 use sched_ir::interp::{self, Memory, count_accesses, run};
 use sched_ir::lir::{KernelKind, Kind, Stmt};
@@ -154,12 +154,20 @@ fn kinds() -> Vec<String> {
         with("tile(tree, t0, t1, 2)\ncache(t0)"),
         with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(sparse)\nunroll(t0)"),
         with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(levels)\ncache(b0)"),
+        with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(reorg)"),
+        with("tile(tree, t0, t1, 3)\ncache(t0)\nrepresentation(reorg)\ncache(b0)\ninterleave(t1, 2)"),
         with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(quantized)\ncache(b0)"),
         with("tile(tree, t0, t1, 2)\ncache(t0)\nrepresentation(preorder)\ncache(b0)"),
         with("cache(tree)\ninterleave(tree, 2)"),
         with("tileTrees(3)\nrepresentation(sparse)\ntile(tree, t0, t1, 2)\ncache(t0)"),
         with("split(tree, ta, tb, 1)\ncache(tb)"),
         with("tile(tree, t0, t1, 2)\nspecialize(t0)\ncache(t1)"),
+        // Threads of a block that take different cases, each with its trees in shared memory.
+        with("tile(tree, t0, t1, 2)\nspecialize(b1)\ncache(t0)"),
+        "tile(batch, b0, b1, 3)\ntile(tree, t0, t1, max(1, num_trees / 2))\ntile(t1, t2, t3, 2)\n\
+         gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\nspecialize(t0)\n\
+         cache(t2)\n"
+            .to_string(),
         "tile(batch, b0, rest, 7)\ntile(rest, b1, b2, 4)\ntile(tree, t0, t1, 2)\n\
          reorder(b0, b1, t0, t1, b2)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(t0)\ninterleave(b2, 4)\n"
@@ -317,6 +325,43 @@ fn margins_are_those_of_the_walker() {
         }
     }
     assert!(checked.iter().all(|count| *count > 40), "{checked:?}");
+}
+
+/// Tests of levels and leaves of a block's trees are in shared memory: all trees, pieces with a shorter last
+/// one, pieces that threads of another direction walk, and those of each case of a specialized loop.
+#[test]
+fn oblivious_trees_lie_in_shared_memory() {
+    let blocks = "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(b0)\n\
+                  representation(oblivious)\n";
+    let more = [
+        "cache(tree)\n",
+        "tile(tree, t0, t1, 2)\ncache(t0)\n",
+        "tile(tree, t0, t1, 2)\ncache(t0)\ninterleave(t1, 2)\nspecialize(t0)\n",
+        "tile(tree, t0, t1, 3)\ntile(t1, t2, t3, 2)\ngpuDimension(t0, block.y)\ncache(t2)\n",
+        "tile(tree, t0, t1, 2)\ncache(t0)\nspecialize(b1)\n",
+    ];
+    for (seed, more) in (0..12).flat_map(|seed| more.map(|more| (seed, more))) {
+        let forest = oblivious(seed);
+        let schedule = format!("{blocks}{more}");
+        let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
+        let text = compiled.lir.to_string();
+        let has_tests = forest.trees.iter().any(|tree| !tree.inner.is_empty());
+        assert!(text.contains("= load shared_oblivious_leaves["), "{schedule}\n{text}");
+        assert!(!has_tests || text.contains("= load shared_oblivious_tests["), "{schedule}\n{text}");
+        let rows = forests::rows_of(&mut Rng(seed), &forest, 13);
+        let found = margins(&compiled, &forest, &rows);
+        let exact = compiled.variants.rest().hir.nest.accumulation == Accumulation::Exact;
+        let agree = agree(&found, &expected(&forest, &rows), &forest, exact);
+        assert!(agree, "seed {seed}, {schedule}\n{}", compiled.lir);
+    }
+}
+
+/// A random forest of oblivious trees.
+fn oblivious(seed: u64) -> Forest {
+    let forest = forests::forest(&mut Rng(seed));
+    let draws = (0..).map(|draw| forests::with_oblivious_trees(&mut Rng(draw), forest.clone()));
+    let mut oblivious = draws.filter(|forest| forest.trees.iter().all(Tree::is_oblivious));
+    oblivious.next().expect("a draw")
 }
 
 /// If each slot gets one tree, sums equal the walker's bit for bit, signs of zeros included: on processors,
@@ -552,13 +597,6 @@ fn what_has_no_code_yet_is_refused() {
                 .to_string(),
             "add to the same rows in different threads",
         ),
-        (
-            format!(
-                "{DIRECT}tile(tree, t0, rest, 2)\ntile(rest, t1, t2, 1)\ngpuDimension(t0, block.y)\n\
-                 specialize(t0)\ncache(t1)\n"
-            ),
-            "diverge in",
-        ),
     ];
     for (schedule, what) in cases {
         let nest = nest(&forest, &schedule).expect("the checker accepts it");
@@ -577,6 +615,7 @@ fn walks_read_copies_of_trees() {
         ("levels", "levels_thresholds"),
         ("quantized", "pair_nodes"),
         ("preorder", "preorder_nodes"),
+        ("reorg", "reorg_nodes"),
     ];
     let (forest, _) = forests::complete(4, 6, 3);
     for (layout, table) in tables {

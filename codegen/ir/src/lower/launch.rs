@@ -51,6 +51,10 @@ pub(super) fn guarded<'a>(
                 let (id, zero) = (k.b.id(*dimension), k.b.int(0));
                 k.b.cmp(Cmp::Eq, id, zero)
             }
+            Guard::Is(var, value) => {
+                let (current, value) = (k.variable(*var), k.b.int(*value));
+                k.b.cmp(Cmp::Eq, current, value)
+            }
             Guard::Exists(iter) => {
                 let value = k.variable(iter.var);
                 let stop = k.loop_end(iter);

@@ -6,19 +6,21 @@ use super::shared::most_shared;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Alloc, Bin, Block, BufferId, Build, Op, Scalar, Space, Stmt, Ty, Value};
 use crate::mir::{CacheTrees, ShareTrees};
-use crate::repr::{Buffers, Span};
+use crate::repr::{CopiedTrees, Span, TreeRecords};
 use crate::rows::Team;
 
-/// A range of a table with its copy.
+/// Records of a table with their copy.
 #[derive(Clone, Copy)]
 struct TreeCopy {
     span: Span,
     /// Buffer of the table.
     from: BufferId,
     to: BufferId,
-    /// First record and exclusive end.
+    /// First record and exclusive end, of trees side by side those of the first row.
     first: Value,
     end: Value,
+    /// Number of trees for which the copy has room.
+    room: i64,
 }
 
 impl Emit for ShareTrees {
@@ -34,18 +36,24 @@ impl Emit for ShareTrees {
         let end = k.b.min(end, all);
         let (mut copies, mut tables_of) = (Vec::new(), Vec::new());
         for storage in plan.storages_of(&self.trees.walks) {
-            let stored = plan.storages.get(&storage).and_then(|stored| stored.layout.spans());
+            let stored = plan.storages.get(&storage).and_then(|stored| stored.layout.spans(count as u64));
             let (Some(spans), Some(tables)) = (stored, ports.tables.get(&storage)) else { continue };
-            let first = spans.first(&mut k.b, tables, from);
-            let end = spans.first(&mut k.b, tables, end);
-            let mut places = Vec::new();
-            for span in spans.of(count as u64) {
+            let (mut places, mut listed) = (Vec::new(), None);
+            for span in spans {
+                let (first, end) = match span.records {
+                    TreeRecords::Listed(start) => *listed.get_or_insert_with(|| {
+                        (start.load(&mut k.b, tables, from), start.load(&mut k.b, tables, end))
+                    }),
+                    TreeRecords::Equal(each) => (k.b.mul_int(from, each), k.b.mul_int(end, each)),
+                    TreeRecords::SideBySide { .. } => (from, end),
+                };
                 let name = format!("shared_{}", span.name);
                 let to = k.b.buffer(&name, Space::Shared, span.element);
-                copies.push(TreeCopy { span, from: tables[span.table], to, first, end });
+                copies.push(TreeCopy { span, from: tables[span.table], to, first, end, room: count });
                 places.push((span.table, to));
             }
-            tables_of.push((storage, Buffers::copied(tables, places, first)));
+            let trees = CopiedTrees { tree: from, record: listed.map(|(first, _)| first), room: count };
+            tables_of.push((storage, tables.with_copies(places, trees)));
         }
         let (body, ()) = k.with_trees(tables_of, |k| k.nested(|k| self.body.emit(k)));
         copies.retain(|copy| reads(&body, copy.to));
@@ -74,16 +82,20 @@ fn allocate<'a>(k: &mut KernelBuilder<'a>, copies: &[TreeCopy], body: impl FnOnc
 }
 
 impl TreeCopy {
-    /// Copies the range piece by piece.
+    /// Copies the records piece by piece.
     fn fill(&self, k: &mut KernelBuilder, team: &Team) {
-        let TreeCopy { span, from, to, first, end } = *self;
+        let TreeCopy { span, from, to, first, end, .. } = *self;
         let piece = |k: &mut KernelBuilder, record: Value| {
             let bytes = k.b.mul_int(record, span.stride.into());
             let size = k.b.int(span.piece.into());
             k.b.bin(Bin::IDiv, bytes, size)
         };
         let (first, end) = (piece(k, first), piece(k, end));
-        let mut count = k.b.sub(end, first);
+        let own = k.b.sub(end, first);
+        let mut count = match span.records {
+            TreeRecords::SideBySide { rows, .. } => k.b.int(rows * self.row_pieces()),
+            TreeRecords::Listed(_) | TreeRecords::Equal(_) => own,
+        };
         if seeded(Fault::CopyStopsShort) {
             count = k.b.add_int(count, -1);
         }
@@ -94,12 +106,41 @@ impl TreeCopy {
             bytes => Ty::vector(Scalar::I32, (bytes / 4) as u16),
         };
         k.for_loop((team.thread, count, team.count), &[], |k, number, _| {
-            let source = k.b.add(first, number);
+            let source = match span.records {
+                TreeRecords::SideBySide { trees, .. } => self.source_in_row(k, number, (first, own), trees),
+                TreeRecords::Listed(_) | TreeRecords::Equal(_) => k.b.add(first, number),
+            };
             let at = |buffer, index| Address { buffer, index, stride: span.piece, offset: 0 };
             let value = k.b.load(ty, at(from, source));
             k.b.store(at(to, number), value);
             Vec::new()
         });
+    }
+
+    /// Pieces of a row of the copy.
+    fn row_pieces(&self) -> i64 {
+        self.room * i64::from(self.span.stride / self.span.piece)
+    }
+
+    /// Piece of the table for a piece of the copy, whose rows have `self.room` trees. In the table they have
+    /// `trees` trees, of which `own` pieces from piece `first` on are copied. A row with room for more trees
+    /// repeats its last piece.
+    fn source_in_row(
+        &self,
+        k: &mut KernelBuilder,
+        number: Value,
+        (first, own): (Value, Value),
+        trees: i64,
+    ) -> Value {
+        let pieces = k.b.int(self.row_pieces());
+        let row = k.b.bin(Bin::IDiv, number, pieces);
+        let before = k.b.mul(row, pieces);
+        let within = k.b.sub(number, before);
+        let last = k.b.add_int(own, -1);
+        let within = k.b.min(within, last);
+        let row = k.b.mul_int(row, trees * i64::from(self.span.stride / self.span.piece));
+        let start = k.b.add(row, first);
+        k.b.add(start, within)
     }
 }
 

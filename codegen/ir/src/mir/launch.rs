@@ -55,7 +55,7 @@ fn finish(stmts: &mut [Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
             owners::check(&body, vars)?;
             pass.keep_first_block(&body, &mut launch.grid);
             pass.guards(&mut body, launch);
-            launch.body = settle::place_guards(body, vars)?;
+            launch.body = settle::place_guards(body, vars);
             Ok(())
         }
         Stmt::Loop(this) => finish(&mut this.body, vars),

@@ -322,6 +322,8 @@ pub enum Opening {
 pub enum Guard {
     /// The loop has an iteration for this thread.
     Exists(Iter),
+    /// A variable has a value.
+    Is(Var, i64),
     /// The thread is in the first block, or is the first thread, of a direction.
     First(GpuDimension),
 }

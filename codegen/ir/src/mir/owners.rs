@@ -114,7 +114,7 @@ impl<'m> AdderCollector<'m> {
             Stmt::When(guards, body) => {
                 let first = |guard: &Guard| match guard {
                     Guard::First(dimension) => Some(Owner::First(*dimension)),
-                    Guard::Exists(_) => None,
+                    Guard::Exists(_) | Guard::Is(..) => None,
                 };
                 self.owners.extend(guards.iter().filter_map(first));
                 self.all(body);

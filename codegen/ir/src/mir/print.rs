@@ -93,6 +93,7 @@ impl Printer<'_> {
     fn guards(&self, guards: &[Guard]) -> String {
         let each = |guard: &Guard| match guard {
             Guard::Exists(iter) => format!("{} exists", self.iter(iter)),
+            Guard::Is(var, value) => format!("{} = {value}", self.name(*var)),
             Guard::First(dimension) => format!("first of {dimension}"),
         };
         guards.iter().map(each).collect::<Vec<_>>().join(", ")

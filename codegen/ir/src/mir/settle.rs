@@ -2,15 +2,14 @@
 //!
 //! Every thread of a block must reach a cooperative copy. Guards for missing iterations are therefore
 //! sunk below the copy, onto the statements beside it. A serial loop around the copy whose end differs
-//! between threads runs to the largest end.
+//! between threads runs to the largest end. If threads take different cases, all of them pass through every
+//! case, which only its own threads run.
 
 use super::{Guard, Iter, Loop, Mapping, Mode, Stmt, Var, VarInfo};
-use crate::codes;
-use crate::error::CompileError;
 use sched_nest::GpuLevel;
 
 /// Places the guards in the statements of a launch.
-pub(super) fn place_guards(stmts: Vec<Stmt>, vars: &[VarInfo]) -> Result<Vec<Stmt>, CompileError> {
+pub(super) fn place_guards(stmts: Vec<Stmt>, vars: &[VarInfo]) -> Vec<Stmt> {
     GuardPlacement { vars, threads: Vec::new(), guards: Vec::new() }.all(stmts)
 }
 
@@ -23,19 +22,19 @@ struct GuardPlacement<'a> {
 }
 
 impl GuardPlacement<'_> {
-    fn all(&mut self, stmts: Vec<Stmt>) -> Result<Vec<Stmt>, CompileError> {
+    fn all(&mut self, stmts: Vec<Stmt>) -> Vec<Stmt> {
         let mut done = Vec::with_capacity(stmts.len());
         let mut apart = Vec::new();
         for stmt in stmts {
             if has_barrier(&stmt) {
                 self.push_guarded(&mut apart, &mut done);
-                done.extend(self.with_barrier(stmt)?);
+                done.extend(self.with_barrier(stmt));
             } else {
                 apart.push(stmt);
             }
         }
         self.push_guarded(&mut apart, &mut done);
-        Ok(done)
+        done
     }
 
     /// Moves statements that threads run separately to `done`, inside the sunk guards.
@@ -49,39 +48,45 @@ impl GuardPlacement<'_> {
     }
 
     /// Places guards in a statement in which the threads of a block meet.
-    fn with_barrier(&mut self, stmt: Stmt) -> Result<Vec<Stmt>, CompileError> {
-        Ok(match stmt {
-            Stmt::Loop(this) => vec![Stmt::Loop(self.nest_loop(this)?)],
-            Stmt::Case(var, arms) => {
-                if self.threads.contains(&var) {
-                    return Err(self.divergent(var));
+    fn with_barrier(&mut self, stmt: Stmt) -> Vec<Stmt> {
+        match stmt {
+            Stmt::Loop(this) => vec![Stmt::Loop(self.nest_loop(this))],
+            Stmt::Case(var, arms) if self.threads.contains(&var) => {
+                let mut all = Vec::new();
+                for (value, body) in arms {
+                    self.guards.push(Guard::Is(var, value));
+                    all.extend(self.all(body));
+                    self.guards.pop();
                 }
-                let arms = arms.into_iter().map(|(value, body)| Ok((value, self.all(body)?)));
-                vec![Stmt::Case(var, arms.collect::<Result<_, CompileError>>()?)]
+                all
+            }
+            Stmt::Case(var, arms) => {
+                let arms = arms.into_iter().map(|(value, body)| (value, self.all(body)));
+                vec![Stmt::Case(var, arms.collect())]
             }
             Stmt::CacheRows(mut copy) => {
-                copy.body = self.all(copy.body)?;
+                copy.body = self.all(copy.body);
                 vec![Stmt::CacheRows(copy)]
             }
             Stmt::ShareTrees(mut copy) => {
-                copy.body = self.all(copy.body)?;
+                copy.body = self.all(copy.body);
                 vec![Stmt::ShareTrees(copy)]
             }
             Stmt::Private(mut private) => {
-                private.body = self.all(private.body)?;
+                private.body = self.all(private.body);
                 vec![Stmt::Private(private)]
             }
             Stmt::ThreadSums(mut sums) => {
                 sums.guards.clone_from(&self.guards);
-                sums.body = self.all(sums.body)?;
+                sums.body = self.all(sums.body);
                 vec![Stmt::ThreadSums(sums)]
             }
-            Stmt::When(guards, body) => self.when(guards, body)?,
+            Stmt::When(guards, body) => self.when(guards, body),
             other => vec![other],
-        })
+        }
     }
 
-    fn nest_loop(&mut self, mut this: Loop) -> Result<Loop, CompileError> {
+    fn nest_loop(&mut self, mut this: Loop) -> Loop {
         let (known, guards) = (self.threads.len(), self.guards.len());
         let apart = this.iter.clone();
         match &mut this.mode {
@@ -100,10 +105,10 @@ impl GuardPlacement<'_> {
                 }
             }
         }
-        this.body = self.all(this.body)?;
+        this.body = self.all(this.body);
         self.threads.truncate(known);
         self.guards.truncate(guards);
-        Ok(this)
+        this
     }
 
     /// The loop with the largest end that any thread of the block has, if ends differ between threads.
@@ -122,25 +127,14 @@ impl GuardPlacement<'_> {
     }
 
     /// Sinks the guards of threads. Guards of whole blocks stay around the statements.
-    fn when(&mut self, guards: Vec<Guard>, body: Vec<Stmt>) -> Result<Vec<Stmt>, CompileError> {
+    fn when(&mut self, guards: Vec<Guard>, body: Vec<Stmt>) -> Vec<Stmt> {
         let of_blocks = |guard: &Guard| matches!(guard, Guard::First(at) if at.level == GpuLevel::Grid);
         let (blocks, threads): (Vec<Guard>, Vec<Guard>) = guards.into_iter().partition(of_blocks);
         let before = self.guards.len();
         self.guards.extend(threads);
-        let body = self.all(body)?;
+        let body = self.all(body);
         self.guards.truncate(before);
-        Ok(if blocks.is_empty() { body } else { vec![Stmt::When(blocks, body)] })
-    }
-
-    fn divergent(&self, var: Var) -> CompileError {
-        let name = &self.vars[var.0 as usize].name;
-        CompileError::new(
-            codes::GPU,
-            format!(
-                "the threads of a block diverge in `{name}`, so they cannot make a cooperative copy there"
-            ),
-            "cache outside the specialized loop, or do not specialize a loop over threads",
-        )
+        if blocks.is_empty() { body } else { vec![Stmt::When(blocks, body)] }
     }
 }
 

@@ -4,7 +4,7 @@ use super::outline::{MOST_INDEXED, Outline};
 use super::storage::{NestStorages, StorageDemand};
 use super::sums;
 use super::traversal::{RowsRead, WalkInfo};
-use super::{CopyPlan, Plan, Stored, WalkPlan, copies, dense, shared_trees, stages, transfer};
+use super::{CopyPlan, Plan, Stored, WalkPlan, copies, dense, stages, transfer};
 use crate::budget::Budget;
 use crate::bytes::scalar;
 use crate::error::CompileError;
@@ -44,7 +44,6 @@ pub fn build(hir: &Hir, mir: &Mir, setting: Setting, budget: &Budget) -> Result<
         chosen.subset = Some(transfer::features(hir));
     }
     let walks = walk_plans(hir, mir, &outline, &chosen, &budget)?;
-    shared_trees::check(&mir.body, &chosen.storages, &chosen.of_walks)?;
     let mut thread_sums = BTreeMap::new();
     sums::thread_sums(&mir.body, mir, hir, &mut thread_sums);
     let index = if budget.narrow_indices { Scalar::I32 } else { Scalar::I64 };

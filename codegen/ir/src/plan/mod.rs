@@ -21,7 +21,6 @@ mod dense;
 mod margins;
 mod outline;
 mod print;
-mod shared_trees;
 mod stages;
 mod storage;
 mod sums;

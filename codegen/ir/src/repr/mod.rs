@@ -40,5 +40,5 @@ pub use layout::{Format, Layout, Storage, Walking};
 pub use payload::{IN_REGISTERS, LeafValue, margin_pieces};
 pub use representation::{Representation, WalkEnd};
 pub use request::Request;
-pub use spans::{Span, Spans};
-pub use tree::{Buffers, TreeLanes, TreeState, WalkShape};
+pub use spans::{Span, TreeRecords};
+pub use tree::{Buffers, CopiedTrees, TreeLanes, TreeState, WalkShape};

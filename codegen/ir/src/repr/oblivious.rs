@@ -12,7 +12,7 @@ use super::records::TableNames;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
 use super::schema::{Field, Schema, TableBytes};
-use super::spans::Spans;
+use super::spans::{Span, Spans};
 use super::test::{Test, bin_goes_right};
 use super::traverse::Lane;
 use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
@@ -179,15 +179,27 @@ impl InOrder for Oblivious {
         self.trees.spans(&self.schema)
     }
 
-    fn reads_only_trees(&self) -> bool {
-        false
+    fn spans_beside(&self, trees: u64) -> Option<Vec<Span>> {
+        Some(
+            Span::of_equal(&self.schema, self.threshold_bin.table(), self.levels, trees)
+                .into_iter()
+                .collect(),
+        )
     }
 
-    fn load_extra(&self, b: &mut Builder, _: &Buffers, tree: Value, _: Value, _: WalkShape) -> Loaded {
+    fn load_extra(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: Value, _: WalkShape) -> Loaded {
+        let tree = buffers.place_of(b, tree);
         Loaded::Tests { first: b.mul_int(tree, self.levels as i64), lanes: None }
     }
 
-    fn load_extra_of_trees(&self, b: &mut Builder, tree: Value, lanes: TreeLanes) -> Loaded {
+    fn load_extra_of_trees(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        tree: Value,
+        lanes: TreeLanes,
+    ) -> Loaded {
+        let tree = buffers.place_of(b, tree);
         let first = b.mul_int(tree, self.levels as i64);
         let levels = b.int_of(b.ty(lanes.distance), self.levels as i64);
         Loaded::Tests { first, lanes: Some(b.mul(lanes.distance, levels)) }

@@ -13,11 +13,12 @@ use super::record::Record;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
 use super::schema::{Schema, TableBytes};
+use super::spans::Span;
 use super::starts::too_many;
 use super::test::Test;
 use super::traverse::Lane;
 use super::traverse::speculate::{LevelOrder, NodeTest};
-use super::tree::{Buffers, TreeLanes, TreeState, WalkShape};
+use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
 use super::tree_tables::TreeTables;
 use crate::error::CompileError;
 use crate::lir::{Builder, Value};
@@ -31,6 +32,8 @@ pub struct Reorg {
     leaves: Leaves,
     /// Whether each tree has records.
     used: Vec<bool>,
+    /// Records of a tree.
+    nodes: u64,
 }
 
 /// Levels of a tree that are prefetched; deeper ones have too many cache lines.
@@ -43,7 +46,8 @@ impl Reorg {
     /// If 31 bits cannot number the records.
     pub fn new(request: &Request) -> Result<Reorg, CompileError> {
         let deepest = request.depths_of_used().into_iter().flatten().max().unwrap_or(0);
-        let records = complete_nodes(deepest).saturating_mul(request.used.len() as u64);
+        let nodes = complete_nodes(deepest);
+        let records = nodes.saturating_mul(request.used.len() as u64);
         if i32::try_from(records).is_err() {
             return Err(too_many(records, "node records"));
         }
@@ -51,13 +55,27 @@ impl Reorg {
         let record = Record::declare(request, &mut schema, "reorg_nodes", records, None)?;
         let leaf_indices = LeafIndices::declare(request, &mut schema, "reorg_leaf_indices", records);
         let leaves = Leaves::new(record.payload(), leaf_indices);
-        Ok(Reorg { schema, record, leaves, used: request.used.to_vec() })
+        Ok(Reorg { schema, record, leaves, used: request.used.to_vec(), nodes })
     }
 
     /// Distance from the tree's record of node 0 to that of `node`.
-    fn place(&self, b: &mut Builder, node: Value) -> Value {
-        let trees = b.int_of(b.ty(node), self.used.len() as i64);
+    fn place(&self, b: &mut Builder, state: &TreeState, node: Value) -> Value {
+        let trees = b.int_of(b.ty(node), self.distance(state));
         b.mul(node, trees)
+    }
+
+    /// Records from a node of a tree to the next one.
+    fn distance(&self, state: &TreeState) -> i64 {
+        match state.loaded {
+            Loaded::SideBySide(trees) => trees,
+            _ => self.used.len() as i64,
+        }
+    }
+
+    /// The trees at these places in the buffers.
+    fn tree(buffers: &Buffers, tree: TreeState) -> TreeState {
+        let copied = buffers.copied.map(|copied| Loaded::SideBySide(copied.room));
+        TreeState { loaded: copied.unwrap_or(Loaded::Nothing), ..tree }
     }
 }
 
@@ -66,12 +84,17 @@ impl TreeTables for Reorg {
         &self.schema
     }
 
-    fn load_tree(&self, _: &mut Builder, _: &Buffers, tree: Value, _: WalkShape) -> TreeState {
-        TreeState::at(tree)
+    fn load_tree(&self, b: &mut Builder, buffers: &Buffers, tree: Value, _: WalkShape) -> TreeState {
+        Reorg::tree(buffers, TreeState::at(buffers.place_of(b, tree)))
     }
 
-    fn load_trees(&self, _: &mut Builder, _: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
-        TreeState { lanes: Some(lanes.distance), ..TreeState::at(tree) }
+    fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
+        let first = TreeState::at(buffers.place_of(b, tree));
+        Reorg::tree(buffers, TreeState { lanes: Some(lanes.distance), ..first })
+    }
+
+    fn spans(&self, trees: u64) -> Option<Vec<Span>> {
+        Some(Span::side_by_side(&self.schema, (self.nodes, self.used.len() as u64), trees))
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {
@@ -112,7 +135,7 @@ impl Representation for Reorg {
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
         let Lane { state, row, .. } = lane;
         let node = at.node;
-        let place = self.place(b, node);
+        let place = self.place(b, state, node);
         let done = (step == Step::Masked).then(|| self.record.is_marked(b, buffers, state, place));
         let decision = self.record.decision(b, buffers, state, row, place, done);
         let left = b.add(node, node);
@@ -121,12 +144,12 @@ impl Representation for Reorg {
     }
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
-        let place = self.place(b, node);
+        let place = self.place(b, state, node);
         self.record.is_marked(b, buffers, state, place)
     }
 
     fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
-        (*state, self.place(b, end.node))
+        (*state, self.place(b, state, end.node))
     }
 
     fn leaves(&self) -> &Leaves {
@@ -140,7 +163,7 @@ impl LevelOrder for Reorg {
     }
 
     fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> NodeTest {
-        let place = state.number(b, number * self.used.len() as u64);
+        let place = state.number(b, number * self.distance(state) as u64);
         self.record.node(b, buffers, state, place)
     }
 }

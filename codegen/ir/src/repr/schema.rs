@@ -104,6 +104,12 @@ impl Schema {
         tables.map(|(number, table)| (number, table.name, table.element, table.stride))
     }
 
+    /// Number, name, element, and bytes of a record of a table.
+    pub fn shape(&self, table: TableId) -> (usize, &'static str, Scalar, u32) {
+        let TableSpec { name, element, stride, .. } = self.tables[table.0];
+        (table.0, name, element, stride)
+    }
+
     /// Adds bytes behind the last record of a table.
     pub fn tail(&mut self, table: TableId, bytes: u64) {
         self.tables[table.0].tail = bytes;

@@ -1,9 +1,8 @@
 //! Bytes that consecutive trees occupy in the tables.
 
-use super::schema::Schema;
-use super::starts::{StartField, TreeStarts};
-use super::tree::Buffers;
-use crate::lir::{Builder, Scalar, Value};
+use super::schema::{Schema, TableId};
+use super::starts::{StartField, TreeStarts, largest_piece};
+use crate::lir::Scalar;
 
 /// The range of records of each tree of a layout. The range is the same in all tables that store one record
 /// for each node.
@@ -17,7 +16,7 @@ pub struct Spans<'s> {
     pub start: StartField,
 }
 
-/// Range of a table that consecutive trees occupy.
+/// Records of consecutive trees in a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     /// Index of the table in the schema.
@@ -28,25 +27,61 @@ pub struct Span {
     pub element: Scalar,
     /// Bytes of a record.
     pub stride: u32,
-    /// Most bytes of the range.
+    /// Most bytes of the records.
     pub most: u64,
     /// Bytes that one copy instruction can move, of which all trees' offsets are multiples.
     pub piece: u32,
+    /// Places of the records.
+    pub records: TreeRecords,
+}
+
+/// Places of trees' records in a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeRecords {
+    /// Trees follow each other, and a table lists their first records.
+    Listed(StartField),
+    /// Trees follow each other, each with this number of records.
+    Equal(i64),
+    /// Each tree has a record in each of `rows` rows of `trees` records.
+    SideBySide {
+        /// Number of rows.
+        rows: i64,
+        /// Records of a row, one for each tree of the forest.
+        trees: i64,
+    },
 }
 
 impl Spans<'_> {
-    /// Ranges of at most `trees` consecutive trees.
+    /// Records of at most `trees` consecutive trees.
     pub fn of(&self, trees: u64) -> Vec<Span> {
         let records = self.starts.most(trees);
         let span = |(table, name, element, stride)| {
             let most = records.saturating_mul(u64::from(stride));
-            Span { table, name, element, stride, most, piece: self.starts.piece(stride) }
+            let (piece, records) = (self.starts.piece(stride), TreeRecords::Listed(self.start));
+            Span { table, name, element, stride, most, piece, records }
         };
         self.schema.tables_of_trees().map(span).collect()
     }
+}
 
-    /// Loads the first record of a tree, or the end for the number behind the last tree.
-    pub fn first(&self, b: &mut Builder, buffers: &Buffers, tree: Value) -> Value {
-        self.start.load(b, buffers, tree)
+impl Span {
+    /// Records of at most `trees` trees in a table with `each` records for each tree; none if `each` is 0.
+    pub fn of_equal(schema: &Schema, table: TableId, each: u64, trees: u64) -> Option<Span> {
+        let (table, name, element, stride) = schema.shape(table);
+        let bytes = each.saturating_mul(stride.into());
+        let (most, piece) = (bytes.saturating_mul(trees), largest_piece(bytes));
+        let records = TreeRecords::Equal(i64::try_from(each).ok()?);
+        (each > 0).then_some(Span { table, name, element, stride, most, piece, records })
+    }
+
+    /// Records of `trees` trees in the tables with records of trees of a schema, whose `rows` rows have
+    /// a record for each tree of `all`.
+    pub fn side_by_side(schema: &Schema, (rows, all): (u64, u64), trees: u64) -> Vec<Span> {
+        let records = TreeRecords::SideBySide { rows: rows as i64, trees: all as i64 };
+        let span = |(table, name, element, stride)| {
+            let most = rows.saturating_mul(trees).saturating_mul(u64::from(stride));
+            Span { table, name, element, stride, most, piece: largest_piece(stride.into()), records }
+        };
+        schema.tables_of_trees().map(span).collect()
     }
 }

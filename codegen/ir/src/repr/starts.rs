@@ -13,8 +13,13 @@ pub struct TreeStarts(Vec<u64>);
 /// Most bytes that a thread copies at once.
 const LARGEST_PIECE: u32 = 16;
 
+/// Largest power of two of bytes that divides `bytes`; at most [`LARGEST_PIECE`].
+pub fn largest_piece(bytes: u64) -> u32 {
+    1 << bytes.trailing_zeros().min(LARGEST_PIECE.ilog2())
+}
+
 /// Table of first records.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartField(Field);
 
 impl TreeStarts {
@@ -39,8 +44,7 @@ impl TreeStarts {
     /// Largest power of two of bytes that divides the offsets of all trees, for records of `stride`
     /// bytes; at most [`LARGEST_PIECE`].
     pub fn piece(&self, stride: u32) -> u32 {
-        let all = self.0.iter().fold(0, |all, start| all | start.saturating_mul(stride.into()));
-        1 << all.trailing_zeros().min(LARGEST_PIECE.ilog2())
+        largest_piece(self.0.iter().fold(0, |all, start| all | start.saturating_mul(stride.into())))
     }
 
     /// Number of records of all trees.
@@ -88,7 +92,7 @@ impl StartField {
     /// Loads the first record of a tree, counted from the first one in the buffers.
     pub fn load(self, b: &mut Builder, buffers: &Buffers, tree: Value) -> Value {
         let start = b.load_index(Scalar::I32, self.0.address(buffers, tree));
-        buffers.first.map_or(start, |first| b.sub(start, first))
+        buffers.first_record().map_or(start, |first| b.sub(start, first))
     }
 
     /// Loads the index after the last record of a tree.
@@ -109,7 +113,7 @@ impl StartField {
         let lanes = b.gather(Scalar::I32, starts);
         let state = TreeState::of_lanes(b, lanes);
         let zero = b.int(0);
-        TreeState { base: buffers.first.map_or(state.base, |first| b.sub(zero, first)), ..state }
+        TreeState { base: buffers.first_record().map_or(state.base, |first| b.sub(zero, first)), ..state }
     }
 
     /// Prefetches a tree.

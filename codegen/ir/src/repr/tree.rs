@@ -1,5 +1,6 @@
 //! State of walks that belongs to a tree, or to the trees of a vector.
 
+use crate::fault::{Fault, seeded};
 use crate::lir::{Address, BufferId, Builder, Gather, Scalar, Ty, Value};
 use std::ops::Index;
 
@@ -7,24 +8,50 @@ use std::ops::Index;
 #[derive(Clone, Debug, Default)]
 pub struct Buffers {
     tables: Vec<BufferId>,
-    /// First record in the buffers of the tables with records of trees, if these are copies of only
-    /// some trees.
-    pub first: Option<Value>,
+    /// The trees in the buffers of the tables with records of trees, if these are copies of only some
+    /// trees.
+    pub copied: Option<CopiedTrees>,
+}
+
+/// Consecutive trees in copies of tables.
+#[derive(Clone, Copy, Debug)]
+pub struct CopiedTrees {
+    /// Number of the first tree.
+    pub tree: Value,
+    /// First record of the tree in tables whose first records a table lists, if there are some.
+    pub record: Option<Value>,
+    /// Number of trees for which the copies have room.
+    pub room: i64,
 }
 
 impl Buffers {
     /// Buffers of whole tables.
     pub fn new(tables: Vec<BufferId>) -> Buffers {
-        Buffers { tables, first: None }
+        Buffers { tables, copied: None }
     }
 
-    /// Replaces the buffers of some tables by copies that begin at record `first`.
-    pub fn copied(&self, copies: impl IntoIterator<Item = (usize, BufferId)>, first: Value) -> Buffers {
+    /// Replaces the buffers of some tables by copies of some trees.
+    pub fn with_copies(
+        &self,
+        copies: impl IntoIterator<Item = (usize, BufferId)>,
+        trees: CopiedTrees,
+    ) -> Buffers {
         let mut tables = self.tables.clone();
         for (number, buffer) in copies {
             tables[number] = buffer;
         }
-        Buffers { tables, first: Some(first) }
+        Buffers { tables, copied: Some(trees) }
+    }
+
+    /// The number of a tree among those in the buffers.
+    pub fn place_of(&self, b: &mut Builder, tree: Value) -> Value {
+        let copied = self.copied.filter(|_| !seeded(Fault::CopiesKeepNumbers));
+        copied.map_or(tree, |copied| b.sub(tree, copied.tree))
+    }
+
+    /// First record of the buffers, if the tables list first records and the buffers are copies.
+    pub fn first_record(&self) -> Option<Value> {
+        self.copied.and_then(|copied| copied.record)
     }
 }
 
@@ -83,6 +110,8 @@ pub enum Loaded {
     },
     /// Number of nodes of the tree, an index.
     Nodes(Value),
+    /// Records from a node to the next one, in layouts with the same node of several trees side by side.
+    SideBySide(i64),
     /// First tests of trees, in layouts with one test per level.
     Tests {
         /// Index of the first test of the (first) tree.

@@ -1,7 +1,7 @@
 //! Access to the trees of a layout: the values that walks load before they take steps.
 
 use super::schema::Schema;
-use super::spans::Spans;
+use super::spans::{Span, Spans};
 use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
 use crate::lir::{Builder, Value};
 
@@ -16,9 +16,9 @@ pub trait TreeTables {
     /// Loads the state of a vector of trees, of which `tree` is the first.
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState;
 
-    /// Records of each tree, if consecutive trees are contiguous and walks read no other data. Copies
-    /// of some trees can then replace the tables.
-    fn spans(&self) -> Option<Spans<'_>> {
+    /// Records of at most `trees` consecutive trees, if walks read no other data. Copies of these trees can
+    /// then replace the tables.
+    fn spans(&self, _trees: u64) -> Option<Vec<Span>> {
         None
     }
 
@@ -31,9 +31,10 @@ pub trait InOrder {
     /// Records of each tree.
     fn trees(&self) -> Spans<'_>;
 
-    /// Whether walks read only the records of their tree.
-    fn reads_only_trees(&self) -> bool {
-        true
+    /// Records of at most `trees` consecutive trees in tables beside; none if walks read other data than the
+    /// records of their trees.
+    fn spans_beside(&self, _trees: u64) -> Option<Vec<Span>> {
+        Some(Vec::new())
     }
 
     /// Loads other values of a tree.
@@ -42,7 +43,7 @@ pub trait InOrder {
     }
 
     /// Loads other values of a vector of trees.
-    fn load_extra_of_trees(&self, _: &mut Builder, _tree: Value, _: TreeLanes) -> Loaded {
+    fn load_extra_of_trees(&self, _: &mut Builder, _: &Buffers, _tree: Value, _: TreeLanes) -> Loaded {
         Loaded::Nothing
     }
 }
@@ -59,11 +60,13 @@ impl<L: InOrder> TreeTables for L {
 
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState {
         let state = self.trees().start.trees(b, buffers, tree, lanes);
-        TreeState { loaded: self.load_extra_of_trees(b, tree, lanes), ..state }
+        TreeState { loaded: self.load_extra_of_trees(b, buffers, tree, lanes), ..state }
     }
 
-    fn spans(&self) -> Option<Spans<'_>> {
-        self.reads_only_trees().then(|| self.trees())
+    fn spans(&self, trees: u64) -> Option<Vec<Span>> {
+        let mut all = self.trees().of(trees);
+        all.extend(self.spans_beside(trees)?);
+        Some(all)
     }
 
     fn prefetch(&self, b: &mut Builder, buffers: &Buffers, tree: Value) {

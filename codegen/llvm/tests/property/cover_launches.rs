@@ -3,7 +3,7 @@
 use super::case::Case;
 use super::cover::Cover;
 use super::launches::{has_code, launches};
-use sched_forest::Profile;
+use sched_forest::{Profile, Transform};
 use sched_lang::directives::{Lowered, SIGNATURES};
 use sched_lang::{Options, Supported, Target, check};
 use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, Loop, LoopId, Nest, Reduce};
@@ -53,11 +53,13 @@ const FEATURES: &[CoveredFeature] = &[
         case.nests.iter().any(|(_, nest)| launches(nest) && nest.roots.len() > 1)
     }),
     feature("cached rows", |case| in_launches(case, |this| this.axis == Axis::Row && this.annotations.cache)),
+    CoveredFeature { name: "cached trees", is_in: caches_trees, lines: Some("cache(t0)") },
     CoveredFeature {
-        name: "cached trees",
-        is_in: |case| in_launches(case, |this| this.axis == Axis::Tree && this.annotations.cache),
-        lines: Some("cache(t0)"),
+        name: "cached trees side by side",
+        is_in: |case| caches_trees(case) && says(case, "representation(reorg)"),
+        lines: Some("cache(t0)\nrepresentation(reorg)"),
     },
+    feature("cached oblivious trees", |case| caches_trees(case) && says(case, "representation(oblivious)")),
     feature("cached rows with a bank for each lane", |case| {
         case.reads_bank_by_lane()
             && in_launches(case, |this| this.axis == Axis::Row && this.annotations.cache)
@@ -91,6 +93,9 @@ const FEATURES: &[CoveredFeature] = &[
         case.nests.iter().filter(|(_, nest)| launches(nest)).count() > 1
     }),
     feature("base margin of rows", Case::base_is_given),
+    feature("powers of two", |case| {
+        case.forest.output.value.iter().any(|step| matches!(step, Transform::PowerOfTwo { .. }))
+    }),
     feature("bit-equal margins", |case| case.exact() && case.num_rows() > 0),
     feature("no rows", |case| case.num_rows() == 0),
     feature("one row", |case| case.num_rows() == 1),
@@ -112,6 +117,10 @@ const FEATURES: &[CoveredFeature] = &[
         })
     }),
 ];
+
+fn caches_trees(case: &Case) -> bool {
+    in_launches(case, |this| this.axis == Axis::Tree && this.annotations.cache)
+}
 
 fn says(case: &Case, what: &str) -> bool {
     case.schedule.contains(what)

@@ -253,10 +253,11 @@ fn seeded_faults_of_launches_are_seen() {
         (Fault::SlotShared, 3),
         (Fault::EmptySlotFolded, 111),
         (Fault::FoldForgetsSlot, 3),
-        (Fault::BankSwapped, 538),
+        (Fault::CopiesKeepNumbers, 2),
+        (Fault::BankSwapped, 870),
         (Fault::TileOverruns, 0),
-        (Fault::RemainderDropped, 3),
-        (Fault::BinsFlipTies, 4),
+        (Fault::RemainderDropped, 5),
+        (Fault::BinsFlipTies, 6),
     ];
     see(&faults, Case::on_gpu);
 }

@@ -72,13 +72,14 @@ const SHAPES: [fn(&mut Growth) -> Shape; 13] = [
 type Draw = fn(&mut Growth) -> Option<String>;
 
 /// Facts about the loops of a launch, each with its relative frequency.
-const FACTS: [(usize, Draw); 8] = [
+const FACTS: [(usize, Draw); 9] = [
     (4, |growth| growth.of_loop("cache({v})", |nest, id| is_row(nest, id) && is_mapped(nest, id))),
     (2, |growth| growth.of_loop("cache({v})", |nest, id| !is_row(nest, id))),
     (4, |growth| growth.of_loop("atomicReduce({v})", |nest, id| !is_row(nest, id) && is_mapped(nest, id))),
     (4, |growth| growth.of_loop("sharedReduce({v})", |nest, id| !is_row(nest, id) && is_mapped(nest, id))),
     (2, |growth| growth.of_loop("vectorize({v}, 4)", |nest, id| nest.get(id).body == Body::Walk)),
     (4, |growth| growth.layout_of_all()),
+    (3, |growth| growth.cached_in_pieces()),
     (2, |growth| growth.of_loop("representation({v}, quantized)", |_, _| true)),
     (10, |growth| Some(growth.fact())),
 ];
@@ -357,10 +358,21 @@ impl Growth<'_> {
         let layout = self.layout();
         let rows = |nest: &Nest, id: LoopId| is_row(nest, id) && is_mapped(nest, id);
         let cached = self.nest.as_ref()?.loops.iter().any(|this| this.annotations.cache);
-        match self.some_loop(rows).filter(|_| !cached && ["quantized", "preorder"].contains(&layout)) {
+        let of_bins = ["quantized", "preorder", "oblivious"].contains(&layout);
+        match self.some_loop(rows).filter(|_| !cached && of_bins) {
             Some((v, _)) => Some(format!("cache({v})\nrepresentation({layout})")),
             None => Some(format!("representation({layout})")),
         }
+    }
+
+    /// Trees in shared memory, in a layout that stores a tree in several places.
+    fn cached_in_pieces(&mut self) -> Option<String> {
+        let (trees, _) = self.some_loop(|nest, id| !is_row(nest, id))?;
+        if self.layout() != "oblivious" {
+            return Some(format!("cache({trees})\nrepresentation(reorg)"));
+        }
+        let (rows, _) = self.some_loop(|nest, id| is_row(nest, id) && is_mapped(nest, id))?;
+        Some(format!("cache({rows})\ncache({trees})\nrepresentation(oblivious)"))
     }
 
     /// A line about some loop, whose name replaces `{v}`.

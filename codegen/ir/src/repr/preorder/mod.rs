@@ -29,7 +29,7 @@ use super::records::TableNames;
 use super::representation::{Representation, WalkEnd};
 use super::request::Request;
 use super::schema::{Field, Schema, TableBytes};
-use super::spans::Spans;
+use super::spans::{Span, Spans};
 use super::starts::TreeStarts;
 use super::test::{Operand, Test, bin_goes_right};
 use super::traverse::Lane;
@@ -238,8 +238,8 @@ impl InOrder for Preorder {
         self.trees.spans(&self.schema)
     }
 
-    fn reads_only_trees(&self) -> bool {
-        !self.tests.wanted()
+    fn spans_beside(&self, _: u64) -> Option<Vec<Span>> {
+        (!self.tests.wanted()).then(Vec::new)
     }
 
     fn load_extra(
