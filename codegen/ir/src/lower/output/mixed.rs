@@ -1,6 +1,6 @@
 //! Last steps, which mix the values of a row.
 
-use super::{RowIndices, Stage};
+use super::{RowIndices, Stage, is_uniform};
 use crate::lir::{Address, Bin, Build, Cast, Cmp, Function, Math, Scalar, Ty, Value};
 use sched_forest::{Softmax, Transform};
 
@@ -65,9 +65,9 @@ impl Stage<'_> {
     pub(super) fn arg_max(mut self, steps: &[Transform], softmax: Option<Softmax>) -> Function {
         self.for_all_rows(1, |s, row| {
             let shares = softmax.map(|form| s.exponentials(steps, form, row, false));
-            let value = |s: &mut Self, margin| {
+            let value = |s: &mut Self, margin, number| {
                 let index = s.b.add(row.from, margin);
-                let x = s.value(steps, index, 0);
+                let x = s.value(steps, index, number);
                 match shares {
                     Some((all, sum)) => {
                         let power = s.exponential(all, x);
@@ -76,13 +76,21 @@ impl Stage<'_> {
                     None => x,
                 }
             };
+            let larger_of = |s: &mut Self, found: &[Value], margin, number| {
+                let x = value(s, margin, number);
+                let larger = s.b.cmp(Cmp::OLt, found[0], x);
+                vec![s.b.select(larger, x, found[0]), s.b.select(larger, margin, found[1])]
+            };
             let (zero, one, end) = (s.b.int(0), s.b.int(1), s.b.int(s.per_row));
-            let best = value(s, zero);
-            let found = s.for_loop((one, end, 1), &[best, zero], |s, margin, carried| {
-                let x = value(s, margin);
-                let larger = s.b.cmp(Cmp::OLt, carried[0], x);
-                vec![s.b.select(larger, x, carried[0]), s.b.select(larger, margin, carried[1])]
-            });
+            let first = vec![value(s, zero, 0), zero];
+            let found = if steps.iter().all(is_uniform) {
+                s.for_loop((one, end, 1), &first, |s, margin, found| larger_of(s, found, margin, 0))
+            } else {
+                (1..s.per_row).fold(first, |found, number| {
+                    let margin = s.b.int(number);
+                    larger_of(s, &found, margin, number as usize)
+                })
+            };
             let class = s.b.cast(Cast::IntToFloat, found[1], Ty::of(s.result));
             s.store(row.to, class);
         });
