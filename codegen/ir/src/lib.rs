@@ -82,13 +82,13 @@ pub fn compile(
     let lowerings = variants.as_ref().map(|max_rows, (stages, numbers)| {
         lower::Lowering::new(&stages.hir, &stages.mir, &stages.plan, numbers, max_rows.map(i64::from))
     });
-    let requested = Requested {
+    let request = KernelRequest {
         outputs: kernels,
         of_bins: transfer.is_some(),
         base_is_given: budget.base_is_given,
         on_gpu,
     };
-    let kernels = functions(requested, &lowerings);
+    let kernels = functions(request, &lowerings);
     check_shared_memory(&kernels, &lowerings)?;
     let lir = Module {
         kernels,
@@ -158,8 +158,8 @@ fn planned(
     Ok((variants, tables))
 }
 
-/// What a caller asks of the kernels.
-struct Requested<'k> {
+/// Outputs and properties of the kernels of a compilation.
+struct KernelRequest<'k> {
     outputs: &'k [Kind],
     /// Whether rows travel as bins.
     of_bins: bool,
@@ -172,8 +172,8 @@ struct Requested<'k> {
 /// The functions of the requested kernels that the model has. Kernels from rows to predictions in one pass
 /// are added, unless sums begin in memory. Kernels that read bins are added if rows travel as bins, and a
 /// kernel for the model's base values if sums on GPUs begin in memory.
-fn functions(requested: Requested, lowerings: &Variants<lower::Lowering>) -> Vec<(KernelKind, Function)> {
-    let Requested { outputs, of_bins, base_is_given, on_gpu } = requested;
+fn functions(request: KernelRequest, lowerings: &Variants<lower::Lowering>) -> Vec<(KernelKind, Function)> {
+    let KernelRequest { outputs, of_bins, base_is_given, on_gpu } = request;
     let sums = outputs.contains(&Kind::Raw);
     let direct = sums && outputs.contains(&Kind::Value) && !base_is_given;
     let mut kernels: Vec<KernelKind> = outputs.iter().copied().map(KernelKind::Output).collect();
@@ -213,7 +213,7 @@ fn rows_per_run(lowerings: &Variants<lower::Lowering>) -> Option<i64> {
 fn no_gpu_function() -> CompileError {
     CompileError::new(
         codes::NO_GPU_FUNCTION,
-        "the model's predictions need a logarithm or a power of two, which there is no code for on GPUs",
+        "the model's predictions need a logarithm, which there is no code for on GPUs",
         "predict on the processor: leave gpuDimension out, or use `target cpu`",
     )
 }

@@ -3,7 +3,7 @@
 use crate::launches::{ALL, WALKS, compiled, compiled_for, examples, model, schedules};
 use crate::standin::files::image;
 use crate::standin::{compiler, driver, folder, source, succeed};
-use sched_forest::{Float, Forest, Types};
+use sched_forest::{Float, Forest, Output, Transform, Types};
 use sched_ir::Budget;
 use sched_ir::interp::{Memory, Options, run_with};
 use sched_ir::lir::{BinTransfer, Function, KernelKind, Kind, Module, Scalar};
@@ -182,6 +182,18 @@ fn every_way_to_call_gives_the_results_of_the_simulator() {
     }
 }
 
+/// Predictions of isolation forests, in both types of results.
+#[test]
+fn powers_of_two_are_the_librarys() {
+    for (name, float) in [("powers32", Float::F32), ("powers64", Float::F64)] {
+        let mut forest = model();
+        forest.types = Types::all(float);
+        forest.output = Output::of(Transform::PowerOfTwo { by: 7.5 });
+        let module = compiled(&forest, SHARED, &ALL).expect("the schedule is legal").lir;
+        Case::new(name, &forest, &module, &some_rows(&mut Rng(13), &forest, 300)).run(&[], &[]);
+    }
+}
+
 /// Rows bring base margins, of which host calls copy pieces as they copy rows, also of rows that travel as
 /// bins. Sums are those of the threads, of another launch, or of the threads of a block.
 #[test]
@@ -194,21 +206,20 @@ fn sums_begin_with_the_base_margins_of_rows() {
     let forests = [single, several.expect("a forest with several margins")];
     let budget = Budget { base_is_given: true, ..Budget::default() };
     let ordered = schedules().into_iter().filter(|(_, text)| !text.contains("atomicReduce"));
-    for (name, schedule) in ordered {
-        for (forest, number) in forests.iter().zip(0..) {
-            let Some(compiled) = compiled_for(forest, &schedule, &ALL, &budget) else { continue };
-            let mut module = compiled.lir;
-            module.rows_per_run = Some(70);
-            if let Some(transfer) = &mut module.transfer {
-                (transfer.least_rows, transfer.bus) = (50, 0);
-            }
-            let rows = some_rows(&mut rng, forest, 300);
-            let base: Vec<f64> =
-                (0..300 * forest.num_margins).map(|_| rng.below(64) as f64 / 4.0 - 8.0).collect();
-            let name = format!("base of {number} {}", name.replace(|c: char| !c.is_alphanumeric(), " "));
-            let case = Case::with_base(Gpu::default(), &name, (forest, &module), (&rows, Some(&base)));
-            case.run(&[], &[]);
+    for ((_, schedule), number) in ordered.zip(0..) {
+        let forest = &forests[number % 2];
+        let Some(compiled) = compiled_for(forest, &schedule, &ALL, &budget) else { continue };
+        let mut module = compiled.lir;
+        module.rows_per_run = Some(70);
+        if let Some(transfer) = &mut module.transfer {
+            (transfer.least_rows, transfer.bus) = (50, 0);
         }
+        let rows = some_rows(&mut rng, forest, 300);
+        let base: Vec<f64> =
+            (0..300 * forest.num_margins).map(|_| rng.below(64) as f64 / 4.0 - 8.0).collect();
+        let name = format!("base{number}");
+        let case = Case::with_base(Gpu::default(), &name, (forest, &module), (&rows, Some(&base)));
+        case.run(&[], &[]);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The exponential function in code of launches equals the C library's, bit for bit.
+//! Powers of e and of 2 in code of launches equal the C library's, bit for bit.
 
 use crate::launches::host::Host;
 use sched_ir::lir::{
@@ -10,8 +10,24 @@ use sched_machines::Maker;
 use sched_nest::Variants;
 use sched_testing::schedules::Rng;
 
-/// A launch in which one thread computes the exponentials of all rows.
-fn exponentials(scalar: Scalar) -> Module {
+/// The functions, with those of the C library.
+const FUNCTIONS: [Tested; 2] = [
+    Tested { math: Math::Exp, single: f32::exp, double: f64::exp },
+    Tested { math: Math::PowerOfTwo, single: f32::exp2, double: f64::exp2 },
+];
+
+/// A function in code of launches.
+#[derive(Clone, Copy)]
+struct Tested {
+    math: Math,
+    /// The C library's function of floats.
+    single: fn(f32) -> f32,
+    /// The C library's function of doubles.
+    double: fn(f64) -> f64,
+}
+
+/// A launch in which one thread computes a function of all rows.
+fn module_of(math: Math, scalar: Scalar) -> Module {
     let mut b = Builder::with_index("raw", Scalar::I32);
     let (rows, out) = (b.buffer("rows", Space::Input, scalar), b.buffer("out", Space::Output, scalar));
     let (zero, one, n) = (b.int(0), b.int(1), b.rows());
@@ -20,7 +36,7 @@ fn exponentials(scalar: Scalar) -> Module {
         let first = b.add(first, zero);
         b.for_loop((first, n, 1), &[], |b, index, _| {
             let x = b.load(Ty::of(scalar), Address::element(rows, index, scalar));
-            let power = b.math(Math::Exp, x);
+            let power = b.math(math, x);
             b.store(Address::element(out, index, scalar), power);
             Vec::new()
         });
@@ -50,28 +66,34 @@ fn same(found: f64, expected: f64) -> bool {
     found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan()
 }
 
-fn compare_floats(host: &mut Host, xs: &[f32]) {
+fn compare_floats(host: &mut Host, tested: Tested, xs: &[f32]) {
     let input: Vec<u8> = xs.iter().flat_map(|x| x.to_le_bytes()).collect();
     let mut output = vec![0; input.len()];
     host.run(Kind::Raw.into(), xs.len(), &input, &mut output);
     for (x, found) in xs.iter().zip(output.chunks_exact(4)) {
         let found = f32::from_le_bytes([found[0], found[1], found[2], found[3]]);
-        assert!(same(found.into(), x.exp().into()), "exp({x:e}) is {:e}, not {found:e}", x.exp());
+        let expected = (tested.single)(*x);
+        assert!(
+            same(found.into(), expected.into()),
+            "{:?} of {x:e} is {expected:e}, not {found:e}",
+            tested.math
+        );
     }
 }
 
-fn compare_doubles(host: &mut Host, xs: &[f64]) {
+fn compare_doubles(host: &mut Host, tested: Tested, xs: &[f64]) {
     let input: Vec<u8> = xs.iter().flat_map(|x| x.to_le_bytes()).collect();
     let mut output = vec![0; input.len()];
     host.run(Kind::Raw.into(), xs.len(), &input, &mut output);
     for (x, found) in xs.iter().zip(output.chunks_exact(8)) {
         let found = f64::from_le_bytes(found.try_into().expect("8 bytes"));
-        assert!(same(found, x.exp()), "exp({x:e}) is {:e}, not {found:e}", x.exp());
+        let expected = (tested.double)(*x);
+        assert!(same(found, expected), "{:?} of {x:e} is {expected:e}, not {found:e}", tested.math);
     }
 }
 
 /// Floats at the ends of the ranges, and those whose results are hardest to round.
-const EDGES: [u32; 16] = [
+const EDGES: [u32; 24] = [
     0,
     0x8000_0000,
     0x7f80_0000,
@@ -88,69 +110,105 @@ const EDGES: [u32; 16] = [
     0xff7f_ffff,
     0x4202_422c,
     0xc27c_65d8,
+    0x42ff_ffff,
+    0x4300_0000,
+    0xc2fc_0000,
+    0xc314_ffff,
+    0xc315_0000,
+    0xc316_0000,
+    0x3f80_0000,
+    0xbf80_0000,
 ];
 
 #[test]
-fn of_floats_it_is_the_librarys() {
+fn of_floats_they_are_the_librarys() {
     if !library_fuses() {
         return;
     }
-    let module = exponentials(Scalar::F32);
-    let mut host = Host::compile(&module);
-    let near = |bits: &u32| (bits.saturating_sub(300)..=bits.saturating_add(300)).map(f32::from_bits);
-    compare_floats(&mut host, &EDGES.iter().flat_map(near).collect::<Vec<f32>>());
-    compare_floats(&mut host, &(0..=u32::MAX).step_by(9973).map(f32::from_bits).collect::<Vec<f32>>());
+    for tested in FUNCTIONS {
+        let module = module_of(tested.math, Scalar::F32);
+        let mut host = Host::compile(&module);
+        let near = |bits: &u32| (bits.saturating_sub(300)..=bits.saturating_add(300)).map(f32::from_bits);
+        compare_floats(&mut host, tested, &EDGES.iter().flat_map(near).collect::<Vec<f32>>());
+        let spread = (0..=u32::MAX).step_by(9973).map(f32::from_bits);
+        compare_floats(&mut host, tested, &spread.collect::<Vec<f32>>());
+    }
 }
 
-/// `cargo test -p sched-llvm exp:: -- --ignored`: two minutes.
+/// `cargo test -p sched-llvm exp:: -- --ignored`: four minutes.
 #[test]
 #[ignore = "all floats take minutes"]
-fn of_all_floats_it_is_the_librarys() {
+fn of_all_floats_they_are_the_librarys() {
     if !library_fuses() {
         return;
     }
-    let module = exponentials(Scalar::F32);
-    let mut host = Host::compile(&module);
-    for first in (0..=u32::MAX).step_by(1 << 22) {
-        compare_floats(&mut host, &(0..1 << 22).map(|n| f32::from_bits(first + n)).collect::<Vec<f32>>());
+    for tested in FUNCTIONS {
+        let module = module_of(tested.math, Scalar::F32);
+        let mut host = Host::compile(&module);
+        for first in (0..=u32::MAX).step_by(1 << 22) {
+            let xs = (0..1 << 22).map(|n| f32::from_bits(first + n)).collect::<Vec<f32>>();
+            compare_floats(&mut host, tested, &xs);
+        }
     }
 }
 
 #[test]
-fn of_doubles_it_is_the_librarys() {
-    if !library_fuses() {
-        return;
+fn of_doubles_they_are_the_librarys() {
+    for tested in FUNCTIONS {
+        // The library fuses no operations of powers of 2.
+        if tested.math == Math::Exp && !library_fuses() {
+            continue;
+        }
+        let module = module_of(tested.math, Scalar::F64);
+        compare_doubles(&mut Host::compile(&module), tested, &some_doubles(40_000));
     }
-    let module = exponentials(Scalar::F64);
-    let mut host = Host::compile(&module);
+}
+
+/// `cargo test -p sched-llvm exp:: -- --ignored`: half a minute.
+#[test]
+#[ignore = "millions of doubles take long"]
+fn of_millions_of_doubles_powers_of_2_are_the_librarys() {
+    let [_, tested] = FUNCTIONS;
+    let module = module_of(tested.math, Scalar::F64);
+    compare_doubles(&mut Host::compile(&module), tested, &some_doubles(1_000_000));
+}
+
+/// Doubles at the ends of the ranges, and `count` random ones of each of several ranges.
+fn some_doubles(count: usize) -> Vec<f64> {
     let mut rng = Rng(7);
     let mut uniform = |low: f64, high: f64| low + (high - low) * rng.next_u64() as f64 / u64::MAX as f64;
     let mut xs = vec![0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN];
-    xs.extend([
-        1024.0,
-        -1024.0,
-        512.0,
-        -512.0,
-        709.782712893384,
-        709.7827128933841,
-        -745.1332191019412,
-        5e-324,
-    ]);
-    for (low, high) in [(-40.0, 40.0), (-1.0, 1.0), (-1e-9, 1e-9), (500.0, 720.0), (-760.0, -500.0)] {
-        xs.extend((0..40_000).map(|_| uniform(low, high)));
+    let ends = [1024.0, -1022.0, -1074.0, -1075.0, -928.0, 928.0, 709.782712893384, -745.1332191019412];
+    let near = |x: f64| (0..5).map(move |n| f64::from_bits(x.to_bits() - 2 + n));
+    xs.extend(ends.into_iter().flat_map(near));
+    xs.extend([1024.0, -1024.0, 512.0, -512.0, 5e-324]);
+    let ranges = [
+        (-40.0, 40.0),
+        (-1.0, 1.0),
+        (-1e-9, 1e-9),
+        (500.0, 720.0),
+        (-760.0, -500.0),
+        (900.0, 1030.0),
+        (-1080.0, -900.0),
+    ];
+    for (low, high) in ranges {
+        xs.extend((0..count).map(|_| uniform(low, high)));
     }
-    xs.extend((0..40_000).map(|_| f64::from_bits(rng.next_u64())));
-    compare_doubles(&mut host, &xs);
+    xs.extend((0..count).map(|_| f64::from_bits(rng.next_u64())));
+    xs
 }
 
 #[test]
-fn gpus_have_it_in_plain_operations() {
-    for scalar in [Scalar::F32, Scalar::F64] {
-        let ptx = ptx_text(&exponentials(scalar), Gpu::default()).expect("PTX");
+fn gpus_have_them_in_plain_operations() {
+    let all = FUNCTIONS
+        .into_iter()
+        .flat_map(|tested| [Scalar::F32, Scalar::F64].map(|scalar| (tested.math, scalar)));
+    for (math, scalar) in all {
+        let ptx = ptx_text(&module_of(math, scalar), Gpu::default()).expect("PTX");
         assert!(ptx.contains("fma.rn.f64") && !ptx.contains(".ftz"), "{ptx}");
         assert!(!ptx.contains("call") && !ptx.contains(".extern"), "{ptx}");
         assert!(ptx.contains("schedc_powers_of_2_by_"), "{ptx}");
-        let gcn = amdgpu_text(&exponentials(scalar), Gpu::usual(Maker::Amd)).expect("assembly");
+        let gcn = amdgpu_text(&module_of(math, scalar), Gpu::usual(Maker::Amd)).expect("assembly");
         assert!(gcn.contains("v_fma_f64") && gcn.contains("schedc_powers_of_2_by_"), "{gcn}");
         assert!(!gcn.contains("s_swappc"), "{gcn}");
         if let Some(ptxas) = Ptxas::find() {

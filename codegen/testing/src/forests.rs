@@ -186,6 +186,14 @@ pub fn with_expectiles(rng: &mut Rng, forest: Forest) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
+/// Replaces the steps of some outputs by the power of 2 of isolation forests.
+pub fn with_powers_of_two(seed: u64, mut forest: Forest) -> Forest {
+    if seed % 9 == 4 && forest.output.value.iter().all(Transform::is_by_value) {
+        forest.output.value = vec![Transform::PowerOfTwo { by: 2.5 }];
+    }
+    forest
+}
+
 /// Random types, independent of each other; half of the forests have XGBoost's.
 fn types(rng: &mut Rng) -> Types {
     if rng.one_in(2) {

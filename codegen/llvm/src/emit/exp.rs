@@ -1,10 +1,13 @@
-//! The exponential function in plain operations, for code that has no C library: the code of launches.
+//! Powers of e and of 2 in plain operations, for code that has no C library: the code of launches.
 //!
-//! Both functions are the algorithm of the GNU C library (since 2.28). Their results are therefore the
+//! All functions are the algorithms of the GNU C library (since 2.28). Their results are therefore the
 //! library's on processors with fused multiply-add, bit for bit: `tests/exp.rs` compares all floats and many
-//! doubles. Let `x = k ln(2) / n + r` with an integer `k`. Then `exp(x)` is `2^(k / n)` times a polynomial of
-//! the small `r`, and a table holds the powers of 2 with fractional exponents. The polynomials' coefficients
-//! are the library's: others of the same quality would round a few results to the other neighbour.
+//! doubles. The library fuses no operations of `exp2` for doubles on any x86 processor, nor does this code.
+//!
+//! Let `x = k ln(2) / n + r` with an integer `k`. Then `exp(x)` is `2^(k / n)` times a polynomial of the
+//! small `r`, and a table holds the powers of 2 with fractional exponents. For powers of 2, `x = k / n + r`.
+//! The polynomials' coefficients are the library's: others of the same quality would round a few results to
+//! the other neighbour.
 //!
 //! A product that is fused with a sum is a call of `llvm.fma`; nothing else may be fused.
 
@@ -33,31 +36,74 @@ const OF_FLOATS: [u64; 3] = [0x3fe6_2e42_ff0c_52d6, 0x3fce_bfce_50fa_c4f3, 0x3fa
 const OF_DOUBLES: [u64; 4] =
     [0x3fdf_ffff_ffff_fdbd, 0x3fc5_5555_5555_543c, 0x3fa5_5555_cf17_2b91, 0x3f81_1116_7a4d_017d];
 
+/// Coefficients of `2^r - 1` for doubles, from the first power of `r` on, as bits of doubles.
+const OF_DOUBLES_BY_2: [u64; 5] = [
+    0x3fe6_2e42_fefa_39ef,
+    0x3fce_bfbd_ff82_c424,
+    0x3fac_6b08_d70c_f4b5,
+    0x3f83_b2ab_d246_50cc,
+    0x3f55_d7e0_9b4e_3a84,
+];
+
 /// `ln(2) / 128` as the sum of a short double and a rest, each as bits.
 const STEP: [u64; 2] = [0x3f76_2e42_fefa_0000, 0x3d0c_f79a_bc9e_3b39];
 
-/// The largest float whose exponential is finite, and the smallest one whose exponential is not 0, as bits.
-const FLOAT_RANGE: (u32, u32) = (0x42b1_7217, 0xc2cf_f1b4);
+/// The base of powers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Base {
+    E,
+    Two,
+}
 
-/// Bounds beyond which exponentials of doubles are set to infinity and 0. The algorithm itself reaches both
-/// a little earlier, at 709.8 and -745.2.
-const DOUBLE_RANGE: (f64, f64) = (710.0, -746.0);
+impl Base {
+    /// The logarithm of the base to base 2.
+    fn log2(self) -> f64 {
+        match self {
+            Base::E => LOG2_E,
+            Base::Two => 1.0,
+        }
+    }
 
-/// Bound below which the exponential of a double may be subnormal, and has fewer digits.
-const SUBNORMAL_BELOW: f64 = -512.0;
+    /// Bounds beyond which powers of floats are set to infinity and 0. Powers of e are finite up to the
+    /// first one and 0 below the second one.
+    fn float_range(self) -> (f64, f64) {
+        match self {
+            Base::E => (f32::from_bits(0x42b1_7217).into(), f32::from_bits(0xc2cf_f1b4).into()),
+            Base::Two => (128.0, -150.0),
+        }
+    }
 
-/// Builds exponentials.
+    /// Bounds beyond which powers of doubles are set to infinity and 0. The algorithm itself reaches both,
+    /// for powers of e a little earlier, at 709.8 and -745.2.
+    fn double_range(self) -> (f64, f64) {
+        match self {
+            Base::E => (710.0, -746.0),
+            Base::Two => (1024.0, -1075.0),
+        }
+    }
+
+    /// Bound below which the power of a double may be subnormal, and has fewer digits.
+    fn subnormal_below(self) -> f64 {
+        match self {
+            Base::E => -512.0,
+            Base::Two => -928.0,
+        }
+    }
+}
+
+/// Builds powers of a base.
 pub(super) struct Exponential<'s, 'a, 'ctx> {
+    pub(super) base: Base,
     pub(super) ir: &'s IrBuilder<'a, 'ctx>,
     /// The address space of the tables.
     pub(super) tables: AddressSpace,
 }
 
 impl<'ctx> Exponential<'_, '_, 'ctx> {
-    /// The exponential of a scalar.
+    /// The power whose exponent is a scalar.
     pub(super) fn of(&self, x: BasicValueEnum<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let BasicValueEnum::FloatValue(x) = x else {
-            return Err(LlvmError::ill_formed("the exponential of no float"));
+            return Err(LlvmError::ill_formed("a power of no float"));
         };
         let is_double = x.get_type() == self.ir.context.f64_type();
         let result = if is_double { self.of_double(x)? } else { self.of_float(x)? };
@@ -67,7 +113,7 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
     fn of_float(&self, x: FloatValue<'ctx>) -> Result<FloatValue<'ctx>, LlvmError> {
         let wide = self.ir.builder.build_float_ext(x, self.ir.context.f64_type(), "")?;
         let n = f64::from(FLOAT_ENTRIES);
-        let per_step = self.double(n * LOG2_E);
+        let per_step = self.double(n * self.base.log2());
         let (bits, k) = self.nearest(wide, per_step)?;
         let r = self.fma(per_step, wide, self.ir.builder.build_float_neg(k, "")?)?;
         let scale = self.entry(self.table(FLOAT_ENTRIES), bits, (FLOAT_ENTRIES, 1, 0))?;
@@ -79,30 +125,65 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         let polynomial = self.fma(self.fma(c3, r, c2)?, square, low)?;
         let result = self.ir.builder.build_float_mul(polynomial, scale, "")?;
         let result = self.ir.builder.build_float_trunc(result, self.ir.context.f32_type(), "")?;
-        let (most, least) = (f32::from_bits(FLOAT_RANGE.0), f32::from_bits(FLOAT_RANGE.1));
-        self.limit_range(x, result, (most.into(), least.into()))
+        self.limit_range(x, result, self.base.float_range())
     }
 
     fn of_double(&self, x: FloatValue<'ctx>) -> Result<FloatValue<'ctx>, LlvmError> {
-        let (bits, k) = self.nearest(x, self.double(f64::from(DOUBLE_ENTRIES) * LOG2_E))?;
-        let [high, low] = STEP.map(|step| self.double(-f64::from_bits(step)));
-        let r = self.fma(k, low, self.fma(k, high, x)?)?;
+        let (bits, k) = self.nearest(x, self.double(f64::from(DOUBLE_ENTRIES) * self.base.log2()))?;
         let table = self.table(DOUBLE_ENTRIES);
         let tail = self.as_double(self.entry(table, bits, (DOUBLE_ENTRIES, 2, 0))?)?;
         let scale = self.entry(table, bits, (DOUBLE_ENTRIES, 2, 1))?;
+        let sum = match self.base {
+            Base::E => self.sum_by_e(x, k, tail)?,
+            Base::Two => self.sum_by_2(x, k, tail)?,
+        };
+
+        let subnormal = self.ir.builder.build_float_compare(
+            FloatPredicate::OLE,
+            x,
+            self.double(self.base.subnormal_below()),
+            "",
+        )?;
+        let usual = self.near_one(scale, bits, sum)?;
+        let small = self.near_zero(scale, bits, sum)?;
+        let result = self.select(subnormal, small, usual)?;
+        self.limit_range(x, result, self.base.double_range())
+    }
+
+    /// `e^r - 1`, beside the relative error `tail` of the table's entry.
+    fn sum_by_e(
+        &self,
+        x: FloatValue<'ctx>,
+        k: FloatValue<'ctx>,
+        tail: FloatValue<'ctx>,
+    ) -> Result<FloatValue<'ctx>, LlvmError> {
+        let [high, low] = STEP.map(|step| self.double(-f64::from_bits(step)));
+        let r = self.fma(k, low, self.fma(k, high, x)?)?;
         let [c2, c3, c4, c5] = OF_DOUBLES.map(|c| self.double(f64::from_bits(c)));
         let square = self.ir.builder.build_float_mul(r, r, "")?;
         let fourth = self.ir.builder.build_float_mul(square, square, "")?;
         let sum = self.ir.builder.build_float_add(tail, r, "")?;
         let sum = self.fma(square, self.fma(r, c3, c2)?, sum)?;
-        let sum = self.fma(fourth, self.fma(r, c5, c4)?, sum)?;
+        self.fma(fourth, self.fma(r, c5, c4)?, sum)
+    }
 
-        let subnormal =
-            self.ir.builder.build_float_compare(FloatPredicate::OLE, x, self.double(SUBNORMAL_BELOW), "")?;
-        let usual = self.near_one(scale, bits, sum)?;
-        let small = self.near_zero(scale, bits, sum)?;
-        let result = self.select(subnormal, small, usual)?;
-        self.limit_range(x, result, DOUBLE_RANGE)
+    /// `2^r - 1`, beside the relative error `tail` of the table's entry. Each operation is rounded.
+    fn sum_by_2(
+        &self,
+        x: FloatValue<'ctx>,
+        k: FloatValue<'ctx>,
+        tail: FloatValue<'ctx>,
+    ) -> Result<FloatValue<'ctx>, LlvmError> {
+        let b = &self.ir.builder;
+        let r = self.fma(k, self.double(-1.0 / f64::from(DOUBLE_ENTRIES)), x)?;
+        let [c1, c2, c3, c4, c5] = OF_DOUBLES_BY_2.map(|c| self.double(f64::from_bits(c)));
+        let linear =
+            |c: FloatValue<'ctx>, d: FloatValue<'ctx>| b.build_float_add(c, b.build_float_mul(r, d, "")?, "");
+        let square = b.build_float_mul(r, r, "")?;
+        let fourth = b.build_float_mul(square, square, "")?;
+        let sum = linear(tail, c1)?;
+        let sum = b.build_float_add(sum, b.build_float_mul(square, linear(c2, c3)?, "")?, "")?;
+        Ok(b.build_float_add(sum, b.build_float_mul(fourth, linear(c4, c5)?, "")?, "")?)
     }
 
     /// `2^(k / n) (1 + sum)`. It is computed at a 2^64th of its size, so that the power does not overflow.
@@ -113,7 +194,13 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         sum: FloatValue<'ctx>,
     ) -> Result<FloatValue<'ctx>, LlvmError> {
         let scale = self.scale_by_power(scale, bits, -64)?;
-        let result = self.fma(scale, sum, scale)?;
+        let result = match self.base {
+            Base::E => self.fma(scale, sum, scale)?,
+            Base::Two => {
+                let product = self.ir.builder.build_float_mul(scale, sum, "")?;
+                self.ir.builder.build_float_add(scale, product, "")?
+            }
+        };
         Ok(self.ir.builder.build_float_mul(result, self.double(2.0f64.powi(64)), "")?)
     }
 

@@ -1,7 +1,7 @@
 //! Functions of the C library, and their replacements in launches.
 
 use super::device::Device;
-use super::exp::Exponential;
+use super::exp::{Base, Exponential};
 use super::ir::IrBuilder;
 use super::types;
 use crate::error::LlvmError;
@@ -18,9 +18,16 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         math: Math,
         (argument, ty): (BasicValueEnum<'ctx>, Ty),
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let call = |argument: BasicValueEnum<'ctx>| match (device, math) {
-            (Some(device), Math::Exp) => Exponential { ir: self, tables: device.global() }.of(argument),
-            (Some(_), _) => Err(LlvmError::ill_formed(format_args!("{math:?} in a launch"))),
+        let base = match math {
+            Math::Exp => Some(Base::E),
+            Math::PowerOfTwo => Some(Base::Two),
+            Math::Log | Math::LogOnePlus => None,
+        };
+        let call = |argument: BasicValueEnum<'ctx>| match (device, base) {
+            (Some(device), Some(base)) => {
+                Exponential { base, ir: self, tables: device.global() }.of(argument)
+            }
+            (Some(_), None) => Err(LlvmError::ill_formed(format_args!("{math:?} in a launch"))),
             (None, _) => self.call_of_library(math, ty.scalar, argument),
         };
         let BasicValueEnum::VectorValue(vector) = argument else { return call(argument) };

@@ -50,6 +50,7 @@ impl Case {
         let forest = forests::with_other_tests(&mut rng, forest);
         // A separate random stream, so that a seed has the same schedule for other trees.
         let forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
+        let forest = forests::with_powers_of_two(seed, forest);
         let forest = forests::with_linear_leaves(seed, forest);
         let forest = linear::with_linear_models(seed, forest);
         let forest = computed::with_computed_columns(seed, forest);

@@ -434,15 +434,12 @@ pub fn is_by_margin(forest: &Forest) -> bool {
     same && steps().next().is_some() && steps().all(|step| step.is_by_value() && is_uniform(step))
 }
 
-/// Whether results need functions of the C library other than the exponential.
+/// Whether results need a logarithm of the C library, which differs between versions of the library.
 pub fn needs_library(forest: &Forest) -> bool {
-    forest.output.raw.iter().chain(&forest.output.value).any(|step| {
-        matches!(
-            step,
-            Transform::LogOnePlusExp
-                | Transform::Ascending
-                | Transform::Probit
-                | Transform::PowerOfTwo { .. }
-        )
-    })
+    forest
+        .output
+        .raw
+        .iter()
+        .chain(&forest.output.value)
+        .any(|step| matches!(step, Transform::LogOnePlusExp | Transform::Ascending | Transform::Probit))
 }
