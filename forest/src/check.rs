@@ -19,10 +19,14 @@ impl Forest {
         if parts.iteration_starts.is_empty() {
             parts.iteration_starts = (0..=parts.trees.len()).collect();
         }
+        if !parts.single_margins.contains(&true) {
+            parts.single_margins.clear();
+        }
         check_sizes(&parts)?;
         check_iterations(&parts)?;
+        check_single_margins(&parts)?;
         for (index, &value) in parts.base.iter().enumerate() {
-            check_value(value, parts.types.accumulator, "base value")
+            check_value(value, precision(&parts, index), "base value")
                 .map_err(|error| error.at(format!("base[{index}]")))?;
         }
         parts.output.check(parts.num_margins, parts.types.accumulator)?;
@@ -76,6 +80,36 @@ fn check_iterations(parts: &ForestParts) -> Result<(), ModelError> {
     }
     let message = format!("the starts of the iterations do not ascend from 0 to {} trees", parts.trees.len());
     Err(ModelError::new(codes::BAD_ITERATIONS, message).at("iteration_starts"))
+}
+
+/// The precision of a margin's sum, and of the values that are added to it.
+fn precision(parts: &ForestParts, margin: usize) -> Float {
+    match parts.single_margins.get(margin) {
+        Some(true) => Float::F32,
+        _ => parts.types.accumulator,
+    }
+}
+
+/// Checks that margins of single precision stand in a forest that adds in double precision, and that no linear
+/// leaf adds to them: its terms are rounded to the accumulator's type.
+fn check_single_margins(parts: &ForestParts) -> Result<(), ModelError> {
+    if parts.single_margins.is_empty() {
+        return Ok(());
+    }
+    same_length("single_margins", parts.single_margins.len(), "outputs", parts.num_margins)?;
+    let bad = |message: String| Err(ModelError::new(codes::BAD_VALUE, message).at("single_margins"));
+    if parts.types.accumulator == Float::F32 {
+        return bad("the sums of all margins have single precision already".to_string());
+    }
+    let mut linear = parts.linear.iter().zip(&parts.trees).filter(|(leaves, _)| !leaves.is_empty());
+    let is_single = |tree: &Tree| match tree.target {
+        Target::One(margin) => parts.single_margins.get(margin as usize) == Some(&true),
+        Target::All => false,
+    };
+    match linear.any(|(_, tree)| is_single(tree)) {
+        true => bad("linear leaves add to a margin of single precision".to_string()),
+        false => Ok(()),
+    }
 }
 
 fn check_linear(parts: &ForestParts) -> Result<(), ModelError> {
@@ -142,8 +176,9 @@ fn check_tree(tree: &Tree, parts: &ForestParts, walk: &mut Vec<(NodeRef, u32)>) 
             let message = format!("a leaf has {} values for {values} outputs", leaf.values.len());
             return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(place()));
         }
-        for &value in &leaf.values {
-            check_value(value, parts.types.accumulator, "leaf value").map_err(|error| error.at(place()))?;
+        for (at, &value) in leaf.values.iter().enumerate() {
+            let margin = if let Target::One(margin) = tree.target { margin as usize } else { at };
+            check_value(value, precision(parts, margin), "leaf value").map_err(|error| error.at(place()))?;
         }
     }
     Ok(())

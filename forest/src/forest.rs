@@ -157,6 +157,10 @@ pub struct ForestParts {
     pub comparison: Comparison,
     /// The types of the computation.
     pub types: Types,
+    /// By margin, whether its sum is rounded to single precision after each addition, as the trainer of its
+    /// trees adds. Empty if no sum is; only for forests that add in double precision. The rounded sum is that
+    /// of single precision, since a double holds more than twice the digits.
+    pub single_margins: Vec<bool>,
     /// The sets of categories that nodes test, each stored once.
     pub sets: Vec<CategorySet>,
     /// The rule that turns a feature value into a category.
@@ -194,6 +198,7 @@ impl Default for ForestParts {
             base: vec![0.0],
             comparison: Comparison::Less,
             types: Types::all(Float::F32),
+            single_margins: Vec::new(),
             sets: Vec::new(),
             category_rule: CategoryRule::Truncated,
             linear: Vec::new(),

@@ -179,6 +179,16 @@ impl Forest {
         goes_left(self, inner, value)
     }
 
+    /// The sum of a margin after the addition of a value, in the margin's precision.
+    pub fn added(&self, margin: usize, sum: f64, value: f64) -> f64 {
+        match self.types.accumulator {
+            Float::F64 if self.single_margins.get(margin) != Some(&true) => sum + value,
+            // The sum of two numbers of single precision, rounded to double and then to single precision, is
+            // the sum that is rounded once.
+            _ => f64::from((sum + value) as f32),
+        }
+    }
+
     /// The leaf of a tree that a row ends in.
     pub fn leaf<'a, X: Real>(&self, tree: &'a Tree, row: &RowValues<'_, X>) -> &'a Leaf {
         find_leaf(self, tree, row)
@@ -254,17 +264,14 @@ fn narrow<Y: Real>(values: &[f64], out: &mut [Y]) {
 fn row_sums<X: Real>(forest: &Forest, row: &RowValues<'_, X>, margins: &mut Vec<f64>) {
     margins.clear();
     margins.extend_from_slice(&forest.base);
-    let add = |margin: &mut f64, value: f64| match forest.types.accumulator {
-        Float::F32 => *margin = f64::from(*margin as f32 + value as f32),
-        Float::F64 => *margin += value,
-    };
+    let mut add = |margin: usize, value| margins[margin] = forest.added(margin, margins[margin], value);
     for (number, tree) in forest.trees.iter().enumerate() {
         let index = leaf_index(forest, tree, row) as usize;
         match tree.target {
-            Target::One(margin) => add(&mut margins[margin as usize], tree_value(forest, number, index, row)),
+            Target::One(margin) => add(margin as usize, tree_value(forest, number, index, row)),
             Target::All => {
                 let values = &tree.leaves[index].values;
-                margins.iter_mut().zip(values).for_each(|(margin, &value)| add(margin, value))
+                values.iter().enumerate().for_each(|(margin, value)| add(margin, *value));
             }
         }
     }

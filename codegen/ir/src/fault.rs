@@ -47,6 +47,8 @@ pub enum Fault {
     RemainderDropped,
     /// LIR: sums are rounded to single precision.
     SumsRounded,
+    /// LIR: sums of single precision keep the digits of double precision.
+    SinglesNotRounded,
     /// LIR: sums that are averages are not divided.
     AverageForgotten,
     /// LIR: unroll-and-jam walks the first tree in every slot.

@@ -139,6 +139,36 @@ pub fn with_linear_leaves(seed: u64, forest: Forest) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
+/// The forest, in some cases with margins whose sums are rounded to single precision. It has its own seed,
+/// which keeps the other random cases unchanged.
+pub fn with_single_margins(seed: u64, forest: Forest) -> Forest {
+    let rng = &mut Rng(seed.wrapping_mul(0xa076_1d64_78bd_642f));
+    if forest.types.accumulator == Float::F32 || !rng.one_in(3) {
+        return forest;
+    }
+    let mut parts = forest.into_parts();
+    let all = rng.one_in(3);
+    let mut single: Vec<bool> = (0..parts.num_margins).map(|_| all || rng.one_in(2)).collect();
+    for (_, tree) in parts.linear.iter().zip(&parts.trees).filter(|(leaves, _)| !leaves.is_empty()) {
+        if let Target::One(margin) = tree.target {
+            single[margin as usize] = false;
+        }
+    }
+    for (base, _) in parts.base.iter_mut().zip(&single).filter(|(_, single)| **single) {
+        *base = f64::from(*base as f32);
+    }
+    for tree in &mut parts.trees {
+        for value in tree.leaves.iter_mut().flat_map(|leaf| leaf.values.iter_mut().enumerate()) {
+            let margin = if let Target::One(margin) = tree.target { margin as usize } else { value.0 };
+            if single[margin] {
+                *value.1 = f64::from(*value.1 as f32);
+            }
+        }
+    }
+    parts.single_margins = single;
+    Forest::new(parts).expect("the generator keeps the promises of a forest")
+}
+
 /// Levels of the deepest oblivious trees, which have more leaves than a byte can number.
 const MOST_LEVELS: u32 = 9;
 

@@ -193,10 +193,6 @@ fn wrong_leaf(forest: &Forest, difference: &Difference, row: &[f64]) -> Option<T
         return None;
     }
     let margin = difference.column;
-    let round = |x: f64| match forest.types.accumulator {
-        Float::F32 => f64::from(x as f32),
-        Float::F64 => x,
-    };
     let result = |x: f64| match forest.types.output {
         Float::F32 => f64::from(x as f32),
         Float::F64 => x,
@@ -208,14 +204,14 @@ fn wrong_leaf(forest: &Forest, difference: &Difference, row: &[f64]) -> Option<T
     let values = forest.row_values(row);
     let reached: Vec<Option<f64>> =
         forest.trees.iter().map(|tree| value(tree, forest.leaf(tree, &values))).collect();
-    let add = |sum: f64, value: &Option<f64>| value.map_or(sum, |value| round(sum + value));
+    let add = |sum: f64, value: &Option<f64>| value.map_or(sum, |value| forest.added(margin, sum, value));
     let mut before = forest.base[margin];
     let mut best: Option<Turn> = None;
     for (number, tree) in forest.trees.iter().enumerate() {
         let right = forest.leaf(tree, &values);
         for leaf in tree.leaves.iter().filter(|leaf| leaf.source != right.source) {
             let Some(own) = value(tree, leaf) else { break };
-            let sum = reached[number + 1..].iter().fold(round(before + own), add);
+            let sum = reached[number + 1..].iter().fold(forest.added(margin, before, own), add);
             if result(sum).to_bits() == difference.found.to_bits() {
                 let found = Turn { from_margin: true, ..turn(forest, tree, row, right.source, leaf.source) };
                 let depth = |turn: &Turn| turn.node.as_ref().map(|test| test.depth);

@@ -16,7 +16,6 @@ mod tree;
 
 use crate::ForestParts;
 use crate::codes;
-use crate::computed::ComputedColumns;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, LinearMissing, Types};
 use crate::json::keys;
@@ -114,14 +113,13 @@ fn forest(
         category_rule: CategoryRule::Truncated,
         linear,
         linear_missing: LinearMissing::LeafValue,
-        computed: ComputedColumns::default(),
         output,
         objective: header.objective.unwrap_or("custom").to_owned(),
         feature_names: header.feature_names,
         categories,
         iteration_starts: (0..=trees.len()).step_by(per_iteration).collect(),
-        best_iteration: None,
         trees,
+        ..ForestParts::default()
     })
 }
 

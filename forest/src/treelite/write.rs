@@ -48,6 +48,9 @@ fn plan(forest: &Forest) -> Result<Plan, ModelError> {
     if forest.types != crate::Types::all(float) {
         return Err(cannot("with rows, thresholds and sums of different types", BUILD));
     }
+    if !forest.single_margins.is_empty() {
+        return Err(cannot("sums of single precision beside others", BUILD));
+    }
     if forest.linear.iter().any(|tree| !tree.is_empty()) {
         return Err(cannot("linear leaves", BUILD));
     }

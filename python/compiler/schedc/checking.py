@@ -380,8 +380,10 @@ def _of_pipeline(trial: Trial) -> None:
 
     def compare(method: str, output: str, counted: Array | None = None) -> Array | None:
         """Compares a method. A larger difference is right where products cancel each other."""
-        is_equal = made.outputs[output].promise == 0
-        for is_last in (is_equal or not made.graph.sums or trial.slack > 0, True):
+        value = made.outputs[output]
+        is_equal = value.promise == 0
+        has_slack = value.single or made.graph.sums
+        for is_last in (is_equal or not has_slack or trial.slack > 0, True):
             try:
                 with one_job(theirs):
                     return trial.compare(
@@ -391,9 +393,8 @@ def _of_pipeline(trial: Trial) -> None:
             except Difference:
                 if is_last:
                     raise
-                value = made.outputs[output]
                 relative = CLOSE if value.single else ROOT_ROUNDING if value.root else trial.close
-                trial.slack = relative * magnitude(made, rows)
+                trial.slack = relative * value.steep * magnitude(made, rows)
         return None
 
     if "label" not in made.outputs:

@@ -4,7 +4,7 @@ use super::elements::launch_over;
 use super::kernel_builder::KernelBuilder;
 use super::launch::team;
 use super::opening::sum_start;
-use super::sum_target::{PrivateBuffer, SumTarget};
+use super::sum_target::{PrivateBuffer, SumTarget, Summed};
 use crate::lir::{Address, Bin, Build, Ty, Value};
 use crate::mir::{Opening, PrivateId};
 
@@ -71,7 +71,7 @@ impl DeviceFold<'_> {
             let before = k.b.mul(slot, private.slot_size);
             let source = k.b.add(before, index);
             let part = k.b.load(Ty::of(element), Address::element(private.buffer, source, element));
-            vec![k.b.add(sum[0], part)]
+            vec![into.sum(&mut k.b, sum[0], part, Summed::At(target))]
         });
         if into.atomic {
             k.b.atomic_add(at, sum[0]);

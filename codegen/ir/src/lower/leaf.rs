@@ -4,7 +4,7 @@ use super::group::Group;
 use super::kernel_builder::KernelBuilder;
 use super::linear;
 use super::ports::Results;
-use super::sum_target::SumTarget;
+use super::sum_target::{SumTarget, Summed};
 use super::walk::{WalkContext, WalkLane};
 use crate::lir::{Address, Bin, BufferId, Build, Gather, Scalar, Ty, Value};
 use crate::repr::{LeafValue, WalkEnd, margin_pieces};
@@ -89,19 +89,19 @@ impl WalkContext<'_> {
                 self.add_margins(k, (&sums, vectors), lane, end);
                 if let Some(terms) = self.terms(k, lane, end) {
                     let index = sums.column(&mut k.b, lane.number, lane.tree);
-                    sums.add_vector(&mut k.b, index, terms, lane.mask);
+                    sums.add_vector(&mut k.b, (index, Summed::OfTree(lane.tree)), terms, lane.mask);
                 }
                 None
             }
             LeafAction::AddVector { sums } => {
                 let value = self.addend(k, lane, end).value();
                 let index = sums.column(&mut k.b, lane.number, lane.tree);
-                sums.add_vector(&mut k.b, index, value, lane.mask);
+                sums.add_vector(&mut k.b, (index, Summed::OfTree(lane.tree)), value, lane.mask);
                 None
             }
             LeafAction::CarryVector { sums, sum } => {
                 let value = self.addend(k, lane, end).value();
-                Some(sums.sum(&mut k.b, sum, value))
+                Some(sums.sum(&mut k.b, sum, value, Summed::OfTree(lane.tree)))
             }
             LeafAction::CarryInOrder { sums, sum } => Some(self.carry_in_order(k, &sums, lane, end, sum)),
             LeafAction::AddEach { sums } => {
@@ -220,7 +220,8 @@ impl WalkContext<'_> {
                     vector_elements(k, place, lanes)
                 }
             };
-            sum = sums.sum(&mut k.b, sum, value);
+            let first = k.b.int(0);
+            sum = sums.sum(&mut k.b, sum, value, Summed::From(first));
         }
         sum
     }
@@ -269,7 +270,7 @@ impl WalkContext<'_> {
             let value = found.unwrap_or_else(|| self.gathered_margin(k, vectors, lane, end, margin));
             let ahead = k.b.mul_int(margin, rows);
             let index = k.b.add(first, ahead);
-            sums.add_vector(&mut k.b, index, value, lane.mask);
+            sums.add_vector(&mut k.b, (index, Summed::Margin(margin)), value, lane.mask);
         };
         // Several margins per iteration, which share the computations on leaf indices.
         let several = sums.margins / WRITTEN_OUT * WRITTEN_OUT;
@@ -345,7 +346,7 @@ fn vector_elements(k: &mut KernelBuilder, index: Value, lanes: u16) -> Value {
 /// Adds a number to the margin of the tree.
 fn add_number(k: &mut KernelBuilder, sums: &SumTarget, ended: EndedWalk, value: Value) {
     let index = sums.margin(&mut k.b, ended.number, ended.tree, ended.place);
-    sums.add(&mut k.b, index, value);
+    sums.add(&mut k.b, index, value, Summed::OfTree(ended.tree));
 }
 
 /// Adds a leaf vector to all margins of the row, in pieces as wide as registers. Atomic additions, and
@@ -358,7 +359,7 @@ fn add_leaf_vector(k: &mut KernelBuilder, sums: &SumTarget, ended: EndedWalk, fi
             let source = k.b.add(first, margin);
             let value = vector_elements(k, source, 1);
             let index = k.b.add(to, margin);
-            sums.add(&mut k.b, index, value);
+            sums.add(&mut k.b, index, value, Summed::Margin(margin));
             Vec::new()
         });
         return;
@@ -367,7 +368,8 @@ fn add_leaf_vector(k: &mut KernelBuilder, sums: &SumTarget, ended: EndedWalk, fi
         let source = k.b.add_int(first, margin);
         let value = vector_elements(k, source, lanes);
         let index = k.b.add_int(to, margin);
-        sums.add_vector(&mut k.b, index, value, None);
+        let summed = Summed::From(k.b.int(margin));
+        sums.add_vector(&mut k.b, (index, summed), value, None);
     }
 }
 

@@ -25,6 +25,8 @@ pub struct SharedNumbers {
     pub targets: Option<(u32, Scalar)>,
     /// Vectors of all leaves, if some tree has vector leaves.
     pub vectors: Option<u32>,
+    /// Whether the sum of each margin is rounded to single precision, if that differs between margins.
+    pub singles: Option<u32>,
     /// Terms of linear leaves, if there are some.
     pub linear: Option<LinearTables<u32>>,
     /// The model's number of each tree in the order of the nest, for results per tree.
@@ -133,6 +135,12 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
         (add("targets", ints(margins, width)), width)
     });
     let vectors = vector_leaves.then(|| add("leaf_vectors", floats(&leaf_vectors(forest), accumulator)));
+    let singles = forest.single_margins.contains(&false).then(|| {
+        let mut bytes: Vec<u64> = forest.single_margins.iter().map(|single| u64::from(*single)).collect();
+        // Vectors of all margins have a power of two of lanes.
+        bytes.resize(forest.num_margins.next_power_of_two(), 0);
+        add("single_margins", ints(bytes.into_iter(), Scalar::I8))
+    });
     let linear = forest.has_linear_leaves().then(|| {
         let subset = plan.subset.as_ref().filter(|_| hir.columns.is_none());
         LinearTables::of(hir, subset).map(|(name, _, bytes)| add(name, bytes))
@@ -154,7 +162,7 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
     let pieces = transposed(hir, plan).map(|subset| {
         add("feature_pieces", ints(subset.pieces().iter().map(|first| u64::from(*first)), Scalar::I32))
     });
-    SharedNumbers { base, targets, vectors, linear, sources, quantizer, pieces, columns }
+    SharedNumbers { base, targets, vectors, singles, linear, sources, quantizer, pieces, columns }
 }
 
 /// The features of rows that blocks are filled from, if some copy has blocks.

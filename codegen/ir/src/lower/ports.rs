@@ -4,6 +4,7 @@
 use super::linear_tables::LinearTables;
 use super::lowering::{Lowering, transposed};
 use super::output::Formula;
+use super::sum_target::Rounding;
 use crate::bytes::scalar;
 use crate::columns::blocks::RowBlocks;
 use crate::columns::code::ColumnCode;
@@ -72,6 +73,8 @@ pub struct Ports<'a> {
     pub targets: Option<Targets>,
     /// Vectors of all leaves, if some leaf has one.
     pub vectors: Option<BufferId>,
+    /// The sums that are rounded to single precision.
+    pub rounding: Rounding,
     /// Terms of linear leaves, if there are some.
     pub linear: Option<LinearTables<BufferId>>,
     /// Whether linear leaves read the rows of their walks.
@@ -121,6 +124,11 @@ impl<'a> Ports<'a> {
             .targets
             .and_then(|(n, element)| Some(Targets { buffer: table("targets", Some(n), element)?, element }));
         let vectors = table("leaf_vectors", shared.vectors, accumulator);
+        let rounding = match table("single_margins", shared.singles, Scalar::I8) {
+            Some(singles) => Rounding::ByMargin(singles),
+            None if lowering.hir.forest.single_margins.is_empty() => Rounding::None,
+            None => Rounding::All,
+        };
         let sources = table("sources", shared.sources, Scalar::I32);
         let pieces = table("feature_pieces", shared.pieces, Scalar::I32);
         let linear = shared.linear.map(|numbers| numbers.declare(b, accumulator));
@@ -144,6 +152,7 @@ impl<'a> Ports<'a> {
             base,
             targets,
             vectors,
+            rounding,
             linear,
             adds_walked_rows: lowering.hir.adds_walked_rows(),
             sources,

@@ -227,7 +227,8 @@ impl Scope {
         let (element, margins, targets) = (ports.accumulator, ports.margins(), ports.targets);
         let (buffer, origin) = (ports.out, b.int(0));
         let atomic = target.atomic;
-        let output = SumTarget { buffer, origin, atomic, block: None, element, margins, targets };
+        let rounding = ports.rounding;
+        let output = SumTarget { buffer, origin, atomic, block: None, element, margins, targets, rounding };
         if let Some(kept) = &self.kept_sums
             && kept.of == target.accumulator
         {

@@ -2,7 +2,7 @@
 
 use super::ports::Targets;
 use crate::fault::{Fault, seeded};
-use crate::lir::{Address, BufferId, Builder, Cast, Scalar, Value};
+use crate::lir::{Address, Bin, BufferId, Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::mir::{Accumulator, Var};
 
 /// Target of leaf values: sums of rows, `[rows][margins]`.
@@ -22,6 +22,32 @@ pub struct SumTarget {
     pub margins: i64,
     /// Table of each tree's margin, if there are several margins.
     pub targets: Option<Targets>,
+    /// The sums that are rounded to single precision after each addition.
+    pub rounding: Rounding,
+}
+
+/// The sums that are rounded to single precision after each addition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// No sum.
+    None,
+    /// All sums.
+    All,
+    /// The sums of the margins whose byte in this table is not 0.
+    ByMargin(BufferId),
+}
+
+/// The margins of the sums that an addition changes.
+#[derive(Clone, Copy, Debug)]
+pub enum Summed {
+    /// The margin of a tree, for one row or a vector of rows.
+    OfTree(Value),
+    /// A margin, for one row or a vector of rows.
+    Margin(Value),
+    /// Adjacent margins of one row, from this one on.
+    From(Value),
+    /// The margin of the sum at this index of the target.
+    At(Value),
 }
 
 /// A private buffer in scope: `[slots][rows][margins]`.
@@ -98,42 +124,84 @@ impl SumTarget {
     }
 
     /// Adds a value to memory, atomically if the target is atomic.
-    pub fn add(&self, b: &mut Builder, index: Value, value: Value) {
+    pub fn add(&self, b: &mut Builder, index: Value, value: Value, summed: Summed) {
         let at = Address::element(self.buffer, index, self.element);
         if self.atomic {
             b.atomic_add(at, value);
         } else {
             let old = b.load(b.ty(value), at);
-            let sum = self.sum(b, old, value);
+            let sum = self.sum(b, old, value, summed);
             b.store(at, sum);
         }
     }
 
-    /// Sum of two numbers, or of two vectors.
-    pub fn sum(&self, b: &mut Builder, x: Value, y: Value) -> Value {
+    /// Sum of two numbers, or of two vectors, in the precision of its margin.
+    pub fn sum(&self, b: &mut Builder, x: Value, y: Value, summed: Summed) -> Value {
         let sum = b.add(x, y);
-        if !seeded(Fault::SumsRounded) || self.element == Scalar::F32 {
+        if self.element == Scalar::F32 || seeded(Fault::SinglesNotRounded) {
             return sum;
         }
-        let narrow = b.cast(Cast::Float, sum, b.ty(sum).with(Scalar::F32));
-        b.cast(Cast::Float, narrow, b.ty(sum))
+        let rounding = if seeded(Fault::SumsRounded) { Rounding::All } else { self.rounding };
+        match rounding {
+            Rounding::None => sum,
+            Rounding::All => rounded(b, sum),
+            Rounding::ByMargin(table) => {
+                let is_single = self.are_single(b, table, summed, b.ty(sum).lanes);
+                let rounded = rounded(b, sum);
+                b.select(is_single, rounded, sum)
+            }
+        }
+    }
+
+    /// Whether sums are rounded, for each of `lanes` lanes, by the table of all margins.
+    fn are_single(&self, b: &mut Builder, table: BufferId, summed: Summed, lanes: u16) -> Value {
+        let (margin, count) = match summed {
+            Summed::OfTree(tree) => match self.targets {
+                Some(targets) => (SumTarget::margin_of(b, targets, tree), 1),
+                None => (b.int(0), 1),
+            },
+            Summed::Margin(margin) => (margin, 1),
+            Summed::From(margin) => (margin, lanes),
+            Summed::At(index) => {
+                let margins = b.int(self.margins);
+                let row = b.bin(Bin::IDiv, index, margins);
+                let first = b.mul_int(row, self.margins);
+                (b.sub(index, first), 1)
+            }
+        };
+        let flags = b.load(Ty::vector(Scalar::I8, count), Address::element(table, margin, Scalar::I8));
+        let zero = b.int_of(b.ty(flags), 0);
+        let is_single = b.cmp(Cmp::Ne, flags, zero);
+        if count == lanes { is_single } else { b.splat(is_single, lanes) }
     }
 
     /// Adds a vector to contiguous sums, in the lanes that the mask selects.
-    pub fn add_vector(&self, b: &mut Builder, index: Value, value: Value, mask: Option<Value>) {
+    pub fn add_vector(
+        &self,
+        b: &mut Builder,
+        (index, summed): (Value, Summed),
+        value: Value,
+        mask: Option<Value>,
+    ) {
         let at = Address::element(self.buffer, index, self.element);
         let ty = b.ty(value);
         match mask {
             None => {
                 let old = b.load(ty, at);
-                let sum = self.sum(b, old, value);
+                let sum = self.sum(b, old, value, summed);
                 b.store(at, sum);
             }
             Some(mask) => {
                 let old = b.load_masked(ty, at, mask);
-                let sum = self.sum(b, old, value);
+                let sum = self.sum(b, old, value, summed);
                 b.store_masked(at, sum, mask);
             }
         }
     }
+}
+
+/// Numbers rounded to single precision.
+fn rounded(b: &mut Builder, sum: Value) -> Value {
+    let narrow = b.cast(Cast::Float, sum, b.ty(sum).with(Scalar::F32));
+    b.cast(Cast::Float, narrow, b.ty(sum))
 }

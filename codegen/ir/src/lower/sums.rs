@@ -2,7 +2,7 @@
 
 use super::device_sums::DeviceFold;
 use super::kernel_builder::{Emit, KernelBuilder};
-use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget};
+use super::sum_target::{CopiedSums, PrivateBuffer, Rounding, SumTarget, Summed};
 use super::{device_sums, shared_sums};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Scalar, Task, Ty, Value};
@@ -178,7 +178,8 @@ impl Emit for Fold {
             return device.in_launch(k, self.from);
         }
         let host = HostFold { private: &private, into: &into, first };
-        let width = if into.atomic { 1 } else { i64::from(self.width.max(1)) };
+        let is_one_by_one = into.atomic || matches!(into.rounding, Rounding::ByMargin(_));
+        let width = if is_one_by_one { 1 } else { i64::from(self.width.max(1)) };
         k.for_loop((zero, slots, 1), &[], |k, slot, _| {
             let slot = k.b.mul(slot, private.slot_size);
             // Vectors as far as they fit, then single sums.
@@ -214,7 +215,7 @@ impl HostFold<'_> {
             let source = k.b.add(slot, index);
             let part = k.b.load(ty, Address::element(self.private.buffer, source, element));
             let target = k.b.add(self.first, index);
-            self.into.add(&mut k.b, target, part);
+            self.into.add(&mut k.b, target, part, Summed::At(target));
             Vec::new()
         });
     }

@@ -49,6 +49,7 @@ impl Case {
         let forest = linear::with_linear_models(seed, forest);
         let forest = computed::with_computed_columns(seed, forest);
         let forest = computed::with_output_expressions(seed, forest);
+        let forest = forests::with_single_margins(seed, forest);
         let profile = forests::profile(&mut rng, &forest);
         let model = info(&forest);
         let schedule = with_params(schedules::schedule(rng.next_u64(), &model), &mut rng);

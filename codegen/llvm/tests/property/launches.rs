@@ -55,6 +55,7 @@ impl Case {
         let forest = linear::with_linear_models(seed, forest);
         let forest = computed::with_computed_columns(seed, forest);
         let forest = computed::with_output_expressions(seed, forest);
+        let forest = forests::with_single_margins(seed, forest);
         let profile = forests::profile(&mut rng, &forest);
         let model = forests::info(&forest);
         let has_code = |nest: &Nest| iterations(nest) <= MOST_ITERATIONS && has_code(&forest, &profile, nest);

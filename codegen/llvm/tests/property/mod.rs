@@ -227,6 +227,7 @@ fn seeded_faults_are_seen() {
         (Fault::ReachFallsShort, 20),
         (Fault::LevelRepeated, 28),
         (Fault::SumsRounded, 0),
+        (Fault::SinglesNotRounded, 0),
         (Fault::AverageForgotten, 9),
         (Fault::SetChangesSides, 17),
         (Fault::ZeroIsNotMissing, 3),

@@ -12,24 +12,6 @@ use std::slice;
 /// Rows that walk a tree one after the other, while its nodes are in the cache.
 const BLOCK: usize = 64;
 
-/// A type in which values are added: single or double precision.
-pub trait SumType: Real {
-    /// Adds a value, which this type represents exactly.
-    fn add(&mut self, value: f64);
-}
-
-impl SumType for f32 {
-    fn add(&mut self, value: f64) {
-        *self += value as f32;
-    }
-}
-
-impl SumType for f64 {
-    fn add(&mut self, value: f64) {
-        *self += value;
-    }
-}
-
 /// A kernel: the computation of a block of rows.
 trait Kernel {
     /// Type of an element of the input.
@@ -55,7 +37,7 @@ pub fn kernel(kind: Kind, forest: &Forest, base_is_given: bool) -> Option<Kernel
     }
 }
 
-fn typed<X: Real, A: SumType>(kind: Kind, forest: &Forest, base_is_given: bool) -> Option<KernelFn> {
+fn typed<X: Real, A: Real>(kind: Kind, forest: &Forest, base_is_given: bool) -> Option<KernelFn> {
     let (is_there, kernel): (bool, KernelFn) = match (kind, forest.types.output) {
         (Kind::Raw, _) if base_is_given => (true, run::<Margins<X, A, true>>),
         (Kind::Raw, _) => (true, run::<Margins<X, A, false>>),
@@ -76,7 +58,7 @@ fn finishes(forest: &Forest) -> bool {
 /// Rows to margins.
 struct Margins<X, A, const BASE_IS_GIVEN: bool>(PhantomData<(X, A)>);
 
-impl<X: Real, A: SumType, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BASE_IS_GIVEN> {
+impl<X: Real, A: Real, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BASE_IS_GIVEN> {
     type From = X;
     type To = A;
 
@@ -98,11 +80,14 @@ impl<X: Real, A: SumType, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BA
             trees.leaves(number, from, leaves);
             let rows = from.chunks_exact(forest.num_values()).zip(to.chunks_exact_mut(margins));
             for ((row, sums), leaf) in rows.zip(&*leaves) {
+                let mut add = |margin: usize, value| {
+                    sums[margin] = A::narrow(forest.added(margin, sums[margin].widen(), value));
+                };
                 match tree.target {
-                    Target::One(margin) => sums[margin as usize].add(trees.value(number, *leaf, row)),
+                    Target::One(margin) => add(margin as usize, trees.value(number, *leaf, row)),
                     Target::All => {
-                        let values = trees.vector(number, *leaf);
-                        sums.iter_mut().zip(values).for_each(|(sum, value)| sum.add(*value));
+                        let values = trees.vector(number, *leaf).iter();
+                        values.enumerate().for_each(|(margin, value)| add(margin, *value));
                     }
                 }
             }
@@ -121,7 +106,7 @@ impl<X: Real, A: SumType, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BA
 /// Margins to predictions.
 struct Values<A, Y>(PhantomData<(A, Y)>);
 
-impl<A: SumType, Y: Real> Kernel for Values<A, Y> {
+impl<A: Real, Y: Real> Kernel for Values<A, Y> {
     type From = A;
     type To = Y;
 
@@ -144,7 +129,7 @@ impl<A: SumType, Y: Real> Kernel for Values<A, Y> {
 /// Margins to one class.
 struct Class<A>(PhantomData<A>);
 
-impl<A: SumType> Kernel for Class<A> {
+impl<A: Real> Kernel for Class<A> {
     type From = A;
     type To = f32;
 
@@ -190,7 +175,7 @@ impl<X: Real> Kernel for Leaves<X> {
 /// Rows to values of leaves.
 struct TreeValues<X, A>(PhantomData<(X, A)>);
 
-impl<X: Real, A: SumType> Kernel for TreeValues<X, A> {
+impl<X: Real, A: Real> Kernel for TreeValues<X, A> {
     type From = X;
     type To = A;
 

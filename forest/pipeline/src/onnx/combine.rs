@@ -6,7 +6,7 @@
 
 use super::linear::is_weighted_sum;
 use super::parts::{MergedParts, PartForest, merge};
-use sched_columns::{ColumnId, Columns, Expr, TypeMismatch};
+use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, TypeMismatch, Unary};
 use sched_forest::{Float, ModelError, codes};
 use std::collections::{HashMap, HashSet};
 
@@ -51,7 +51,7 @@ pub(super) fn combine(
         let operands: Vec<ColumnId> = columns.expr(column).operands().collect();
         open.extend(operands.into_iter().rev());
     }
-    let merged = merge(parts, &sums, &mut columns)?;
+    let merged = merge(parts, &sums, results, &mut columns)?;
     let of_forests: usize = parts.iter().map(|part| part.forest.num_margins).sum();
     let mut out = Rewriting {
         from: &columns,
@@ -140,7 +140,18 @@ impl Rewriting<'_> {
         let expr = match self.from.expr(column) {
             Expr::Input { feature, float } => {
                 let margin = (*feature as usize).saturating_sub(self.num_features) as u32;
-                Expr::Input { feature: margin, float: *float }
+                let input = self.out.input(margin, self.accumulator);
+                let value = self.out.cast(input, (*float).into()).map_err(impossible)?;
+                self.numbers.insert(column, value);
+                return Ok(());
+            }
+            Expr::Unary(op @ (Unary::Exp | Unary::Logistic), of)
+                if self.from.column_type(column) == ColumnType::F32 =>
+            {
+                let of = self.number(*of)?;
+                let value = self.rounded_once(*op, of).map_err(impossible)?;
+                self.numbers.insert(column, value);
+                return Ok(());
             }
             expr => {
                 let operands: Vec<ColumnId> = expr.operands().collect();
@@ -152,6 +163,23 @@ impl Rewriting<'_> {
         let number = self.out.add_folded(expr).map_err(impossible)?;
         self.numbers.insert(column, number);
         Ok(())
+    }
+
+    /// The exponential or the logistic function of a column of single precision. The exponential is computed in
+    /// double precision and rounded once, as `expf` of the C library is for nearly all numbers: XGBoost's
+    /// probabilities then have the bits of XGBoost.
+    fn rounded_once(&mut self, op: Unary, of: ColumnId) -> Result<ColumnId, TypeMismatch> {
+        let out = &mut self.out;
+        if op == Unary::Exp {
+            let wide = out.cast(of, ColumnType::F64)?;
+            let power = out.add_folded(Expr::Unary(Unary::Exp, wide))?;
+            return out.cast(power, ColumnType::F32);
+        }
+        let negative = out.add_folded(Expr::Unary(Unary::Negate, of))?;
+        let power = self.rounded_once(Unary::Exp, negative)?;
+        let one = self.out.constant(ColumnValue::F32(1.0));
+        let sum = self.out.add_folded(Expr::Binary(Binary::Add, power, one))?;
+        self.out.add_folded(Expr::Binary(Binary::Divide, one, sum))
     }
 
     /// The rewritten column; constants are copied when they are read.

@@ -69,10 +69,13 @@ pub(super) fn shares(
     shares_of(&mut Formula { builder, element }, cells)
 }
 
+/// The sum has double precision and is rounded once: the operator leaves its type open, and XGBoost adds so.
 fn shares_of(formula: &mut Formula, cells: &[ColumnId]) -> Result<Vec<ColumnId>, ModelError> {
     let largest = formula.largest(cells)?;
     let powers = formula.powers_from(cells, largest)?;
-    let sum = formula.sum(&powers)?;
+    let wide = formula.builder.cast(&powers, Element::F64)?;
+    let sum = Formula { builder: formula.builder, element: Element::F64 }.sum(&wide)?;
+    let sum = formula.builder.cast(&[sum], formula.element)?[0];
     powers.into_iter().map(|power| formula.binary(Binary::Divide, power, sum)).collect()
 }
 

@@ -130,7 +130,8 @@ impl Trees<'_> {
             }
             ("Exp", [Operand::Behind(Scores(steps))]) => step(steps, Transform::Exp),
             ("Softmax", [Operand::Behind(Scores(steps))]) if is_last(-1) => {
-                step(steps, Transform::Softmax(Softmax::Plain))
+                // The file leaves the type of the sum open.
+                step(steps, Transform::Softmax(Softmax::Doubled))
             }
             ("Div", [Operand::Behind(Scores(steps)), Operand::Constant(by)]) => {
                 self.number(by).and_then(|by| step(steps, Transform::Divide { by }))

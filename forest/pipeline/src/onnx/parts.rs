@@ -31,16 +31,17 @@ pub(super) struct MergedParts {
 }
 
 /// Merges forests and sums. The margins of the forests come first, in their order, and then those of `sums`,
-/// which are columns.
+/// which are columns. `results` are the columns that are computed from the margins.
 ///
 /// # Errors
-/// `M0040` if forests add in different types, or find categories by different rules.
+/// `M0040` if forests find categories by different rules.
 pub(super) fn merge(
     parts: &[PartForest],
     sums: &[ColumnId],
+    results: &[ColumnId],
     columns: &mut Columns,
 ) -> Result<MergedParts, ModelError> {
-    let types = common_types(parts, sums, columns)?;
+    let types = common_types(parts, sums, results, columns);
     let margins = parts.iter().map(|part| part.forest.num_margins).sum::<usize>() + sums.len();
     let mut merging = Merging {
         out: ForestParts {
@@ -68,30 +69,21 @@ pub(super) fn merge(
     Ok(MergedParts { forest: Forest::new(out)?, tested })
 }
 
-/// Types that hold the numbers of all parts.
-fn common_types(parts: &[PartForest], sums: &[ColumnId], columns: &Columns) -> Result<Types, ModelError> {
-    let accumulators: Vec<Float> = parts.iter().map(|part| part.forest.types.accumulator).collect();
-    let is_wide = |column: &ColumnId| columns.column_type(*column) != ColumnType::F32;
-    let widest = |is_wide: bool| if is_wide { Float::F64 } else { Float::F32 };
-    let accumulator = match accumulators.first() {
-        Some(first) if accumulators.iter().any(|other| other != first) => {
-            return Err(refused("tree ensembles that add in single and in double precision"));
-        }
-        // A wide sum beside trees in single precision would be rounded.
-        Some(Float::F32) if sums.iter().any(is_wide) => {
-            return Err(refused("trees in single precision beside numbers in double precision"));
-        }
-        Some(first) => *first,
-        None => widest(sums.iter().any(is_wide)),
-    };
-    let inputs = parts.iter().any(|part| part.forest.types.input == Float::F64);
-    let thresholds = parts.iter().any(|part| part.forest.types.threshold == Float::F64);
-    Ok(Types {
-        input: widest(inputs || sums.iter().any(is_wide)),
-        threshold: widest(thresholds),
+/// Types that hold the numbers of all parts. Sums have double precision if a part or the results have; those
+/// of parts in single precision are then rounded after each addition.
+fn common_types(parts: &[PartForest], sums: &[ColumnId], results: &[ColumnId], columns: &Columns) -> Types {
+    let is_double = |column: &ColumnId| columns.column_type(*column) != ColumnType::F32;
+    let float = |is_double: bool| if is_double { Float::F64 } else { Float::F32 };
+    let any = |of: fn(&Types) -> Float| parts.iter().any(|part| of(&part.forest.types) == Float::F64);
+    let has_double_sums = sums.iter().any(is_double);
+    let accumulator =
+        float(any(|types| types.accumulator) || has_double_sums || results.iter().any(is_double));
+    Types {
+        input: float(any(|types| types.input) || has_double_sums),
+        threshold: float(any(|types| types.threshold)),
         accumulator,
         output: accumulator,
-    })
+    }
 }
 
 /// A forest while parts are added to it.
@@ -128,6 +120,8 @@ impl Merging<'_> {
         let features = features.collect::<Result<Vec<u32>, _>>()?;
         let first_margin = self.out.base.len() as u32;
         self.out.base.extend(&forest.base);
+        let is_rounded = forest.types.accumulator != self.out.types.accumulator;
+        self.out.single_margins.resize(self.out.base.len(), is_rounded);
         for tree in &forest.trees {
             let mut inner = tree.inner.clone();
             for node in &mut inner {
@@ -185,6 +179,7 @@ impl Merging<'_> {
         };
         let margin = self.out.base.len() as u32;
         self.out.base.push(0.0);
+        self.out.single_margins.push(false);
         let mut terms = Vec::with_capacity(sum.terms.len());
         for (column, weight) in sum.terms {
             terms.push((self.feature(column)?, weight));

@@ -210,7 +210,7 @@ def _rounding(values: numpy.ndarray, output: Value, scale: float) -> float:
     """The difference between two roundings of an output's values."""
     single = output.single or output.dtype == FLOAT32 or values.dtype == FLOAT32
     relative = _ROUNDING[4] if single else ROOT_ROUNDING if output.root else _ROUNDING[8]
-    return relative * max(scale, float(numpy.nanmax(numpy.abs(values), initial=0.0)))
+    return relative * output.steep * max(scale, float(numpy.nanmax(numpy.abs(values), initial=0.0)))
 
 
 def differs(ours: numpy.ndarray, theirs: numpy.ndarray, output: Value, scale: float) -> numpy.ndarray:

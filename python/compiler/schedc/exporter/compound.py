@@ -167,6 +167,10 @@ def _calibrated(graph: Graph, estimator: Any, one: Any, columns: Columns) -> Val
     return normalized(graph, graph.join(shares), 1.0 / classes)
 
 
+#: Slope of curves from which on a comparison does not become less strict.
+_STEEPEST = 1e3
+
+
 def _isotonic(graph: Graph, calibrator: Any, column: Value) -> Value:
     """A function that is linear between points."""
     x = numpy.asarray(calibrator.X_thresholds_, FLOAT64)
@@ -176,7 +180,8 @@ def _isotonic(graph: Graph, calibrator: Any, column: Value) -> Value:
     column = graph.add("Clip", column, FLOAT64.type(calibrator.X_min_), FLOAT64.type(calibrator.X_max_))
     # The function is continuous, so that a rounding error of the input leaves one of the output.
     made = interpolated(graph, column, x, y)
-    return replace(made, promise=Promise.BOUND)
+    slope = float(numpy.max(numpy.diff(y) / numpy.diff(x), initial=1.0))
+    return replace(made, promise=Promise.BOUND, steep=min(slope, _STEEPEST))
 
 
 def one_vs_rest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:

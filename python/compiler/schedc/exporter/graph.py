@@ -59,6 +59,8 @@ class Value:
     root: bool = False
     """Whether a square root was on the way, whose rounding error is large near zero, or the difference of a
     power from 1."""
+    steep: float = 1.0
+    """The largest slope of curves on the way, which enlarges rounding errors."""
 
 
 class Graph:
@@ -151,7 +153,8 @@ class Graph:
         is_sum = own is Promise.BOUND or (op == "Cast" and before is not Promise.EQUAL)
         single = (is_sum and kind == FLOAT32) or any(value.single for value in values)
         root = (op == "Sqrt" and before is not Promise.EQUAL) or any(value.root for value in values)
-        value = Value(name, kind, wide if width is None else width, max(before, own), single, root)
+        steep = max(value.steep for value in values)
+        value = Value(name, kind, wide if width is None else width, max(before, own), single, root, steep)
         self.nodes.append(helper.make_node(op, names, [name], name=name, domain=domain, **attributes))
         if key is not True:
             self._values_of_nodes[key] = value
