@@ -16,7 +16,7 @@ from .answers import (
 )
 from .findings import Refused, reworded
 from .origin import Origin, is_read, origin_of
-from .parts import advice, searched
+from .parts import MOST_NAMED, advice, searched
 
 if TYPE_CHECKING:
     from .meaning import Meaning
@@ -93,7 +93,9 @@ def refused_pipeline(error: Refused, origin: Origin) -> Refused:
         """A text with the name of each column of the file's only tensor."""
         return text if names is None else _CELL.sub(lambda cell: names[int(cell[1])], text)
 
-    return reworded(error, named, None if origin.parts is None else origin.parts())
+    # Other parts have the same schedule and the same processor.
+    is_of_model = any(finding.code[:1] in "MC" for finding in error.findings)
+    return reworded(error, named, origin.parts() if origin.parts is not None and is_of_model else None)
 
 
 def _is_exported(model: Any) -> bool:
@@ -305,10 +307,11 @@ def model_for(model: Model, X: Any) -> Model:
 def _for_single(model: Model, single: frozenset[str]) -> Model:
     """The compiled model for rows whose columns ``single`` are in single precision."""
     if not isinstance(model._origin, PipelineOrigin) or model._recipe is None:
+        names = ", ".join(sorted(single)[:MOST_NAMED]) + (", .." if len(single) > MOST_NAMED else "")
         raise ValueError(
-            "rows are in single precision, in which scikit-learn computes in another way, and the library "
-            "is for double precision: give rows as float64, or load one of "
-            'schedc.compile(pipeline, rows="f32")'
+            f"columns in single precision ({names}), in which scikit-learn computes in another way, and the "
+            'library is for double precision: give float64, as rows.astype("float64") is, or load a library '
+            'of schedc.compile(pipeline, rows="f32"), if all columns are float32'
         )
     return model._of_single(single)
 

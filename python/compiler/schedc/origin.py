@@ -56,6 +56,11 @@ class Origin:
     the type of its rows. None for models that only compare."""
 
 
+#: Functions that load files of Python objects, by ending.
+_LOADERS = {".pkl": "joblib.load", ".pickle": "joblib.load", ".joblib": "joblib.load",
+            ".skops": "skops.io.load"}
+
+
 def origin_of(model: Any, pool: Any = None) -> Origin:
     """The origin for an object: a path, the bytes of a file, or a fitted object. ``pool`` has the training
     rows of a CatBoost object.
@@ -70,6 +75,12 @@ def origin_of(model: Any, pool: Any = None) -> Origin:
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Origin(bytes(model))
     if isinstance(model, (str, os.PathLike)):
+        loader = _LOADERS.get(Path(model).suffix.lower())
+        if loader is not None:
+            raise ValueError(
+                f"{os.fspath(model)} holds a Python object, which schedc does not unpack: give the object, "
+                f"schedc.compile({loader}({os.fspath(model)!r}))"
+            )
         return Origin(Path(model).read_bytes(), name=os.fspath(model))
     reader = _reader_of(model)
     if reader is not None:

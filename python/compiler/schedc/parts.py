@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 #: Parts that a message names.
-_MOST_NAMED = 3
+MOST_NAMED = 3
 #: Estimators inside each other that are looked through.
 _MOST_DEPTH = 8
 
@@ -67,9 +67,9 @@ def advice(model: Any, is_compiled: Callable[[Any], bool]) -> str | None:
             found.append(path)
     if not found:
         inner = sorted({type(part).__name__ for _, part in parts if not _children(part)})
-        return f"schedc compiles neither the {name} nor its parts, which are {', '.join(inner[:_MOST_NAMED])}"
-    more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-    calls = ", ".join(f"schedc.compile({path})" for path in found[:_MOST_NAMED])
+        return f"schedc compiles neither the {name} nor its parts, which are {', '.join(inner[:MOST_NAMED])}"
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    calls = ", ".join(f"schedc.compile({path})" for path in found[:MOST_NAMED])
     its = "its part is" if len(found) == 1 else "its parts are"
     texts = [f"the {name} is not compiled as a whole, and {its}: {calls}{more}"]
     if found[0].endswith("[-1]"):

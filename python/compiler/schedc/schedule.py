@@ -123,8 +123,18 @@ def format(text: str | PathLike[str]) -> Schedule:
     return Schedule(made)
 
 
+#: The options that take words, which are not schedules.
+_OPTION_OF = {"background": "effort", "fast": "effort", "full": "effort", "cpu": "target", "gpu": "target"}
+
+
 def schedule_text(schedule: str | PathLike[str]) -> str:
-    """The text of a schedule, or of the named file."""
+    """The text of a schedule, or of the named file.
+
+    Raises ValueError for the value of another option.
+    """
+    option = _OPTION_OF.get(schedule.strip()) if isinstance(schedule, str) else None
+    if option is not None:
+        raise ValueError(f"{schedule!r} is no schedule: give {option}={schedule!r}")
     is_name = isinstance(schedule, str) and not isinstance(schedule,
                                                            Schedule) and schedule.strip().endswith(".sched")
     if is_name or isinstance(schedule, PathLike):

@@ -53,6 +53,19 @@ def test_an_empty_booster():
             "load_model")
 
 
+@pytest.mark.parametrize("option, word", [("effort", "fast"), ("effort", "full"), ("target", "gpu")])
+def test_words_of_other_options(option, word):
+    model = RandomForestRegressor(2).fit([[0.0], [1.0]], [0.0, 1.0])
+    refused(ValueError, lambda: schedc.compile(model, word), f"'{word}' is no schedule", f"{option}='{word}'")
+
+
+@pytest.mark.parametrize("ending, loader", [("pkl", "joblib.load"), ("skops", "skops.io.load")])
+def test_files_of_objects(tmp_path, ending, loader):
+    path = tmp_path / f"model.{ending}"
+    path.write_bytes(b"an object")
+    refused(ValueError, lambda: schedc.compile(path), "holds a Python object", f"schedc.compile({loader}(")
+
+
 def test_a_compiled_model_is_not_compiled_again(compiled):
     refused(TypeError, lambda: schedc.compile(compiled), "compiled already",
             "the object or the file that it is made from")

@@ -308,7 +308,58 @@ def test_single_precision(tmp_path):
         check(model, theirs, given.astype("float32"))
     table = prepared(forest()).fit(TABLE, GOALS["words"])
     mixed = rows().astype({"age": "float32", "hours": "float32"})
-    check(schedc.compile(table), table, mixed)
+    ours = schedc.compile(table)
+    check(ours, table, mixed)
+    ours.save(tmp_path / "mixed.so")
+    with pytest.raises(ValueError, match=r"single precision \(age, hours\).*rows.astype"):
+        schedc.load(tmp_path / "mixed.so").predict(mixed)
+
+
+#: Parts that add in single precision, beside parts that add in double precision.
+BOOSTERS = {
+    "xgboost": (xgboost, "XGB", {"n_estimators": 12, "max_depth": 4, "n_jobs": 1}),
+    "lightgbm": (lightgbm, "LGBM", {"n_estimators": 8, "verbose": -1, "n_jobs": 1}),
+}
+
+
+def boosters(kind, names=tuple(BOOSTERS)):
+    made = []
+    for name in names:
+        library, prefix, options = BOOSTERS[name]
+        made.append((name, getattr(library, prefix + kind)(**options)))
+    return made
+
+
+@pytest.mark.parametrize("goal", ["two", "three"])
+@pytest.mark.parametrize(
+    "combine",
+    [
+        lambda parts: ensemble.VotingClassifier(parts, voting="soft", weights=[2, 1, 1]),
+        lambda parts: ensemble.VotingClassifier(parts, voting="hard"),
+        lambda parts: ensemble.StackingClassifier(parts, linear_model.LogisticRegression(), cv=2),
+        lambda parts: calibration.CalibratedClassifierCV(parts[0][1], cv=2, method="isotonic"),
+        lambda parts: calibration.CalibratedClassifierCV(parts[0][1], cv=2),
+    ],
+)
+def test_classifiers_of_several_libraries(combine, goal):
+    """XGBoost adds in single precision, and so does its part of a combination."""
+    numbers, labels = TABLE[NUMBERS].fillna(0).to_numpy(), GOALS[goal]
+    theirs = combine([*boosters("Classifier"), ("forest", forest())]).fit(numbers, labels)
+    ours = schedc.compile(theirs)
+    assert numpy.array_equal(ours.predict(numbers), theirs.predict(numbers))
+    if hasattr(theirs, "predict_proba"):
+        apart = numpy.abs(ours.predict_proba(numbers) - theirs.predict_proba(numbers))
+        # One of some thousand exponentials of the C library is not rounded to the nearest number.
+        assert numpy.median(apart) <= 1e-15 and numpy.mean(apart > 1e-12) < 0.02, apart.max()
+
+
+def test_regressors_of_several_libraries():
+    numbers, goal = TABLE[NUMBERS].fillna(0).to_numpy(), GOALS["number"]
+    for parts, weights in [(boosters("Regressor"), None), (boosters("Regressor", ["xgboost"] * 2), [0.3, 0.7])]:
+        named = [(f"{name}{at}", part) for at, (name, part) in enumerate(parts)]
+        theirs = ensemble.VotingRegressor(named, weights=weights).fit(numbers, goal)
+        apart = numpy.abs(schedc.compile(theirs).predict(numbers) - theirs.predict(numbers))
+        assert apart.max() <= 1e-14
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -9,7 +9,7 @@ import numpy
 
 from .boosting import threshold_index
 from .columns import Columns, columns_of
-from .curves import interpolated
+from .curves import interpolated_as_scipy
 from .forests import best
 from .graph import FLOAT64, INT64, Graph, Promise, Value
 from .stages import Prediction, predict, refuse
@@ -152,11 +152,11 @@ def _calibrated(graph: Graph, estimator: Any, one: Any, columns: Columns) -> Val
     method = "decision_function" if from_margins else "predict_proba"
     raw = _response(graph, estimator, one.estimator, made, method)
     raw = graph.take(raw, [1]) if classes == 2 and raw.width == 2 else raw
-    raw = graph.cast(raw, FLOAT64)
     shares = []
     for at, calibrator in enumerate(one.calibrators):
         column = graph.take(raw, [at])
         if one.method == "sigmoid":
+            column = graph.cast(column, FLOAT64)
             steep, offset = float(calibrator.a_), float(calibrator.b_)
             inner = graph.add("Neg", graph.add("Add", graph.add("Mul", column, steep), offset))
             shares.append(graph.add("Sigmoid", inner))
@@ -172,14 +172,15 @@ _STEEPEST = 1e3
 
 
 def _isotonic(graph: Graph, calibrator: Any, column: Value) -> Value:
-    """A function that is linear between points."""
-    x = numpy.asarray(calibrator.X_thresholds_, FLOAT64)
-    y = numpy.asarray(calibrator.y_thresholds_, FLOAT64)
+    """A function that is linear between points, in the type of the scores that it was fitted to."""
+    x = numpy.asarray(calibrator.X_thresholds_)
+    y = numpy.asarray(calibrator.y_thresholds_, x.dtype)
     if len(x) == 1:
-        return graph.constant_columns(column, y)
-    column = graph.add("Clip", column, FLOAT64.type(calibrator.X_min_), FLOAT64.type(calibrator.X_max_))
+        return graph.constant_columns(column, numpy.asarray(y, FLOAT64))
+    low, high = x.dtype.type(calibrator.X_min_), x.dtype.type(calibrator.X_max_)
+    column = graph.add("Clip", graph.cast(column, x.dtype), low, high)
     # The function is continuous, so that a rounding error of the input leaves one of the output.
-    made = interpolated(graph, column, x, y)
+    made = graph.cast(interpolated_as_scipy(graph, column, x, y), FLOAT64)
     slope = float(numpy.max(numpy.diff(y) / numpy.diff(x), initial=1.0))
     return replace(made, promise=Promise.BOUND, steep=min(slope, _STEEPEST))
 

@@ -48,14 +48,19 @@ def _power(graph: Graph, value: Value, powers: numpy.ndarray) -> Value:
 
 def segments(graph: Graph, column: Value, edges: numpy.ndarray) -> Value:
     """The number of edges that are at most a value of the only column: `[n_rows]`."""
-    passed = graph.add("GreaterOrEqual", column, numpy.asarray(edges, FLOAT64)[None], promise=column.promise)
+    return _count(graph, graph.add("GreaterOrEqual", column, numpy.asarray(edges, FLOAT64)[None],
+                                   promise=column.promise))
+
+
+def _count(graph: Graph, passed: Value) -> Value:
+    """The number of true values of each row: `[n_rows]`."""
     return graph.add("ReduceSum", graph.cast(passed, INT64), numpy.array([1], INT64), keepdims=0, width=0,
-                     promise=column.promise)
+                     promise=passed.promise)
 
 
 def of_segment(graph: Graph, segment: Value, table: numpy.ndarray) -> Value:
     """The entry of a table for each row's segment, as one column."""
-    found = graph.add("Gather", table, segment, axis=0, dtype=FLOAT64, width=0, promise=segment.promise)
+    found = graph.add("Gather", table, segment, axis=0, dtype=table.dtype, width=0, promise=segment.promise)
     return graph.add("Unsqueeze", found, numpy.array([1], INT64), width=1)
 
 
@@ -174,3 +179,14 @@ def _basis(graph: Graph, column: Value, knots: numpy.ndarray, degree: int) -> Va
         total = term if total is None else graph.add("Add", total, term)
     assert total is not None
     return total
+
+
+def interpolated_as_scipy(graph: Graph, column: Value, x: numpy.ndarray, y: numpy.ndarray) -> Value:
+    """The function that is linear between points, as `scipy.interpolate.interp1d` computes it, in the type of
+    the points. A point belongs to the segment before it."""
+    passed = graph.add("Greater", column, x[None], promise=column.promise)
+    first = numpy.clip(numpy.arange(len(x) + 1), 1, len(x) - 1) - 1
+    segment = _count(graph, passed)
+    slopes = (y[1:] - y[:-1]) / (x[1:] - x[:-1])
+    rise, start, low = (of_segment(graph, segment, table[first]) for table in (slopes, x, y))
+    return graph.add("Add", graph.add("Mul", rise, graph.add("Sub", column, start)), low)
