@@ -1,7 +1,7 @@
 """Speed of fitted pipelines: schedc beside scikit-learn, its Intel extension and ONNX Runtime.
 
     python bench/pipelines.py [--names a,b] [--sizes 1,64,1024,16384] [--json FILE]
-    python bench/pipelines.py --grid 1000 [--seed 0] [--effort fast] [--json FILE]
+    python bench/pipelines.py --grid 1000 [--all-blocks] [--seed 0] [--effort fast] [--json FILE]
 
 Needs the packages schedc, scikit-learn, onnx and pandas. The Intel extension and ONNX Runtime (with skl2onnx)
 are compared if they are installed. ONNX Runtime reads the single-precision file of skl2onnx, or schedc's file
@@ -244,7 +244,7 @@ def table(names, sizes, effort):
     return results
 
 
-def grid(count, seed, sizes, effort):
+def grid(count, seed, sizes, effort, all_blocks):
     """Times pipelines of the grid, and prints those where another engine is faster."""
     sys.path.insert(0, str(FIXTURES))
     from grid import drawn
@@ -252,7 +252,7 @@ def grid(count, seed, sizes, effort):
 
     results, lost = {}, 0
     for number in range(seed, seed + count):
-        made, form, kind = drawn(number)
+        made, form, kind = drawn(number, all_blocks)
         try:
             rows = fit(made, form, kind)
         except (ValueError, RuntimeError):
@@ -294,6 +294,7 @@ def main():
     parser.add_argument("--effort", default="full")
     parser.add_argument("--grid", type=int)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--all-blocks", action="store_true", help="of projections, kernels and distances, too")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -301,7 +302,7 @@ def main():
     if given.grid is None:
         results = table(given.names.split(","), sizes, given.effort)
     else:
-        results = grid(given.grid, given.seed, sizes, given.effort)
+        results = grid(given.grid, given.seed, sizes, given.effort, given.all_blocks)
     if given.json:
         given.json.write_text(json.dumps(results))
 
