@@ -255,7 +255,7 @@ def grid(count, seed, sizes, effort, all_blocks):
         made, form, kind = drawn(number, all_blocks)
         try:
             rows = fit(made, form, kind)
-        except (ValueError, RuntimeError):
+        except (ValueError, RuntimeError, TypeError):
             continue
         rows = pandas.concat([rows] * (16384 // len(rows) + 1)) if form == "table" else numpy.concatenate(
             [rows] * (16384 // len(rows) + 1))
