@@ -1,6 +1,7 @@
 //! Functions of a library in this process.
 
 use crate::call::{Call, Dtype, RawColumn};
+use crate::elf;
 use crate::model::{CallError, ModelFunctions, text};
 use libloading::Library;
 use sched_outputs::{Element, Kind};
@@ -57,6 +58,10 @@ impl LibraryFunctions {
     pub unsafe fn open(path: &Path, prefix: &str) -> Result<LibraryFunctions, Refusal> {
         // The system would search its own folders for a bare name.
         let full = std::path::absolute(path).map_err(|error| Refusal::NotLoaded(error.to_string()))?;
+        if let Some(needed) = elf::missing_end(&full) {
+            let reason = format!("the file was cut short: it needs at least {needed} bytes");
+            return Err(Refusal::NotLoaded(reason));
+        }
         // SAFETY: as the caller promises.
         let library = unsafe { Library::new(&full) }.map_err(|error| {
             let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);

@@ -7,6 +7,7 @@
 
 mod call;
 mod driver;
+mod elf;
 mod functions;
 mod handle;
 mod model;

@@ -20,10 +20,30 @@ fn a_text_is_not_loaded() {
     assert!(reason.starts_with("cannot open shared object file"), "{reason}");
 }
 
-#[test]
-fn the_c_library_lacks_the_functions_of_a_model() {
+/// The C library of this process.
+fn c_library() -> String {
     let maps = fs::read_to_string("/proc/self/maps").expect("the memory of this process");
     let mut files = maps.lines().filter_map(|line| line.split(' ').next_back());
-    let libc = files.find(|file| file.contains("/libc.so")).expect("the C library");
-    assert_eq!(refused(Path::new(libc)), Refusal::NoFunction("m_num_features".to_string()));
+    files.find(|file| file.contains("/libc.so")).expect("the C library").to_string()
+}
+
+#[test]
+fn a_library_that_ends_too_early_is_not_loaded() {
+    let whole = fs::read(c_library()).expect("the C library");
+    let path = std::env::temp_dir().join(format!("cut-{}.so", std::process::id()));
+    let mut cut = Vec::new();
+    for length in [whole.len() / 100, whole.len() / 2] {
+        fs::write(&path, &whole[..length]).expect("a file");
+        cut.push(refused(&path));
+    }
+    fs::remove_file(&path).expect("the file");
+    for refusal in cut {
+        let Refusal::NotLoaded(reason) = refusal else { panic!("it lacks its end") };
+        assert!(reason.starts_with("the file was cut short: it needs at least "), "{reason}");
+    }
+}
+
+#[test]
+fn the_c_library_lacks_the_functions_of_a_model() {
+    assert_eq!(refused(Path::new(&c_library())), Refusal::NoFunction("m_num_features".to_string()));
 }

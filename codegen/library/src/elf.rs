@@ -1,0 +1,49 @@
+//! Shared objects that end too early. The system maps a file without a look at its length, and the first use of
+//! a page behind the end would end the process.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// First bytes of ELF files of 64 bits with the least significant byte first.
+const MAGIC: [u8; 6] = [0x7f, b'E', b'L', b'F', 2, 1];
+/// Places in the header: offset of the program headers, their size and their number.
+const HEADERS: (usize, usize, usize) = (32, 54, 56);
+/// Places in a program header: its type, and the offset and the length of the segment in the file.
+const SEGMENT: (usize, usize, usize) = (0, 8, 32);
+/// Type of segments that are loaded.
+const LOAD: u64 = 1;
+
+/// Returns the length that a shared object must have, if its file is shorter. `None` for files of other kinds
+/// and for those that cannot be read, of which the system says more.
+pub fn missing_end(path: &Path) -> Option<u64> {
+    let needed = needed_length(path).ok()??;
+    (std::fs::metadata(path).ok()?.len() < needed).then_some(needed)
+}
+
+/// Returns the end of the last loaded segment.
+fn needed_length(path: &Path) -> io::Result<Option<u64>> {
+    let file = File::open(path)?;
+    let mut header = [0; 64];
+    file.read_exact_at(&mut header, 0)?;
+    if !header.starts_with(&MAGIC) {
+        return Ok(None);
+    }
+    let (first, size) = (number(&header, HEADERS.0, 8), number(&header, HEADERS.1, 2));
+    let mut ends = Vec::new();
+    for at in 0..number(&header, HEADERS.2, 2) {
+        let mut segment = [0; 56];
+        file.read_exact_at(&mut segment, first.saturating_add(at * size))?;
+        if number(&segment, SEGMENT.0, 4) == LOAD {
+            ends.push(number(&segment, SEGMENT.1, 8).saturating_add(number(&segment, SEGMENT.2, 8)));
+        }
+    }
+    Ok(ends.into_iter().max())
+}
+
+/// Returns the number in `width` bytes from a place on; 0 beyond the end.
+fn number(bytes: &[u8], at: usize, width: usize) -> u64 {
+    let bytes = bytes.get(at..at + width).unwrap_or_default();
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
