@@ -76,11 +76,11 @@ fn own_schedule(snapshot: &Snapshot, offset: usize) -> Option<CompletionItem> {
     }
     let at = snapshot.text.position(offset);
     let arguments = Some(vec![json!({ "uri": snapshot.uri })]);
-    let title = "the schedule that schedc chooses";
+    let title = "schedc's own schedule";
     Some(CompletionItem {
         label: title.to_owned(),
         kind: Some(CompletionItemKind::EVENT),
-        detail: Some("for this model and processor".to_owned()),
+        detail: Some("for this model".to_owned()),
         // Before the numbers of the others.
         sort_text: Some("!".to_owned()),
         text_edit: Some(CompletionTextEdit::Edit(TextEdit::new(Range::new(at, at), String::new()))),

@@ -165,13 +165,16 @@ fn answer(now: &Snapshot, known: Option<(Remembered, bool)>) -> LedgerAnswer {
     let moves = Moves::new(&kept.text, now.text.source());
     let mut lines = Vec::new();
     for (number, label, tooltip) in labels(&kept.ledger) {
-        let Some(span) = line_of(&kept.text, number).map(|span| moves.span(span)) else { continue };
-        // A line that has gone has no end.
-        if span.start < span.end {
-            let start = now.text.position(span.start as usize);
-            let line = line_of(now.text.source(), start.line as usize + 1);
-            let end = line.map_or(span.end, |line| line.end);
-            lines.push(LedgerLine { position: now.text.position(end as usize), label, tooltip });
+        let Some(old) = line_of(&kept.text, number) else { continue };
+        let span = moves.span(old);
+        // A line that has gone has no end, or another one stands in its place.
+        if span.start >= span.end {
+            continue;
+        }
+        let start = now.text.position(span.start as usize);
+        let line = line_of(now.text.source(), start.line as usize + 1).unwrap_or(span);
+        if directive(&kept.text, old) == directive(now.text.source(), line) {
+            lines.push(LedgerLine { position: now.text.position(line.end as usize), label, tooltip });
         }
     }
     let offer = offer(&kept.ledger).filter(|_| !stale);
@@ -209,6 +212,12 @@ fn line_of(text: &str, number: usize) -> Option<Span> {
         start += line.len();
     }
     None
+}
+
+/// The word that a line begins with.
+fn directive(text: &str, line: Span) -> Option<&str> {
+    let line = text.get(line.start as usize..line.end as usize)?.trim_start();
+    line.split(|c: char| !c.is_ascii_alphanumeric()).next()
 }
 
 /// For each line with directives what to show: its number, a few words, and more.

@@ -56,9 +56,10 @@ pub fn lenses(shared: &Shared, params: &CodeLensParams) -> Result<Option<Vec<Cod
             data: None,
         });
         lenses.extend(ledger);
-        if switches.sweep {
-            lenses.extend(sweep::lenses(&snapshot));
-        }
+    }
+    // These have lines of their own, which must not come and go with the mistakes of a half-written line.
+    if has_model && switches.sweep {
+        lenses.extend(sweep::lenses(&snapshot));
     }
     Ok(Some(lenses))
 }

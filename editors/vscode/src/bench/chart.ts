@@ -122,7 +122,8 @@ function line(point: Point, earlier: Point | null, { at }: Axis, left: number, y
     ]);
 }
 
-const diamond = (x: number, y: number): string => `M${x - 5} ${y}L${x} ${y - 5}L${x + 5} ${y}L${x} ${y + 5}Z`;
+/** Larger than the point, which may stand on it. */
+const diamond = (x: number, y: number): string => `M${x - 9} ${y}L${x} ${y - 9}L${x + 9} ${y}L${x} ${y + 9}Z`;
 
 function calls({ rows, threads }: Point): string {
     const size = rows === 1 ? '1 row' : `${rows} rows`;

@@ -70,8 +70,7 @@ async function choose(document: vscode.TextDocument): Promise<Choice | null> {
     const files = (await Promise.all(folders.map(dataFiles))).flat();
     const items: Item[] = [
         ...files.map((file) => ({
-            label: basename(file.path),
-            description: vscode.workspace.asRelativePath(file),
+            label: vscode.workspace.asRelativePath(file),
             choose: async () => ({ file }),
         })),
         { label: '$(folder-opened) Choose another file…', choose: () => browse(own) },

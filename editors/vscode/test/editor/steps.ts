@@ -186,7 +186,7 @@ export const STEPS: readonly Step[] = [
             await bench.accept('model.json');
             await bench.key('Escape', 'End', 'Enter');
             const proposals = await bench.proposals();
-            assert.equal(proposals[0], 'the schedule that schedc chooses', `${proposals}`);
+            assert.equal(proposals[0], "schedc's own schedule", `${proposals}`);
             assert.match(proposals[1] ?? '', /^tile\(batch, b0, b1, \d+\)$/, `${proposals}`);
             await bench.accept(proposals[1] ?? '');
             await bench.key('Escape');

@@ -112,6 +112,10 @@ test('baselines are marked beside the schedule', () => {
     const line = String(marks.find(({ attributes }) => attributes['class'] === 'plain')?.attributes['d']);
     const plain = Number(/^M([\d.]+) /.exec(line)?.[1]);
     assert.match(line, /V/, 'an upright line is no bullet of the number beside it');
+    const diamond = String(marks.find(({ attributes }) => attributes['class'] === 'chosen')?.attributes['d']);
+    const [, left, middle] = /^M([\d.]+) [\d.]+L([\d.]+) /.exec(diamond) ?? [];
+    const radius = find(picture, ({ attributes }) => attributes['class'] === 'point')[0]?.attributes['r'];
+    assert(Number(middle) - Number(left) > Number(radius), 'a point on the diamond does not hide it');
     const texts = find(picture, ({ attributes }) => attributes['class'] === 'time');
     assert(plain > 0 && plain < Number(texts[0]?.attributes['x']), 'the time stands right of all marks');
 });
