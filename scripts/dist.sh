@@ -38,7 +38,7 @@ for program in schedc schedc-lsp; do
     scripts/check-static.sh "$tree/bin/$program"
 done
 
-say 'manual pages, completions'
+say 'manual pages, completions, documents, examples'
 mkdir -p "$tree"/share/{man/man1,bash-completion/completions,zsh/site-functions,doc/schedc}
 mkdir -p "$tree"/share/fish/vendor_completions.d
 schedc=$tree/bin/schedc
@@ -46,7 +46,9 @@ schedc=$tree/bin/schedc
 "$schedc" completions bash >"$tree/share/bash-completion/completions/schedc"
 "$schedc" completions zsh >"$tree/share/zsh/site-functions/_schedc"
 "$schedc" completions fish >"$tree/share/fish/vendor_completions.d/schedc.fish"
-cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$tree/share/doc/schedc/"
+# With everything that the README links to, so that its commands run there.
+git archive HEAD ./*.md LICENSE-* docs examples bench/README.md editors/{vscode,neovim}/README.md editors/vscode/images |
+    tar --extract --directory "$tree/share/doc/schedc"
 scripts/licences.py cli/Cargo.toml >"$tree/share/doc/schedc/THIRD-PARTY.txt"
 
 say 'tarball'

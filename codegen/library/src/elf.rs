@@ -1,5 +1,5 @@
-//! Shared objects that end too early. The system maps a file without a look at its length, and the first use of
-//! a page behind the end would end the process.
+//! Shared objects that end too early. The system maps a file without a look at its length, and the first use
+//! of a page behind the end would end the process.
 
 use std::fs::File;
 use std::io;
