@@ -39,7 +39,7 @@ pub fn proposals((source, options): (&str, &Options), schedule: usize, events: &
     let whole = Variations::new(source, options).whole(schedule).nest;
     let has_one_walk =
         whole.is_ok_and(|nest| nest.loops.iter().filter(|this| matches!(this.body, Body::Walk)).count() == 1);
-    let idea = |form: &str| idea(form, has_one_walk);
+    let idea = |place: &str, form: &str| idea(place, form, has_one_walk);
     let mut all: Vec<Change> =
         events.iter().flat_map(|event| replacements(source, options, event, &idea)).collect();
     all.extend(insertions(source, options, events, &idea));
@@ -51,21 +51,23 @@ pub fn proposals((source, options): (&str, &Options), schedule: usize, events: &
     all.into_iter().filter_map(checked).collect()
 }
 
-/// The directive of a form, with its loops and keywords. Numbers and names of new loops are no part of it. If
-/// there is only one walk, a layout means the same with each loop.
-fn idea(form: &str, has_one_walk: bool) -> String {
-    let Some((name, arguments)) = form.split_once('(') else { return form.to_string() };
+/// The place and the directive of a form, with its loops and keywords. Numbers and names of new loops are no
+/// part of it. If there is only one walk, a layout means the same with each loop and at each place.
+fn idea(place: &str, form: &str, has_one_walk: bool) -> String {
+    let Some((name, arguments)) = form.split_once('(') else { return format!("{place} {form}") };
+    let is_layout = name == "representation" && has_one_walk;
+    let place = if is_layout { "" } else { place };
     let arguments: Vec<&str> = arguments.trim_end_matches(')').split(',').map(str::trim).collect();
     let last = arguments.len().saturating_sub(1);
     let parameters = find(name).map_or(&[][..], |signature| signature.parameters);
     let is_part = |at: usize, argument: &str| {
         let is_new = parameters.get(at).is_some_and(|parameter| parameter.role == Role::NewIndex);
-        let is_any_loop = name == "representation" && has_one_walk && at < last;
+        let is_any_loop = is_layout && at < last;
         !is_new && !is_any_loop && argument.parse::<i64>().is_err()
     };
     let parts = arguments.iter().enumerate().filter(|(at, argument)| is_part(*at, argument));
     let parts: Vec<&str> = parts.map(|(_, argument)| *argument).collect();
-    format!("{name} {}", parts.join(" "))
+    format!("{place} {name} {}", parts.join(" "))
 }
 
 /// Forms of a proposed directive: the most likely one, then others.
@@ -78,7 +80,7 @@ fn replacements(
     source: &str,
     options: &Options,
     event: &Event,
-    idea: &dyn Fn(&str) -> String,
+    idea: &dyn Fn(&str, &str) -> String,
 ) -> Vec<Change> {
     let (start, end) = (event.span.start as usize, event.span.end as usize);
     let own = source.get(start..end).unwrap_or_default();
@@ -89,7 +91,7 @@ fn replacements(
     let other = |form: String| {
         let changed = format!("{}{form}{}", source.get(..start)?, source.get(end..)?);
         let text = format!("line {line}: `{form}` in place of `{own}`");
-        (form != own).then(|| Change { text, idea: format!("line {line}: {}", idea(&form)), changed })
+        (form != own).then(|| Change { text, idea: idea(&format!("line {line}:"), &form), changed })
     };
     all.into_iter().flat_map(|next| forms(next, FORMS[0])).filter_map(other).take(FORMS[0]).collect()
 }
@@ -99,7 +101,7 @@ fn insertions(
     source: &str,
     options: &Options,
     events: &[Event],
-    idea: &dyn Fn(&str) -> String,
+    idea: &dyn Fn(&str, &str) -> String,
 ) -> Vec<Change> {
     let end = events.last().map_or(source.len(), |last| last.span.end as usize);
     let (Some(before), Some(rest)) = (source.get(..end), source.get(end..)) else { return Vec::new() };
@@ -109,7 +111,7 @@ fn insertions(
     all.sort_by_key(|next| FIRST.iter().position(|first| *first == name(next)).unwrap_or(FIRST.len()));
     let added = |form: String| Change {
         text: format!("add `{form}`"),
-        idea: format!("add {}", idea(&form)),
+        idea: idea("add", &form),
         changed: format!("{before}\n{form}\n{rest}"),
     };
     all.into_iter().flat_map(|next| forms(next, FORMS[1])).map(added).collect()
@@ -124,12 +126,19 @@ mod tests {
 
     #[test]
     fn an_idea_has_no_numbers() {
-        assert_eq!(idea("tile(batch, b0, b1, 64)", true), "tile batch");
-        assert_eq!(idea("tile(batch, b0, b1, 64)", true), idea("tile(batch, r0, r1, 128)", true));
-        assert_eq!(idea("representation(tree, quantized)", true), "representation quantized");
-        assert_eq!(idea("representation(quantized)", true), "representation quantized");
-        assert_eq!(idea("representation(small, quantized)", false), "representation small quantized");
-        assert_ne!(idea("cache(b0)", true), idea("cache(b1)", true));
+        let add = |form, has_one_walk| idea("add", form, has_one_walk);
+        assert_eq!(add("tile(batch, b0, b1, 64)", true), "add tile batch");
+        assert_eq!(add("tile(batch, b0, b1, 64)", true), add("tile(batch, r0, r1, 128)", true));
+        assert_eq!(add("representation(tree, quantized)", true), add("representation(quantized)", true));
+        assert_eq!(add("representation(small, quantized)", false), "add representation small quantized");
+        assert_ne!(add("cache(b0)", true), add("cache(b1)", true));
+    }
+
+    #[test]
+    fn a_layout_of_the_only_walk_is_one_idea_wherever_it_stands() {
+        let layout = |place| idea(place, "representation(b0, preorder)", true);
+        assert_eq!(layout("add"), idea("line 3:", "representation(preorder)", true));
+        assert_ne!(idea("add", "cache(b0)", true), idea("line 3:", "cache(b0)", true));
     }
 
     #[test]
