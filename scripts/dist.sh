@@ -47,7 +47,7 @@ schedc=$tree/bin/schedc
 "$schedc" completions zsh >"$tree/share/zsh/site-functions/_schedc"
 "$schedc" completions fish >"$tree/share/fish/vendor_completions.d/schedc.fish"
 # With everything that the README links to, so that its commands run there.
-git archive HEAD ./*.md LICENSE-* docs examples bench/README.md editors/{vscode,neovim}/README.md editors/vscode/images |
+git archive HEAD ./*.md LICENSE-* docs examples bench/README.md editors/*/README.md editors/vscode/images |
     tar --extract --directory "$tree/share/doc/schedc"
 scripts/licences.py cli/Cargo.toml >"$tree/share/doc/schedc/THIRD-PARTY.txt"
 

@@ -14,6 +14,7 @@ mod profile;
 mod rows;
 mod times;
 mod tune;
+pub mod unparsed;
 mod values;
 mod verify;
 

@@ -6,7 +6,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 use std::alloc::{GlobalAlloc, Layout};
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// The global allocator, mimalloc, which records a failed allocation. Models and schedules are many small
 /// objects; the C library's allocator takes a third longer.
@@ -48,8 +48,8 @@ unsafe impl GlobalAlloc for Allocator {
 /// Whether the running command stops by itself after a signal and keeps its results.
 static ENDS_WELL: AtomicBool = AtomicBool::new(false);
 
-/// Whether a signal has requested the end of the process.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// The signal that has requested the end of the process; 0: none.
+static INTERRUPTED: AtomicI32 = AtomicI32::new(0);
 
 /// From now on, the first signal only sets the flag that [`was_interrupted`] returns. The second one ends the
 /// process.
@@ -59,7 +59,23 @@ pub fn end_well() {
 
 /// Whether a signal has requested the end of the process.
 pub fn was_interrupted() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
+    INTERRUPTED.load(Ordering::Relaxed) != 0
+}
+
+/// Ends the process as a signal would have, if one has requested it. `note` names what is missing.
+pub fn end_if_interrupted(note: &str) {
+    let signal = INTERRUPTED.load(Ordering::Relaxed);
+    if signal != 0 {
+        let _ = writeln!(std::io::stderr().lock(), "note: {note}");
+        end_by(signal);
+    }
+}
+
+/// Removes unfinished files and ends the process as the signal would have. Shells then show status 128 plus
+/// the signal's number.
+fn end_by(signal: i32) {
+    clean_up();
+    let _ = low_level::emulate_default_handler(signal);
 }
 
 /// Installs handlers that remove unfinished files when a signal or a lack of memory ends the process.
@@ -70,13 +86,10 @@ pub fn install() {
         let Ok(mut signals) = Signals::new(heard) else { return };
         for signal in signals.forever() {
             if ENDS_WELL.swap(false, Ordering::Relaxed) {
-                INTERRUPTED.store(true, Ordering::Relaxed);
+                INTERRUPTED.store(signal, Ordering::Relaxed);
                 continue;
             }
-            clean_up();
-            // Ends the process as the signal would have. Shells then show status 128 plus the signal's
-            // number.
-            let _ = low_level::emulate_default_handler(signal);
+            end_by(signal);
         }
     };
     // If the thread cannot start, signals keep their default effect.

@@ -16,7 +16,7 @@ mod terminal;
 mod timings;
 mod version;
 
-use args::{Cli, Command, old_spellings};
+use args::{Cli, Command, old_spellings, unparsed};
 use clap::{CommandFactory, FromArgMatches};
 use schedc_driver::Failure;
 use schedc_driver::cache::{self, Cache};
@@ -40,8 +40,9 @@ pub fn run(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     }
     let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let parsed = Cli::command().try_get_matches_from(&arguments);
-    let matches = parsed.unwrap_or_else(|error| old_spellings::explained(error, &words).exit());
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let matches =
+        parsed.unwrap_or_else(|error| unparsed::end(&old_spellings::explained(error, &words), &words));
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| unparsed::end(&error, &words));
     internal::set_format(cli.format);
     let terminal = Terminal::new(cli.color, cli.format, matches!(cli.command, Command::Check(_)));
     let command = matches.subcommand_name().unwrap_or_default();

@@ -1,20 +1,24 @@
-//! Guards of output paths: results overwrite neither inputs nor files that schedc did not write.
+//! Guards of output paths: results overwrite neither inputs nor files that schedc did not write. A path that
+//! cannot be written is refused before the work begins.
 
 use sched_diagnostics::usage;
 use sched_llvm::codes;
 use sched_llvm::header::is_header;
-use schedc_data::leads_to;
+use schedc_data::{expect_writable, leads_to};
 use schedc_driver::Failure;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Refuses to overwrite an input, by whatever name or link.
+/// Refuses an output that cannot be written, or would overwrite an input, by whatever name or link.
 pub fn keep(inputs: &[Option<&Path>], out: &Path) -> Result<(), Failure> {
     if inputs.iter().flatten().any(|input| is_same(input, out)) {
         let message = format!("{} is an input and would be overwritten", out.display());
         return Err(Failure::new(usage::OWN_INPUT, message, "write to another file"));
+    }
+    if out.as_os_str() != "-" {
+        expect_writable(out)?;
     }
     Ok(())
 }

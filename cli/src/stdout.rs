@@ -1,8 +1,9 @@
 //! Standard output of commands.
 
-use schedc_data::codes;
+use schedc_data::unwritable;
 use schedc_driver::Failure;
 use std::io::Write;
+use std::path::Path;
 
 /// Prints to standard output. A reader that has gone away, such as `head`, is not an error.
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -14,8 +15,7 @@ pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            let message = format!("it cannot be written: {error}");
-            Err(Failure::new(codes::UNWRITABLE, message, "redirect it to a file").of("standard output"))
+            Err(unwritable(Path::new("standard output"), &error).into())
         }
         _ => Ok(()),
     }

@@ -62,7 +62,8 @@ impl Terminal {
     /// output.
     pub fn new(color: Color, format: Format, to_output: bool) -> Terminal {
         let interactive = std::io::stderr().is_terminal();
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            && std::env::var_os("TERM").is_none_or(|kind| kind != "dumb");
         let colored = |is_terminal: bool| match color {
             Color::Auto => is_terminal && wanted,
             Color::Always => true,

@@ -2,7 +2,8 @@
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -59,6 +60,42 @@ fn a_schedule_that_was_found_is_legal_formatted_and_says_how_fast_it_is() -> Res
     assert!(others.contains("another model, another processor or other threads"), "{others}");
     std::fs::write(here.join("search.json"), "{}")?;
     assert!(refused(&again, here)?.contains("not a saved search"));
+    Ok(())
+}
+
+/// A search that could not write its results does not begin.
+#[test]
+fn results_that_cannot_be_written_are_refused_before_the_search() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (here, model) = (folder.path(), model());
+    let model = model.to_str().ok_or("a path")?;
+    for option in ["-o", "--save", "--lock"] {
+        let said = refused(&["tune", model, "--budget", "3600s", option, "missing/result"], here)?;
+        assert!(said.contains("D0012: missing/result: its directory does not exist"), "{option}: {said}");
+    }
+    Ok(())
+}
+
+/// An interrupt ends a search with the best schedule, or with the signal if none was timed.
+#[test]
+fn an_interrupted_search_says_what_it_has() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let model = model();
+    for wait in [20, 60, 120, 240] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_schedc"));
+        command.arg("tune").arg(&model).args(["--budget", "3600s", "--batch", "1"]);
+        let child =
+            command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        std::thread::sleep(Duration::from_millis(wait));
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status()?;
+        let output = child.wait_with_output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        match output.status.code() {
+            Some(0) => assert!(said.contains("this is the best schedule so far"), "{wait}: {said}"),
+            None => assert!(said.is_empty() || said.contains("before it timed a schedule"), "{wait}: {said}"),
+            status => return Err(format!("after {wait} ms status {status:?}: {said}").into()),
+        }
+    }
     Ok(())
 }
 

@@ -55,7 +55,12 @@ const DATA: [&str; 9] = ["csv", "tsv", "parquet", "arrow", "feather", "ipc", "np
 
 /// The error of a command line with a proposal in the words of schedc, if there is one, instead of clap's.
 pub fn explained(mut error: clap::Error, arguments: &[String]) -> clap::Error {
-    if let Some(text) = proposal(&error, arguments) {
+    let proposed = proposal(&error, arguments);
+    // No argument of schedc begins with a hyphen, as clap's proposal assumes: `-- --option`.
+    if error.kind() == ErrorKind::UnknownArgument {
+        error.remove(ContextKind::Suggested);
+    }
+    if let Some(text) = proposed {
         for kind in [ContextKind::SuggestedArg, ContextKind::SuggestedValue, ContextKind::SuggestedSubcommand]
         {
             error.remove(kind);
@@ -91,8 +96,13 @@ fn proposal(error: &clap::Error, arguments: &[String]) -> Option<String> {
             let path = Path::new(refused);
             let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
             let is = |known: &[&str]| ending.as_deref().is_some_and(|ending| known.contains(&ending));
-            if is(&["sched"]) && (has("schedule") || has("schedules")) {
+            let first = arguments.get(at + 1).filter(|word| word.ends_with(".sched"));
+            let takes_schedules = has("schedule") || has("schedules");
+            if is(&["sched"]) && takes_schedules {
                 Some(format!("a schedule follows -s: `-s {refused}`"))
+            } else if let Some(schedule) = first.filter(|_| takes_schedules) {
+                let name = &arguments[at];
+                Some(format!("the model comes first: `schedc {name} {refused} -s {schedule}`"))
             } else if is(&DATA) && has("input") {
                 Some(format!("the file of rows follows -i: `-i {refused}`"))
             } else {
@@ -202,7 +212,11 @@ mod tests {
             let batch = "`--batch 64` sets the rows of a call; a type is f32 or f64";
             assert_eq!(tip(&format!("schedc {line}")), batch);
         }
-        assert_eq!(tip("schedc fmt --model m.json"), "to pass '--model' as a value, use '-- --model'");
+        assert_eq!(
+            tip("schedc bench a.sched m.json"),
+            "the model comes first: `schedc bench m.json -s a.sched`"
+        );
+        assert_eq!(tip("schedc fmt --model m.json"), "");
     }
 
     #[test]

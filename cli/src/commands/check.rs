@@ -112,6 +112,7 @@ fn summary(all: &[CheckedSchedule], fixed: usize, is_fixed: bool) -> String {
     parts.push(if errors == 0 { "no errors".to_string() } else { many(errors, "error") });
     parts.extend((warnings > 0).then(|| many(warnings, "warning")));
     let hint = match is_fixed {
+        false if fixed == 1 && errors + warnings == 1 => "; --fix corrects it".to_string(),
         false if fixed > 0 => format!("; --fix corrects {fixed} of them"),
         _ => String::new(),
     };

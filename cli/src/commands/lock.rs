@@ -10,9 +10,9 @@ use crate::stdout::print;
 use crate::terminal::Terminal;
 use files::write;
 use sched_diagnostics::{Diagnostic, Place, usage};
-use schedc_driver::Failure;
 use schedc_driver::lock::Lock;
 use schedc_driver::lock::merge::{Merged, merge, resolve};
+use schedc_driver::{Failure, reason};
 use std::path::Path;
 
 /// Runs `schedc lock`.
@@ -46,7 +46,7 @@ fn merge_files(base: &Path, ours: &Path, theirs: &Path, terminal: &Terminal) -> 
 fn resolve_file(path: &Path, terminal: &Terminal) -> Result<(), Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         let help = "name a lock that git could not merge";
-        Failure::unreadable(path.display(), format!("the lock cannot be read: {error}"), help)
+        Failure::unreadable(path.display(), format!("the lock cannot be read: {}", reason(&error)), help)
     })?;
     finish(&resolve(&text).map_err(|failure| failure.of(path.display()))?, path, terminal)
 }

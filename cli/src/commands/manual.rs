@@ -3,19 +3,15 @@
 use crate::args::{Cli, Manual};
 use clap::CommandFactory;
 use clap_mangen::Man;
-use schedc_data::codes;
+use schedc_data::unwritable;
 use schedc_driver::Failure;
 
 /// Runs the command.
 pub fn run(args: &Manual) -> Result<(), Failure> {
-    let unwritable = |error: std::io::Error| {
-        let message = format!("it cannot be written: {error}");
-        Failure::new(codes::UNWRITABLE, message, "name a folder that can be written to")
-            .of(args.out.display())
-    };
+    let failed = |error: std::io::Error| unwritable(&args.out, &error);
     let mut whole = Cli::command();
     whole.build();
-    std::fs::create_dir_all(&args.out).map_err(unwritable)?;
+    std::fs::create_dir_all(&args.out).map_err(failed)?;
     let commands =
         whole.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
     for command in commands.chain([&whole]) {
@@ -23,8 +19,8 @@ pub fn run(args: &Manual) -> Result<(), Failure> {
         let page =
             Man::new(command.clone()).title(&name).source(concat!("schedc ", env!("CARGO_PKG_VERSION")));
         let mut text = Vec::new();
-        page.render(&mut text).map_err(unwritable)?;
-        std::fs::write(args.out.join(format!("{name}.1")), text).map_err(unwritable)?;
+        page.render(&mut text).map_err(failed)?;
+        std::fs::write(args.out.join(format!("{name}.1")), text).map_err(failed)?;
     }
     Ok(())
 }

@@ -24,13 +24,14 @@ use sched_ir::lir::Kind;
 use sched_lang::Target;
 use sched_llvm::{Cpu, Jit, Library};
 use sched_nest::{Nest, Variants};
-use schedc_data::{Destination, Expect, Missing, Reading, RowStream, Source as RowSource};
+use schedc_data::{Destination, Expect, Missing, Reading, RowStream, Source as RowSource, unwritable};
 use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::Model;
 use schedc_driver::categories::categories_of;
 use schedc_driver::compile::{RowRules, compile_for, entry_info, for_one_call_of, into_memory};
 use schedc_driver::predictor::ROWS_OF_CALL;
+use schedc_driver::reason;
 use schedc_driver::walker::is_worth_walking;
 use schedc_driver::{Job, Lookup, PendingJob, Predictor, Simulator, Source, Walker, machines};
 use std::fs::File;
@@ -237,11 +238,7 @@ fn simulated(
 /// Writes the costs of launches as JSON.
 fn write_launches(costs: &[LaunchCost], path: &Path) -> Result<(), Failure> {
     let text = format!("{:#}\n", launches::json(costs));
-    std::fs::write(path, text).map_err(|error| {
-        let message = format!("the report cannot be written: {error}");
-        let help = "name a file in a folder that can be written";
-        Failure::new(schedc_data::codes::UNWRITABLE, message, help).of(path.display())
-    })
+    std::fs::write(path, text).map_err(|error| unwritable(path, &error).into())
 }
 
 /// Columns of the input that are not features: the kept ones, and those of a base margin.
@@ -319,7 +316,11 @@ fn load(args: &Predict) -> Result<Library, Failure> {
     let path = args.model.display();
     if let Err(error) = std::fs::metadata(&args.model) {
         let help = "name a model, or a library that `schedc build` has made";
-        return Err(Failure::unreadable(path, format!("the library cannot be read: {error}"), help));
+        return Err(Failure::unreadable(
+            path,
+            format!("the library cannot be read: {}", reason(&error)),
+            help,
+        ));
     }
     let values = &args.schedule.values;
     let decided = [

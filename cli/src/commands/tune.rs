@@ -9,10 +9,10 @@ use crate::{environment, interrupt};
 use sched_forest::Float;
 use sched_lang::Target;
 use sched_llvm::host_name;
-use schedc_data::{Values, write_atomically};
+use schedc_data::{Values, expect_writable, write_atomically};
 use schedc_driver::compile::gpu_of;
 use schedc_driver::lock::{Entry, Figures, Key, Lock, Measured, target_name};
-use schedc_driver::{Failure, Model, Source};
+use schedc_driver::{Failure, Model, Source, reason};
 use schedc_measure::{DRAWN_FROM, Ordered, Quartiles};
 use schedc_tune::{GpuSearch, Progress, SearchResult, State, Strategy, Task, calls, text, than, tune};
 use serde_json::json;
@@ -31,6 +31,8 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
         args.resume.as_deref(),
     ];
     keep(&inputs[..3], &args.out)?;
+    // A search takes long, so its other results are refused before it as well.
+    [&args.save, &args.lock].into_iter().flatten().try_for_each(|path| expect_writable(path))?;
     environment::check()?;
     let target = args.values.target.clone().unwrap_or_else(Target::cpu);
     let gpu = GpuSearch { strategy: args.strategy.into(), by_counts: args.by_counts };
@@ -62,7 +64,9 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
         allow_slower: args.allow_slower,
     };
     let mut state = state(args, &model, &place)?;
-    let found = searched(&task, &mut state, terminal)?;
+    let found = searched(&task, &mut state, terminal).inspect_err(|_| {
+        interrupt::end_if_interrupted("the search was interrupted before it timed a schedule");
+    })?;
     if let Some(path) = &args.save {
         write_atomically(path, |out| out.write_all(state.to_json().as_bytes()))?;
     }
@@ -156,8 +160,8 @@ fn state(args: &Tune, model: &Model, place: &TunedDevice) -> Result<State, Failu
             "name a file that `schedc tune --save` wrote, or leave out --resume",
         )
     };
-    let text =
-        std::fs::read_to_string(path).map_err(|error| unusable(format!("it cannot be read: {error}")))?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| unusable(format!("it cannot be read: {}", reason(&error))))?;
     let saved =
         State::from_json(&text).map_err(|why| unusable(format!("it is not a saved search: {why}")))?;
     match saved.is_about(&new) {

@@ -17,7 +17,7 @@ use sched_llvm::Library;
 use schedc_data::{Destination, Expect, Source, Values, read_rows};
 use schedc_driver::categories::categories_of;
 use schedc_driver::outputs::{columns_of, lacked};
-use schedc_driver::{CodeDestination, Failure, Job, Model};
+use schedc_driver::{CodeDestination, Failure, Job, Model, reason};
 use schedc_verify::trainer::{self, TrainerError};
 use schedc_verify::{Comparison, ModelCode, OtherPredictions, Report, Task, compare};
 use std::path::Path;
@@ -128,7 +128,7 @@ fn library(args: &Verify, path: &Path, model: &Model) -> Result<ModelCode, Failu
         let help = "name a library that `schedc build` has made of the model";
         return Err(Failure::unreadable(
             path.display(),
-            format!("the library cannot be read: {error}"),
+            format!("the library cannot be read: {}", reason(&error)),
             help,
         ));
     }

@@ -42,6 +42,19 @@ pub fn write_atomically(
     }
 }
 
+/// Refuses a path that [`write_atomically`] could not write, before the work for its content begins.
+///
+/// # Errors
+///
+/// `D0012` if no file can be made in its folder.
+pub fn expect_writable(path: &Path) -> Result<(), DataError> {
+    let failed = |error: io::Error| unwritable(path, &error);
+    match Target::of(path).map_err(failed)? {
+        Target::Direct => Ok(()),
+        Target::Replace(target) => create_beside(&target).map(drop).map_err(failed),
+    }
+}
+
 /// A file that is written step by step. Until [`finish`](Unfinished::finish), its path keeps its old content,
 /// or stays absent. Dropping it removes the unfinished file.
 pub(crate) struct Unfinished {
@@ -280,7 +293,7 @@ fn put_in_place(files: Vec<(Finished, PathBuf)>) -> Result<(), (usize, io::Error
 }
 
 /// The error for a path that cannot be written, with advice by the kind of the cause.
-pub(crate) fn unwritable(path: &Path, error: &io::Error) -> DataError {
+pub fn unwritable(path: &Path, error: &io::Error) -> DataError {
     let (message, help) = match error.kind() {
         io::ErrorKind::NotFound => {
             ("its directory does not exist".to_owned(), "create the directory first, or check the path")

@@ -20,7 +20,10 @@ mod read;
 mod write;
 
 pub use error::DataError;
-pub use files::{abandon_unfinished, leads_to, replace_atomically, write_atomically, write_together};
+pub use files::{
+    abandon_unfinished, expect_writable, leads_to, replace_atomically, unwritable, write_atomically,
+    write_together,
+};
 pub use folders::replace_folder;
 pub use read::{
     Batch, Expect, KeptColumns, Missing, Names, Precision, Reading, RowStream, Rows, Shard, Source, Values,

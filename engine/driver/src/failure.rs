@@ -3,6 +3,7 @@
 use sched_diagnostics::{Code, Diagnostic, Place, usage};
 use sched_forest::ModelError;
 use std::fmt::Display;
+use std::io;
 use std::path::Path;
 
 /// A failure that stops a command.
@@ -55,6 +56,16 @@ impl Failure {
     /// A model that cannot be read, with its file.
     pub fn model(path: &Path, error: ModelError) -> Failure {
         Failure::from(Diagnostic::from(error)).of(path.display())
+    }
+}
+
+/// Returns the reason for which a file cannot be read, as the end of a sentence.
+pub fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_string(),
+        io::ErrorKind::PermissionDenied => "there is no permission to read it".to_string(),
+        io::ErrorKind::IsADirectory => "it is a folder".to_string(),
+        _ => error.to_string(),
     }
 }
 

@@ -25,7 +25,7 @@ pub mod versions;
 pub mod walker;
 
 pub use choice::{CodeDestination, Effort};
-pub use failure::Failure;
+pub use failure::{Failure, reason};
 pub use job::{Job, Lookup, PendingJob, Reporter};
 pub use lock::LockUse;
 pub use model::{Model, RowTypes};

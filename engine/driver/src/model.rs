@@ -1,6 +1,6 @@
 //! Models on disk.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, reason};
 use sched_forest::{Float, Forest, Inner, Predicate, Profile, ReadOptions, Source, Tree, codes, fingerprint};
 use sched_ir::KernelForests;
 use sched_nest::{ModelInfo, StageInfo};
@@ -59,8 +59,8 @@ impl Model {
     /// When the file cannot be read.
     pub fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
         std::fs::read(path).map_err(|error| {
-            let help = "name a model file, for example one that XGBoost's save_model wrote";
-            Failure::new(codes::UNREADABLE, format!("the model cannot be read: {error}"), help)
+            let help = "check the path; a model is a file, such as one that XGBoost's save_model wrote";
+            Failure::new(codes::UNREADABLE, format!("the model cannot be read: {}", reason(&error)), help)
                 .of(path.display())
         })
     }
@@ -134,7 +134,7 @@ impl Model {
         let bytes = std::fs::read(path).map_err(|error| {
             Failure::unreadable(
                 path.display(),
-                format!("the profile cannot be read: {error}"),
+                format!("the profile cannot be read: {}", reason(&error)),
                 "make one with `schedc profile MODEL -i ROWS -o FILE`",
             )
         })?;

@@ -1,6 +1,6 @@
 //! Schedules on disk, and their checks with a model.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, reason};
 use crate::model::Model;
 use sched_diagnostics::{Diagnostic, Place, Span};
 use sched_forest::codes;
@@ -80,7 +80,7 @@ impl Source {
             let help = "name a .sched file; `schedc build MODEL --explain-schedule` prints one to start from";
             Failure::unreadable(&name, format!("the schedule cannot be read: {why}"), help)
         };
-        result.map_err(|error| unreadable(error.to_string()))?;
+        result.map_err(|error| unreadable(reason(&error)))?;
         let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8 text".to_string()))?;
         if text.trim_start().starts_with('{') {
             return Err(unreadable("it is JSON, perhaps a model".to_string()));

@@ -1,7 +1,7 @@
 //! The results of `schedc bench`, and their JSON. `docs/tools.md` documents the fields; the scripts in
 //! `bench/` write the same JSON.
 
-use schedc_driver::Failure;
+use schedc_driver::{Failure, reason};
 use schedc_measure::Quartiles;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -108,8 +108,9 @@ impl BenchRun {
     pub fn read(path: &Path) -> Result<BenchRun, Failure> {
         let place = path.display();
         let help = "name a file that `schedc bench --save` or bench/run.sh has written";
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::unreadable(&place, format!("the run cannot be read: {error}"), help))?;
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Failure::unreadable(&place, format!("the run cannot be read: {}", reason(&error)), help)
+        })?;
         BenchRun::parse(&text)
             .map_err(|why| Failure::unreadable(&place, format!("this is not a saved run: {why}"), help))
     }

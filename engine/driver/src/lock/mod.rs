@@ -26,7 +26,7 @@ pub use find::{LockAnswer, LockQuery, find, stale, target_name};
 pub use here::Here;
 pub use serve::LockUse;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, reason};
 use sched_diagnostics::usage;
 use std::path::{Path, PathBuf};
 
@@ -50,8 +50,8 @@ impl Lock {
     /// When it cannot be read, or schedc did not write its text.
     pub fn read(path: &Path) -> Result<Lock, Failure> {
         let bytes = std::fs::read(path).map_err(|error| {
-            let help = "name a lock that `schedc tune` has written, or leave --lock out";
-            Failure::unreadable(path.display(), format!("the lock cannot be read: {error}"), help)
+            let help = "`schedc tune MODEL --lock schedc.lock` writes a lock, and --lock names another one";
+            Failure::unreadable(path.display(), format!("the lock cannot be read: {}", reason(&error)), help)
         })?;
         Lock::parse(&bytes).map_err(|failure| failure.of(path.display()))
     }
