@@ -280,7 +280,7 @@ def _methods_of(model: Any, last: Any, made: Any) -> dict[str, Any]:
 def direct_types(meaning: Meaning) -> tuple[Any, ...]:
     """The types of arrays that the compiled model of an object reads as they are."""
     single, double = numpy.dtype("float32"), numpy.dtype("float64")
-    if meaning.single:
+    if meaning.single or meaning.row_types == "f32":
         return (single,)
     return (double,) if meaning.row_types == "f64" else (single, double)
 
@@ -289,19 +289,49 @@ def model_for(model: Model, X: Any) -> Model:
     """The compiled model for the types of rows: scikit-learn scales rows in single precision in that
     precision. A pipeline is compiled again at the first call with such rows.
 
-    Raises ValueError for a loaded model, which lacks the pipeline.
+    Raises ValueError for a loaded model, which lacks the pipeline, and for other rows where the model is
+    compiled for single precision alone.
     """
-    if model._meaning.row_types != "f64" or not _may_be_single(X):
+    is_narrow = model._meaning.row_types == "f32"
+    if model._meaning.row_types is None or not (is_narrow or _may_be_single(X)):
         return model
     known, types = model._last_types, _Types.of(X)
     if known is not None and types is not None and known[0].are(types):
         return known[1]
-    names = model._names or model._native.feature_names or map(str, range(model.n_features_in_))
-    single = _single_columns(X, list(names), model._by_position)
-    found = _for_single(model, single) if single else model
+    names = list(model._names or model._native.feature_names or map(str, range(model.n_features_in_)))
+    if is_narrow:
+        _refuse_double(X, names, model._by_position)
+        found = model
+    else:
+        single = _single_columns(X, names, model._by_position)
+        found = _for_single(model, single) if single else model
     if types is not None:
         model._last_types = types, found
     return found
+
+
+def _refuse_double(X: Any, names: list[str], by_position: bool) -> None:
+    """Raises ValueError for numbers that are not in single precision."""
+    types = _types_of(X)
+    if not isinstance(types, Mapping):
+        double = [] if types is not None and _is_single(types) else ["all"]
+    else:
+        double = [str(name) for name, kind in types.items()
+                  if (by_position or name in names) and (kind is None or _is_number(kind))
+                  and not _is_single(kind)]
+    if double:
+        shown = ", ".join(double[:MOST_NAMED]) + (", .." if len(double) > MOST_NAMED else "")
+        raise ValueError(
+            f"columns that are not in single precision ({shown}): the model is compiled with rows=\"f32\", for "
+            "rows in single precision, and scikit-learn computes others in another way; give float32, as "
+            'rows.astype("float32") is, or compile without rows="f32"'
+        )
+
+
+@lru_cache(maxsize=256, typed=True)
+def _is_number(kind: Any) -> bool:
+    """Whether a type of columns is one of numbers, apart from truth values."""
+    return str(kind).lower().startswith(("float", "double", "half", "int", "uint", "decimal"))
 
 
 def _for_single(model: Model, single: frozenset[str]) -> Model:

@@ -42,7 +42,10 @@ class Trial:
             self.rows[self.rows == origin.missing] = numpy.nan
         self.compared = 0
         self.failure: Exception | None = None
-        is_single = self.about["types"]["results"] == "f32"
+        exported = getattr(origin, "exported", None)
+        outputs = () if exported is None else exported.outputs.values()
+        # Some sums of combinations have single precision.
+        is_single = self.about["types"]["results"] == "f32" or any(value.single for value in outputs)
         #: Bound of the difference of sums in another order: docs/numerics.md.
         is_exact = ours._about.get("order", "exact") == "exact"
         self.slack = 0.0 if is_exact else self.magnitude * (CLOSE if is_single else _DOUBLE)

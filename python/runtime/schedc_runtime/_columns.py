@@ -119,16 +119,23 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or isinstance(value, float) and value != value
 
 
+def _marker(value: Any) -> str:
+    """The marker of missing values that a value is."""
+    return "None" if value is None else "pandas.NA" if type(value).__name__ == "NAType" else "NaN"
+
+
 def check_markers(values: Any, name: str, known: str) -> None:
     """Raises ValueError if a column has missing texts with another marker than ``known``, which is ``None``
-    or ``NaN``. Only arrays of objects and columns of pandas tell these apart."""
+    or ``NaN``. Only arrays of objects and columns of pandas tell these apart; the latter have ``pandas.NA``,
+    too."""
     kind = type(values)
     is_pandas = kind.__module__.partition(".")[0] == "pandas"
     if is_pandas and values.dtype != object:
-        if known == "None":
+        marker = _marker(getattr(values.dtype, "na_value", numpy.nan))
+        if marker != known:
             absent = numpy.asarray(values.isna())
             if absent.any():
-                _refuse_marker(name, int(numpy.argmax(absent)), "NaN", known)
+                _refuse_marker(name, int(numpy.argmax(absent)), marker, known)
         return
     if not is_pandas and (kind is not numpy.ndarray or values.dtype != object):
         return
@@ -136,13 +143,13 @@ def check_markers(values: Any, name: str, known: str) -> None:
     if set(map(type, cells)) == {str}:
         return
     for row, cell in enumerate(cells):
-        marker = "None" if cell is None else "NaN"
+        marker = _marker(cell)
         if marker != known and _is_missing(cell):
             _refuse_marker(name, row, marker, known)
 
 
 def _refuse_marker(name: str, row: int, marker: str, known: str) -> None:
-    way = "rows.fillna(numpy.nan)" if known == "NaN" else "rows.astype(object).where(rows.notna(), None)"
+    way = "rows.astype(object).fillna(numpy.nan)" if known == "NaN" else "rows.astype(object).where(rows.notna(), None)"
     raise ValueError(
         f"column {quoted(name)}, row {row + 1}: {marker} marks a missing text, and the pipeline was fitted "
         f"on {known}, so that it takes {marker} for another category; replace {marker} by {known}, as in "

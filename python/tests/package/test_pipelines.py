@@ -181,7 +181,7 @@ def test_markers_of_missing_texts(known, other, tmp_path):
         check(model, theirs, mended, ("predict",))
     texts = rows.astype("string" if known is None else "str")
     if known is None:
-        with pytest.raises(ValueError, match="row 6: NaN marks"):
+        with pytest.raises(ValueError, match="row 6: pandas.NA marks"):
             ours.predict(texts)
     elif texts.zip.isna().any():
         check(ours, theirs, texts, ("predict",))
@@ -306,6 +306,11 @@ def test_single_precision(tmp_path):
         narrow.save(tmp_path / "f32.so")
     for model in (narrow, schedc.load(tmp_path / "f32.so")):
         check(model, theirs, given.astype("float32"))
+        for kind in ("float64", "int64"):
+            with pytest.raises(ValueError, match=r"not in single precision.*rows.astype"):
+                model.predict(numpy.nan_to_num(given).astype(kind))
+        with pytest.raises(ValueError, match="half precision"):
+            model.predict(given.astype("float16"))
     table = prepared(forest()).fit(TABLE, GOALS["words"])
     mixed = rows().astype({"age": "float32", "hours": "float32"})
     ours = schedc.compile(table)
@@ -351,6 +356,55 @@ def test_classifiers_of_several_libraries(combine, goal):
         apart = numpy.abs(ours.predict_proba(numbers) - theirs.predict_proba(numbers))
         # One of some thousand exponentials of the C library is not rounded to the nearest number.
         assert numpy.median(apart) <= 1e-15 and numpy.mean(apart > 1e-12) < 0.02, apart.max()
+
+
+def test_trees_behind_scores():
+    """The last model of a stacking has margins, and the stacking has no method for them."""
+    numbers, labels = TABLE[NUMBERS].fillna(0).to_numpy(), GOALS["two"]
+    parts = [("linear", linear_model.LogisticRegression()), ("ridge", linear_model.RidgeClassifier())]
+    theirs = ensemble.StackingClassifier(parts, boosters("Classifier")[0][1], cv=2).fit(numbers, labels)
+    ours = schedc.compile(theirs)
+    assert numpy.array_equal(ours.predict(numbers), theirs.predict(numbers))
+
+
+def test_schedules_of_several_libraries():
+    numbers, labels = TABLE[NUMBERS].fillna(0).to_numpy(), GOALS["three"]
+    parts = [("x", xgboost.XGBClassifier(n_estimators=60, max_depth=3, n_jobs=1)),
+             ("linear", linear_model.LogisticRegression())]
+    theirs = ensemble.VotingClassifier(parts, voting="soft").fit(numbers, labels)
+    ours = schedc.compile(theirs, "tile(tree, a, b, 4)\nparallel(a)")
+    assert numpy.abs(ours.predict_proba(numbers) - theirs.predict_proba(numbers)).max() <= 1e-6
+
+
+def test_splits_near_zero():
+    """LightGBM takes values within 1e-35 of zero for zeros."""
+    source = numpy.random.default_rng(0)
+    numbers = source.integers(-3, 4, (500, 3)).astype(float)
+    labels = (numbers.sum(1) + source.normal(size=500) > 0).astype(int)
+    model = lightgbm.LGBMClassifier(n_estimators=10, verbose=-1, n_jobs=1)
+    theirs = make(preprocessing.FunctionTransformer(), model).fit(numbers, labels)
+    edge = float(numpy.float32(1e-35))
+    near = numpy.array([-edge, numpy.nextafter(-edge, -1), edge, numpy.nextafter(edge, 1), -0.0, 1e-36])
+    for column in range(3):
+        rows = numpy.repeat(numbers[:1], len(near), axis=0)
+        rows[:, column] = near
+        numbers = numpy.concatenate([numbers, rows])
+    ours = schedc.compile(theirs)
+    assert numpy.abs(ours.predict_proba(numbers) - theirs.predict_proba(numbers)).max() <= 1e-15
+
+
+def test_markers_of_pandas():
+    """scikit-learn takes pandas.NA for another category than NaN."""
+    words = pandas.DataFrame({"c": pandas.Series(["a", "b", numpy.nan] * 20, dtype=object)})
+    theirs = make(preprocessing.OneHotEncoder(handle_unknown="ignore"), linear_model.LogisticRegression())
+    ours = schedc.compile(theirs.fit(words, [0, 1, 1] * 20))
+    given = ["a", None, "zz"]
+    for kind in ("string", object):
+        column = pandas.Series(given, dtype="string").astype(kind)
+        with pytest.raises(ValueError, match="row 2: pandas.NA marks a missing text"):
+            ours.predict(pandas.DataFrame({"c": column}))
+    plain = pandas.DataFrame({"c": pandas.Series(["a", numpy.nan, "zz"], dtype=object)})
+    assert numpy.abs(ours.predict_proba(plain) - theirs.predict_proba(plain)).max() <= 1e-15
 
 
 def test_regressors_of_several_libraries():

@@ -255,6 +255,16 @@ def _lightgbm_columns(graph: Graph, columns: Columns, tables: list[dict[str, num
     return Columns(tuple(made), columns.sparse)
 
 
+#: LightGBM makes values that are at most this far from zero zeros before it predicts.
+_NEARLY_ZERO = float(FLOAT32.type(1e-35))
+
+
+def _beside_zero(threshold: numpy.ndarray) -> numpy.ndarray:
+    """The thresholds, moved so that they send values near zero where LightGBM sends zero."""
+    moved = numpy.where(threshold >= 0.0, _NEARLY_ZERO, numpy.nextafter(-_NEARLY_ZERO, -numpy.inf))
+    return numpy.where(numpy.abs(threshold) > _NEARLY_ZERO, threshold, moved)
+
+
 def _lightgbm_tree(graph: Graph, estimator: Any, columns: Columns, table: dict[str, numpy.ndarray],
                    target: int) -> Tree:
     values = table["leaf_value"]
@@ -264,13 +274,13 @@ def _lightgbm_tree(graph: Graph, estimator: Any, columns: Columns, table: dict[s
         return constant_tree(values[0], target)
     inner = len(values) - 1
     kinds = table["decision_type"].astype(int)
-    threshold = table["threshold"].copy()
     is_set = kinds & 1 == 1
+    threshold = numpy.where(is_set, table["threshold"], _beside_zero(table["threshold"]))
     missing = kinds >> 2 & 3
     if (missing == 1).any():
         raise refuse(graph, estimator, "takes zeros for missing values; fit it without zero_as_missing")
     # LightGBM compares 0 in place of missing values that it did not see in training.
-    missing_left = numpy.where(is_set, False, numpy.where(missing == 2, kinds & 2 == 2, 0.0 <= threshold))
+    missing_left = numpy.where(is_set, False, numpy.where(missing == 2, kinds & 2 == 2, 0.0 <= table["threshold"]))
     sets = {}
     for node in numpy.flatnonzero(is_set).tolist():
         first, end = table["cat_boundaries"][int(threshold[node]):][:2].astype(int)

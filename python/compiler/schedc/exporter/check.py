@@ -45,6 +45,8 @@ def expected(model: Any, rows: Any, outputs: Any) -> dict[str, numpy.ndarray]:
                 result = _margins(model, rows)
             else:
                 result = getattr(model, calls[name])(rows)
+        if result is None:
+            continue
         result = result.toarray() if hasattr(result, "toarray") else numpy.asarray(result)
         result = result.reshape(-1) if name == "label" else result
         if name != "label" and result.ndim == 1:
@@ -54,7 +56,8 @@ def expected(model: Any, rows: Any, outputs: Any) -> dict[str, numpy.ndarray]:
 
 
 def _margins(model: Any, rows: Any) -> Any:
-    """The margins of other trainers, or of histogram gradient boosting, which have no method for these."""
+    """The margins of other trainers, or of histogram gradient boosting, which have no method for these. None
+    for combinations, which keep the margins of their last part to themselves."""
     model = held(model)
     steps = getattr(model, "steps", None)
     last = held(steps[-1][1] if steps else model)
@@ -65,6 +68,8 @@ def _margins(model: Any, rows: Any) -> Any:
     }
     if library in options:
         return model.predict(rows, **options[library])
+    if not hasattr(last, "_raw_predict"):
+        return None
     rows = model[:-1].transform(rows) if steps and len(steps) > 1 else rows
     return last._raw_predict(rows)
 
