@@ -294,7 +294,8 @@ def main():
     parser.add_argument("--effort", default="full")
     parser.add_argument("--grid", type=int)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--all-blocks", action="store_true", help="of projections, kernels and distances, too")
+    parser.add_argument("--all-blocks", action="store_true",
+                        help="of projections, kernels and distances, too")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -90,8 +90,8 @@ fn precision(parts: &ForestParts, margin: usize) -> Float {
     }
 }
 
-/// Checks that margins of single precision stand in a forest that adds in double precision, and that no linear
-/// leaf adds to them: its terms are rounded to the accumulator's type.
+/// Checks that margins of single precision stand in a forest that adds in double precision, and that no
+/// linear leaf adds to them: its terms are rounded to the accumulator's type.
 fn check_single_margins(parts: &ForestParts) -> Result<(), ModelError> {
     if parts.single_margins.is_empty() {
         return Ok(());

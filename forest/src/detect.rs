@@ -66,8 +66,9 @@ const FOREIGN: &[Foreign] = &[
     Foreign {
         magic: b"\x80",
         name: "a Python pickle",
-        help: "load it in Python, give the object to schedc.compile, or write a file: \
-               save_model(\"model.json\") of XGBoost, schedc.export(pipeline, \"model.onnx\") for scikit-learn",
+        help: "load it in Python and give the object to schedc.compile, or write a file: \
+               save_model(\"model.json\") of XGBoost, \
+               schedc.export(pipeline, \"model.onnx\") for scikit-learn",
     },
     Foreign { magic: b"\x93NUMPY", name: "a NumPy array, which holds data and not a model", help: "" },
     Foreign { magic: b"PAR1", name: "a Parquet table, which holds data and not a model", help: "" },

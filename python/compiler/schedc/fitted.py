@@ -322,8 +322,8 @@ def _refuse_double(X: Any, names: list[str], by_position: bool) -> None:
     if double:
         shown = ", ".join(double[:MOST_NAMED]) + (", .." if len(double) > MOST_NAMED else "")
         raise ValueError(
-            f"columns that are not in single precision ({shown}): the model is compiled with rows=\"f32\", for "
-            "rows in single precision, and scikit-learn computes others in another way; give float32, as "
+            f"columns that are not in single precision ({shown}): the model is compiled with rows=\"f32\", "
+            "for rows in single precision, and scikit-learn computes others in another way; give float32, as "
             'rows.astype("float32") is, or compile without rows="f32"'
         )
 

@@ -149,7 +149,8 @@ def check_markers(values: Any, name: str, known: str) -> None:
 
 
 def _refuse_marker(name: str, row: int, marker: str, known: str) -> None:
-    way = "rows.astype(object).fillna(numpy.nan)" if known == "NaN" else "rows.astype(object).where(rows.notna(), None)"
+    instead = "numpy.nan" if known == "NaN" else "None"
+    way = f"rows.astype(object).where(rows.notna(), {instead})"
     raise ValueError(
         f"column {quoted(name)}, row {row + 1}: {marker} marks a missing text, and the pipeline was fitted "
         f"on {known}, so that it takes {marker} for another category; replace {marker} by {known}, as in "

@@ -409,7 +409,8 @@ def test_markers_of_pandas():
 
 def test_regressors_of_several_libraries():
     numbers, goal = TABLE[NUMBERS].fillna(0).to_numpy(), GOALS["number"]
-    for parts, weights in [(boosters("Regressor"), None), (boosters("Regressor", ["xgboost"] * 2), [0.3, 0.7])]:
+    two = boosters("Regressor", ["xgboost"] * 2)
+    for parts, weights in [(boosters("Regressor"), None), (two, [0.3, 0.7])]:
         named = [(f"{name}{at}", part) for at, (name, part) in enumerate(parts)]
         theirs = ensemble.VotingRegressor(named, weights=weights).fit(numbers, goal)
         apart = numpy.abs(schedc.compile(theirs).predict(numbers) - theirs.predict(numbers))

@@ -4,7 +4,6 @@
 use super::linear_tables::LinearTables;
 use super::lowering::{Lowering, transposed};
 use super::output::Formula;
-use super::sum_target::Rounding;
 use crate::bytes::scalar;
 use crate::columns::blocks::RowBlocks;
 use crate::columns::code::ColumnCode;
@@ -17,6 +16,17 @@ use crate::repr::{Buffers, Storage};
 use crate::rows::input::InputColumns;
 use crate::rows::transpose::Transpose;
 use std::collections::BTreeMap;
+
+/// The sums that are rounded to single precision after each addition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// No sum.
+    None,
+    /// All sums.
+    All,
+    /// The sums of the margins whose byte in this table is not 0.
+    ByMargin(BufferId),
+}
 
 /// Results of the walks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Targets of sums in memory.
 
-use super::ports::Targets;
+use super::ports::{Rounding, Targets};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Builder, Cast, Cmp, Scalar, Ty, Value};
 use crate::mir::{Accumulator, Var};
@@ -24,17 +24,6 @@ pub struct SumTarget {
     pub targets: Option<Targets>,
     /// The sums that are rounded to single precision after each addition.
     pub rounding: Rounding,
-}
-
-/// The sums that are rounded to single precision after each addition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rounding {
-    /// No sum.
-    None,
-    /// All sums.
-    All,
-    /// The sums of the margins whose byte in this table is not 0.
-    ByMargin(BufferId),
 }
 
 /// The margins of the sums that an addition changes.

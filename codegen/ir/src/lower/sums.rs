@@ -2,7 +2,8 @@
 
 use super::device_sums::DeviceFold;
 use super::kernel_builder::{Emit, KernelBuilder};
-use super::sum_target::{CopiedSums, PrivateBuffer, Rounding, SumTarget, Summed};
+use super::ports::Rounding;
+use super::sum_target::{CopiedSums, PrivateBuffer, SumTarget, Summed};
 use super::{device_sums, shared_sums};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BufferId, Build, Scalar, Task, Ty, Value};

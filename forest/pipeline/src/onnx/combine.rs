@@ -165,8 +165,8 @@ impl Rewriting<'_> {
         Ok(())
     }
 
-    /// The exponential or the logistic function of a column of single precision. The exponential is computed in
-    /// double precision and rounded once, as `expf` of the C library is for nearly all numbers: XGBoost's
+    /// The exponential or the logistic function of a column of single precision. The exponential is computed
+    /// in double precision and rounded once, as `expf` of the C library is for nearly all numbers: XGBoost's
     /// probabilities then have the bits of XGBoost.
     fn rounded_once(&mut self, op: Unary, of: ColumnId) -> Result<ColumnId, TypeMismatch> {
         let out = &mut self.out;

@@ -280,7 +280,8 @@ def _lightgbm_tree(graph: Graph, estimator: Any, columns: Columns, table: dict[s
     if (missing == 1).any():
         raise refuse(graph, estimator, "takes zeros for missing values; fit it without zero_as_missing")
     # LightGBM compares 0 in place of missing values that it did not see in training.
-    missing_left = numpy.where(is_set, False, numpy.where(missing == 2, kinds & 2 == 2, 0.0 <= table["threshold"]))
+    of_zero = 0.0 <= table["threshold"]
+    missing_left = numpy.where(is_set, False, numpy.where(missing == 2, kinds & 2 == 2, of_zero))
     sets = {}
     for node in numpy.flatnonzero(is_set).tolist():
         first, end = table["cat_boundaries"][int(threshold[node]):][:2].astype(int)
