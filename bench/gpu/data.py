@@ -27,7 +27,7 @@ def model(path, held_out):
         "margins": stats["num_margins"],
         "value_bytes": 8 if wide else 4,
         "sum_bytes": 8 if stats["accumulator"] == "f64" else 4,
-        "bin_bytes": 1 if stats["max_thresholds"] < 256 else 2,
+        "bin_bytes": stats["bin_bytes"],
         "held_out": held_out,
     }
 

@@ -1,8 +1,9 @@
 //! The work of one block.
 
 use super::figures::{self, StepFigures};
-use super::machine::GpuMachine;
+use super::machine::{GpuMachine, Occupancy};
 use super::mapping::Mapping;
+use super::reads::{Misses, WalkReads};
 use super::trees::{Trees, row_bytes, sum_bytes};
 use sched_nest::{Layout, ModelInfo};
 
@@ -12,6 +13,8 @@ const FOUR: u64 = 4;
 const STEPS_OF_A_SEARCH: [f64; 2] = [8.0, 14.0];
 /// Bytes that a thread copies of a tree at once.
 const COPIED_AT_ONCE: f64 = 16.0;
+/// Rows per block below which consecutive features of a row are in different banks.
+const FEW_ROWS: u64 = 32;
 
 /// The work of one block, in cycles of a multiprocessor that it has for itself.
 pub struct BlockWork {
@@ -21,30 +24,31 @@ pub struct BlockWork {
     pub wavefronts: f64,
     /// Cycles from beginning to end, each step after the one before.
     pub chain: f64,
-    /// Bytes of trees that the block reads.
-    touched: f64,
-    /// Share of later blocks' reads that the first cache does not serve.
-    missing: f64,
-    /// Bytes of all trees.
-    tree_bytes: f64,
-    copies_trees: bool,
-}
-
-/// The blocks of a multiprocessor.
-#[derive(Clone, Copy)]
-pub struct Occupancy {
-    /// Blocks that the busiest multiprocessor runs, one after the other or side by side.
-    pub busiest: f64,
-    /// Most blocks side by side.
-    pub resident: f64,
+    /// Bytes of trees that a multiprocessor reads from the second cache, for all its blocks.
+    pub tree_bytes: f64,
 }
 
 /// Bytes of shared memory of a block.
 pub fn shared_bytes(model: &ModelInfo, trees: &Trees, launch: &Mapping) -> u64 {
-    let rows = if launch.cached_rows { launch.rows_per_block * model.copied_bytes(launch.layout) } else { 0 };
+    let rows = if launch.cached_rows { copied_rows(model, launch) } else { 0 };
     let margins = u64::from(model.num_classes.max(1)) * sum_bytes(model) as u64;
     let slots = if launch.folds > 0 { launch.tree_threads * launch.rows_per_block * margins } else { 0 };
-    rows + slots + (launch.cached_trees as f64 * trees.bytes / trees.count) as u64
+    rows + slots + (launch.cached_trees as f64 * trees.tree_bytes()) as u64
+}
+
+/// Bytes of a block's copied rows. A feature's values fill whole lines, or an odd number of values if rows
+/// are few.
+fn copied_rows(model: &ModelInfo, launch: &Mapping) -> u64 {
+    let bins = launch.layout.compares_bins();
+    let value = u64::from(if bins { model.bin_bytes.max(1) } else { model.value_bytes.max(4) });
+    let rows = launch.rows_per_block;
+    let packed = bins && launch.lanes == FOUR;
+    let held = if rows < FEW_ROWS && !packed {
+        rows | 1
+    } else {
+        rows.next_multiple_of((figures::LINE as u64 / value).max(1))
+    };
+    held * value * u64::from(model.copied_features(launch.layout))
 }
 
 /// A block of a launch while its work is added up.
@@ -54,8 +58,8 @@ struct Reader<'a> {
     trees: &'a Trees,
     launch: &'a Mapping,
     occupancy: Occupancy,
-    /// Bytes of shared memory of the block.
-    shared: f64,
+    /// Bytes of the first cache beside shared memory.
+    first_cache: f64,
     /// Rows of the block that the call has.
     rows: f64,
     threads: f64,
@@ -74,45 +78,26 @@ impl BlockWork {
         occupancy: Occupancy,
     ) -> BlockWork {
         let threads = launch.threads() as f64;
+        let shared = shared_bytes(model, trees, launch);
         let mut reader = Reader {
             gpu,
             model,
             trees,
             launch,
             occupancy,
-            shared: shared_bytes(model, trees, launch) as f64,
+            first_cache: gpu.first_cache(occupancy.resident, shared),
             rows: launch.rows_per_block.min(rows) as f64,
             threads,
             warps: (threads / f64::from(gpu.kind.warp)).ceil(),
             step: if launch.lanes == FOUR { figures::FOUR } else { figures::step(launch.layout) },
-            work: BlockWork {
-                issue: 0.0,
-                wavefronts: 0.0,
-                chain: figures::BLOCK,
-                touched: 0.0,
-                missing: 0.0,
-                tree_bytes: trees.bytes,
-                copies_trees: launch.cached_trees > 0,
-            },
+            work: BlockWork { issue: 0.0, wavefronts: 0.0, chain: figures::BLOCK, tree_bytes: 0.0 },
         };
         reader.add_instructions(reader.warps * figures::BLOCK / f64::from(gpu.kind.warp / 8));
-        reader.add_reads();
-        reader.add_walks();
+        reader.add_walks(rows);
         reader.add_rows();
         reader.add_folds();
         reader.add_copies_of_trees();
         reader.work
-    }
-
-    /// Bytes of trees that a multiprocessor reads from the second cache for `blocks` blocks.
-    pub fn second_cache_bytes(&self, blocks: f64) -> f64 {
-        if self.copies_trees {
-            blocks * self.tree_bytes
-        } else if self.missing > 0.0 {
-            self.touched * (1.0 + (blocks - 1.0).max(0.0) * self.missing)
-        } else {
-            (blocks * self.touched).min(self.tree_bytes)
-        }
     }
 }
 
@@ -125,87 +110,56 @@ impl Reader<'_> {
         f64::from(self.model.num_classes.max(1))
     }
 
-    /// Cost of wide values, as a ratio.
-    fn wide(&self) -> f64 {
-        if self.model.value_bytes > 4 { figures::WIDE } else { 1.0 }
-    }
-
-    /// Bytes of tables that the first cache serves.
-    fn first_cache(&self) -> f64 {
-        let shared = self.occupancy.resident * (self.shared + figures::RESERVED_BYTES as f64);
-        let rest = (self.gpu.sheet.l1_kib << 10) as f64 - shared;
-        (rest * figures::HOT).max(figures::LEAST_FIRST_CACHE)
-    }
-
-    /// Reads of trees, and the share of them that misses the first cache.
-    fn add_reads(&mut self) {
-        let (trees, launch) = (self.trees, self.launch);
-        let blocks = launch.tree_blocks as f64;
-        let touched = trees.count / blocks * trees.touched_bytes(self.rows);
-        let in_lanes = match launch.trees_in_lanes {
-            false => 1.0,
-            true if launch.layout == Layout::Reorg => figures::SIDE_BY_SIDE_BYTES,
-            true => figures::APART_BYTES,
+    /// Warps with a thread that walks, in a call of `rows` rows.
+    fn walking_warps(&self, rows: u64) -> f64 {
+        let warp = u64::from(self.gpu.kind.warp);
+        let launch = self.launch;
+        let used = launch.row_threads.min(rows.div_ceil(launch.lanes));
+        let warps = match launch.trees_in_lanes {
+            true => (launch.tree_threads * used).div_ceil(warp),
+            false if launch.row_threads >= warp => launch.tree_threads * used.div_ceil(warp),
+            false => return self.warps,
         };
-        self.work.touched = touched.min(trees.bytes / blocks * 1.3) * in_lanes;
-        self.work.missing = (1.0 - self.first_cache() / trees.bytes).max(0.0);
+        warps as f64
     }
 
-    /// Share of the steps that miss the first cache. The first blocks of a multiprocessor miss always.
-    fn misses(&self) -> f64 {
-        let Occupancy { busiest, resident } = self.occupancy;
-        match self.work.copies_trees {
-            true => 0.0,
-            false if busiest <= resident => 1.0,
-            false => self.work.missing.max(resident / busiest),
-        }
-    }
-
-    fn add_walks(&mut self) {
-        let (trees, launch, step) = (self.trees, self.launch, &self.step);
+    fn add_walks(&mut self, call_rows: u64) {
+        let (launch, step) = (self.launch, &self.step);
+        let warps = self.walking_warps(call_rows);
         let rows = launch.rows_per_block.div_ceil(launch.row_threads * launch.lanes).max(1) as f64;
         let walks = launch.thread_trees as f64 * rows;
+        let reads = WalkReads::of(self.trees, launch);
+        let accesses = self.occupancy.busiest * warps * walks * reads.sectors;
+        let misses = Misses::of(self.trees, launch, (self.rows, self.occupancy), self.first_cache, accesses);
+        self.work.tree_bytes = misses.sectors * figures::SECTOR;
+        let dependent = if launch.layout == Layout::Preorder { figures::PREORDER_MISS } else { 1.0 };
+        let waiting = misses.steps * dependent;
         let classes = if self.model.num_classes > 1 { 1.0 } else { 0.0 };
-        let of_a_walk = trees.steps * step.instructions * self.wide()
-            + figures::WALK_INSTRUCTIONS * launch.lanes as f64
-            + figures::CLASS_INSTRUCTIONS * classes;
-        let cycles = trees.steps * (step.cycles * self.wide() + self.misses() * figures::MISS_CYCLES);
-        let together = launch.together.min(launch.thread_trees).max(1) as f64;
-        // The sums of several classes are in memory, where straight walks of several trees wait for each
-        // other.
-        let share = if classes > 0.0 && launch.layout.is_straight() { 0.0 } else { step.together };
-        let overlap = 1.0 + (together - 1.0) * share;
-        let mut chain = walks * (cycles + figures::WALK_CYCLES) / overlap;
-        chain += walks * figures::CLASS_CYCLES * classes;
+        // The sums of several classes are in memory, where straight walks by bins of several trees wait for
+        // each other.
+        let waits = classes > 0.0 && launch.layout.is_straight() && launch.layout.compares_bins();
+        let overlap = if waits { 0.0 } else { figures::TOGETHER };
+        let overlap = 1.0 + (launch.walks_together() as f64 - 1.0) * overlap;
+        let guarded = if launch.has_partial_round(self.model) { figures::PARTIAL_ROUND } else { 1.0 };
+        let cycles = reads.steps * (step.cycles + waiting * figures::MISS_CYCLES)
+            + waiting * reads.sectors * figures::SECTOR_CYCLES
+            + figures::WALK_CYCLES;
+        let following = 1.0 + (walks - 1.0) * figures::NEXT_WALK;
+        self.work.chain += guarded * following * cycles / overlap + walks * figures::CLASS_CYCLES * classes;
         if !launch.cached_rows {
             let all = self.occupancy.resident * self.rows * row_bytes(self.model);
-            let misses = 1.0 - (self.first_cache() / all).min(1.0);
-            chain += walks * trees.steps * figures::ROW_MISS_CYCLES * misses;
+            let misses = 1.0 - (figures::HOT * self.first_cache / all).min(1.0);
+            self.work.chain += walks * reads.steps * figures::ROW_MISS_CYCLES * misses;
         }
-        let wavefronts = self.warps * walks * self.wavefronts_of_a_walk();
-        self.add_instructions(self.warps * walks * of_a_walk);
-        self.work.chain += chain;
-        self.work.wavefronts += wavefronts;
-    }
-
-    fn wavefronts_of_a_walk(&self) -> f64 {
-        let (trees, launch) = (self.trees, self.launch);
-        if launch.trees_in_lanes {
-            return (trees.steps + 1.0) * self.step.apart * self.wide();
-        }
-        let lanes = launch.lanes as f64;
-        // Threads of a warp that walk other trees read other lines.
-        let trees_of_a_warp = (figures::WALKS_OF_A_WARP / launch.row_threads as f64).max(1.0);
-        let lines = |level: i32| {
-            let nodes = 2f64.powi(level);
-            let bytes = if trees.is_sparse { 2.0 * nodes.min(trees.nodes) } else { nodes } * trees.node_bytes;
-            let most = nodes.min(figures::WALKS_OF_A_WARP) * lanes;
-            ((bytes / figures::LINE).max(1.0) * trees_of_a_warp).min(most)
+        let instructions = reads.steps * step.instructions + figures::CLASS_INSTRUCTIONS * classes;
+        self.add_instructions(warps * walks * guarded * instructions);
+        let of_rows = match (launch.cached_rows, launch.trees_in_lanes) {
+            (true, true) => figures::BANK_CONFLICTS,
+            (true, false) => 1.0,
+            (false, _) => figures::UNCOPIED_ROW,
         };
-        let nodes: f64 = (0..=trees.steps.round() as i32).map(lines).sum();
-        let uncopied = if launch.cached_rows { 1.0 } else { figures::UNCOPIED_ROW };
-        let vectors = if launch.lanes > 1 { figures::FOUR_ROWS } else { 1.0 };
-        nodes * figures::LINE_WAVEFRONTS + trees.steps * uncopied * vectors * figures::ROW_WAVEFRONTS
+        let of_rows = reads.steps * of_rows * launch.lanes as f64 * figures::ROW_WAVEFRONTS;
+        self.work.wavefronts += warps * walks * (reads.lines * figures::LINE_WAVEFRONTS + of_rows);
     }
 
     /// Copies of rows, as values or as bins.
@@ -220,10 +174,10 @@ impl Reader<'_> {
             let [byte, word] = STEPS_OF_A_SEARCH;
             let searches = if self.model.bin_bytes > 1 { word / byte } else { 1.0 };
             self.add_instructions(values * figures::BIN_INSTRUCTIONS * searches / warp);
-            self.work.chain += of_a_thread.powf(figures::BIN_EXPONENT) * figures::BIN_CYCLES * searches;
+            self.work.chain += of_a_thread * figures::BIN_CYCLES * searches;
         } else {
-            self.add_instructions(values * figures::COPY / warp);
-            self.work.chain += of_a_thread * figures::COPY + figures::MISS_CYCLES;
+            self.add_instructions(values * figures::COPY_INSTRUCTIONS / warp);
+            self.work.chain += of_a_thread * figures::COPY_CYCLES + figures::MISS_CYCLES;
         }
     }
 
@@ -253,7 +207,7 @@ impl Reader<'_> {
             return;
         }
         let pieces = (self.trees.count / self.launch.cached_trees as f64).ceil();
-        let copies = self.trees.bytes / COPIED_AT_ONCE * figures::COPY;
+        let copies = self.trees.bytes / COPIED_AT_ONCE * figures::COPY_CYCLES;
         self.add_instructions(copies / f64::from(self.gpu.kind.warp));
         self.work.chain += pieces * 2.0 * figures::BARRIER_CYCLES + copies / self.threads;
     }

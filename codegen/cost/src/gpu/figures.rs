@@ -1,15 +1,16 @@
 //! Figures of the cost model for GPUs.
 //!
-//! Least squares on the logarithms of times of an H100 (`tests/h100.json`) fitted them: of twelve models, in
-//! calls of 1 to 1,000,000 rows. Times near the fastest of a call weighed most. Cycles and
-//! instructions are those of a warp. Several figures stand for effects that the model does not count one by
-//! one, so that they differ from what a data sheet says of a single access.
+//! Those from [`LAUNCH_US`] on were fitted to times of an H100 (`tests/h100.json`): of twelve models, in
+//! calls of 1 to 1,000,000 rows. The fit minimized the squares of the logarithms of predicted over measured
+//! times, where times near the fastest of a call weighed most, and the expected loss of the preferred
+//! schedule. Cycles and instructions are those of a warp. Several figures stand for effects that the model
+//! does not count one by one, so that they differ from what a data sheet says of a single access.
 
 use sched_nest::Layout;
 
 /// Bytes of a sector: the unit in which caches and memory transfer.
 pub const SECTOR: f64 = 32.0;
-/// Bytes of a line of the first cache.
+/// Bytes of a line of the first cache, and bytes that all banks of shared memory deliver at once.
 pub const LINE: f64 = 128.0;
 /// Walks of a warp.
 pub const WALKS_OF_A_WARP: f64 = 32.0;
@@ -20,78 +21,83 @@ pub const THREAD_REGISTERS: u64 = 32;
 /// Bytes of shared memory that the system reserves for each block, as CUDA documents for compute capability
 /// 8.0 and later.
 pub const RESERVED_BYTES: u64 = 1024;
+/// Bytes a cycle, at most, from the second cache to a multiprocessor.
+pub const MOST_SECOND_CACHE_BYTES: f64 = 64.0;
+/// Expected accesses of the fullest of 32 banks if 32 threads each choose one at random.
+pub const BANK_CONFLICTS: f64 = 3.5;
+/// Bandwidth of the device's memory, as a share of the data sheet's; 2912 GB/s were measured.
+pub const MEMORY: f64 = 0.87;
 /// Clock of a busy device, as a share of the data sheet's.
 pub const CLOCK: f64 = 0.96;
+/// Bytes of slots that fit the second cache, as a share of its size: it has two halves.
+pub const SLOTS_IN_CACHE: f64 = 0.5;
+
+/// Weight of the assumption that each leaf has equally many rows, against that of tests which send half of
+/// the rows to each side.
+pub const LEAF_SHARE: f64 = 0.75;
 /// Microseconds from one launch of a call to the next.
-pub const LAUNCH_US: f64 = 2.75;
+pub const LAUNCH_US: f64 = 1.78;
 /// Exponent of the norm that adds up the parts of a launch: 1 would be no overlap, infinity a perfect one.
-pub const OVERLAP: f64 = 1.55;
-/// Bandwidth of the second cache, as a multiple of the data sheet's. It exceeds 1 because the model counts
-/// each line that a block touches, even if a neighbouring block has loaded the line.
-pub const SECOND_CACHE: f64 = 2.4;
-/// Bandwidth of the device's memory, as a share of the data sheet's.
-pub const MEMORY: f64 = 0.69;
-/// Bytes of tables that the first cache can serve, as a multiple of its size. It exceeds 1 because most walks
-/// stay in a part of a table.
-pub const HOT: f64 = 3.6;
-/// Least bytes of the first cache beside shared memory.
-pub const LEAST_FIRST_CACHE: f64 = 16_384.0;
+pub const OVERLAP: f64 = 1.45;
+/// Bandwidth of the second cache, as a multiple of the data sheet's.
+pub const SECOND_CACHE: f64 = 1.5;
+/// Bytes of trees that the first cache keeps, as a share of its size.
+pub const HOT: f64 = 0.696;
 /// Cycles that a miss of the first cache adds to a step.
-pub const MISS_CYCLES: f64 = 268.0;
+pub const MISS_CYCLES: f64 = 375.0;
+/// Misses of a step in a `preorder` tree, as a multiple of those in other layouts.
+pub const PREORDER_MISS: f64 = 1.51;
+/// Cycles that each sector of a missing step adds.
+pub const SECTOR_CYCLES: f64 = 8.98;
 /// Cycles that a miss of the first cache adds to a step if it is a miss for a row in the device's memory.
-pub const ROW_MISS_CYCLES: f64 = 100.0;
+pub const ROW_MISS_CYCLES: f64 = 495.0;
 /// Cycles before and behind the steps of a walk.
-pub const WALK_CYCLES: f64 = 23.6;
-/// Instructions before and behind the steps of a walk.
-pub const WALK_INSTRUCTIONS: f64 = 2.4;
+pub const WALK_CYCLES: f64 = 20.7;
+/// Cycles of a further walk of a thread, as a share of the first one's: it begins before the other ends.
+pub const NEXT_WALK: f64 = 0.537;
+/// Share of a further walk's latency that overlaps, where walks advance together.
+pub const TOGETHER: f64 = 0.23;
+/// Cost of walks in rounds of which the last one has no tree for some threads, as a ratio.
+pub const PARTIAL_ROUND: f64 = 1.14;
 /// Cycles and instructions that choosing the sum of a class adds to a walk.
-pub const CLASS_CYCLES: f64 = 67.5;
+pub const CLASS_CYCLES: f64 = 356.0;
 /// See [`CLASS_CYCLES`].
-pub const CLASS_INSTRUCTIONS: f64 = 18.3;
+pub const CLASS_INSTRUCTIONS: f64 = 22.0;
 /// Instructions and cycles of a block besides its rows, trees and sums.
-pub const BLOCK: f64 = 62.0;
+pub const BLOCK: f64 = 426.0;
 /// Cycles of a barrier.
-pub const BARRIER_CYCLES: f64 = 33.9;
+pub const BARRIER_CYCLES: f64 = 28.4;
 /// Instructions for a value's bin, with eight steps of search.
-pub const BIN_INSTRUCTIONS: f64 = 72.3;
-/// Cycles for the bin of a thread's first value, with eight steps of search.
-pub const BIN_CYCLES: f64 = 1890.0;
-/// Exponent of the number of values in the cycles for their bins: searches overlap a little.
-pub const BIN_EXPONENT: f64 = 0.955;
-/// Instructions and cycles for copying a value, or 16 bytes of a tree.
-pub const COPY: f64 = 94.4;
+pub const BIN_INSTRUCTIONS: f64 = 81.5;
+/// Cycles for the bin of a value, with eight steps of search.
+pub const BIN_CYCLES: f64 = 1460.0;
+/// Instructions for copying a value.
+pub const COPY_INSTRUCTIONS: f64 = 57.4;
+/// Cycles for copying a value, or 16 bytes of a tree.
+pub const COPY_CYCLES: f64 = 77.8;
 /// Instructions for adding up a slot in shared memory.
-pub const FOLD_INSTRUCTIONS: f64 = 5.6;
+pub const FOLD_INSTRUCTIONS: f64 = 4.38;
 /// Cycles for adding up a slot in shared memory.
-pub const FOLD_CYCLES: f64 = 1.43;
+pub const FOLD_CYCLES: f64 = 4.07;
 /// Instructions for filling a slot of several classes, most of which stay zero.
-pub const FILL_INSTRUCTIONS: f64 = 51.3;
+pub const FILL_INSTRUCTIONS: f64 = 18.7;
 /// Cycles for filling a slot of several classes.
-pub const FILL_CYCLES: f64 = 22.2;
+pub const FILL_CYCLES: f64 = 233.0;
 /// Cycles for adding up a slot in the device's memory.
-pub const DEVICE_FOLD_CYCLES: f64 = 28.5;
+pub const DEVICE_FOLD_CYCLES: f64 = 32.2;
 /// Threads of a multiprocessor that add up slots in the device's memory.
 pub const FOLDING_THREADS: f64 = 1024.0;
-/// Bytes of slots that fit the second cache, as a share of its size.
-pub const SLOTS_IN_CACHE: f64 = 0.76;
+/// Bytes of traffic of the second cache for each byte of slots.
+pub const SLOTS_IN_SECOND_CACHE: f64 = 3.25;
 /// Bytes of memory traffic for each byte of slots, if these exceed the second cache, for one class. The
 /// traffic grows with the square root of the number of classes.
-pub const SLOTS_IN_MEMORY: f64 = 1.65;
+pub const SLOTS_IN_MEMORY: f64 = 1.07;
 /// Cost of reading a value of a row from the device's memory, as a multiple of reading a copied one.
-pub const UNCOPIED_ROW: f64 = 8.0;
-/// Cost of reading a feature of four rows that share a word, as a multiple of reading it for one row.
-pub const FOUR_ROWS: f64 = 0.75;
-/// Wavefronts of shared memory when the threads of a warp each read a value of their rows.
-pub const ROW_WAVEFRONTS: f64 = 0.63;
+pub const UNCOPIED_ROW: f64 = 1.92;
+/// Wavefronts when the threads of a warp read a value of 32 rows each.
+pub const ROW_WAVEFRONTS: f64 = 0.375;
 /// Wavefronts when the threads of a warp read nodes from one cache line.
-pub const LINE_WAVEFRONTS: f64 = 0.4;
-/// Cost of a step with 64-bit values, as a ratio to 32-bit ones.
-pub const WIDE: f64 = 1.36;
-/// Bytes of trees in lanes, as a ratio to those of rows in lanes, with the same nodes side by side and
-/// without.
-pub const SIDE_BY_SIDE_BYTES: f64 = 0.85;
-/// See [`SIDE_BY_SIDE_BYTES`].
-pub const APART_BYTES: f64 = 2.9;
+pub const LINE_WAVEFRONTS: f64 = 0.515;
 
 /// The cost of a step of a walk in a layout.
 pub struct StepFigures {
@@ -99,24 +105,20 @@ pub struct StepFigures {
     pub instructions: f64,
     /// Cycles if the first cache has the node.
     pub cycles: f64,
-    /// Share of a further walk's latency that overlaps, where walks advance together.
-    pub together: f64,
-    /// Wavefronts if the threads of a warp walk different trees.
-    pub apart: f64,
 }
 
 /// The steps of four rows together.
-pub const FOUR: StepFigures = StepFigures { instructions: 38.1, cycles: 47.1, together: 0.4, apart: 11.8 };
+pub const FOUR: StepFigures = StepFigures { instructions: 30.2, cycles: 49.5 };
 
 /// The step of one row.
 pub const fn step(layout: Layout) -> StepFigures {
-    let (instructions, cycles, together, apart) = match layout {
-        Layout::Array => (14.0, 181.0, 0.68, 9.8),
-        Layout::Sparse => (15.3, 235.0, 0.3, 9.5),
-        Layout::Preorder => (8.0, 393.0, 0.0, 5.9),
-        Layout::Reorg => (10.7, 345.0, 0.4, 4.0),
+    let (instructions, cycles) = match layout {
+        Layout::Array => (15.2, 224.0),
+        Layout::Sparse => (20.2, 320.0),
+        Layout::Preorder => (28.4, 82.1),
+        Layout::Reorg => (4.7, 121.0),
         // Layouts of straight walks differ little; the figures are those of `quantized`.
-        Layout::Quantized | Layout::Levels | Layout::Oblivious => (9.0, 66.1, 0.4, 11.8),
+        Layout::Quantized | Layout::Levels | Layout::Oblivious => (5.19, 162.0),
     };
-    StepFigures { instructions, cycles, together, apart }
+    StepFigures { instructions, cycles }
 }

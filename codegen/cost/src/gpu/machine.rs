@@ -3,12 +3,32 @@
 use super::figures;
 use sched_machines::{DataSheet, GpuKind, Maker};
 
+/// Sizes of shared memory that a multiprocessor can be set to. `ncu` reports 16, 164 and 228 for kernels of
+/// `docs/gpu.md` that need slightly less.
+const SHARED_KIB: [u64; 9] = [8, 16, 32, 64, 100, 132, 164, 196, 228];
+
 /// A GPU as its data sheet describes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GpuMachine {
     /// The row of the table.
     pub kind: &'static GpuKind,
     pub(super) sheet: &'static DataSheet,
+}
+
+/// The blocks of a multiprocessor.
+#[derive(Clone, Copy)]
+pub struct Occupancy {
+    /// Blocks that the busiest multiprocessor runs, one after the other or side by side.
+    pub busiest: f64,
+    /// Most blocks side by side.
+    pub resident: f64,
+}
+
+impl Occupancy {
+    /// Times that a multiprocessor is filled with blocks; at least 1.
+    pub fn waves(self) -> f64 {
+        (self.busiest / self.resident).max(1.0)
+    }
 }
 
 impl GpuMachine {
@@ -48,11 +68,24 @@ impl GpuMachine {
         cycles / (figures::CLOCK * self.sheet.ghz) / 1000.0
     }
 
-    /// Bytes a cycle that a multiprocessor gets from the second cache.
-    pub(super) fn second_cache_bytes(&self) -> f64 {
-        figures::SECOND_CACHE * self.sheet.l2_gb_s
-            / self.multiprocessors()
-            / (figures::CLOCK * self.sheet.ghz)
+    /// Bytes of the first cache if `resident` blocks have `shared` bytes of shared memory each. Where both
+    /// are one memory, the driver takes the smallest of a few sizes from it that hold the blocks' shared
+    /// memory.
+    pub(super) fn first_cache(&self, resident: f64, shared: u64) -> f64 {
+        let DataSheet { l1_kib, shared_kib, .. } = *self.sheet;
+        if l1_kib <= shared_kib || shared == 0 {
+            return (l1_kib << 10) as f64;
+        }
+        let needed = resident * (shared + figures::RESERVED_BYTES) as f64;
+        let holds = |kib: &u64| (kib << 10) as f64 >= needed;
+        let taken = SHARED_KIB.into_iter().find(holds).map_or(shared_kib, |kib| kib.min(shared_kib));
+        ((l1_kib - taken) << 10) as f64
+    }
+
+    /// Bytes a cycle that each of `active` multiprocessors gets from the second cache.
+    pub(super) fn second_cache_bytes(&self, active: f64) -> f64 {
+        let all = figures::SECOND_CACHE * self.sheet.l2_gb_s / (figures::CLOCK * self.sheet.ghz);
+        (all / active).min(figures::MOST_SECOND_CACHE_BYTES)
     }
 }
 
@@ -68,6 +101,18 @@ mod tests {
         assert_eq!(name("sm_103"), Some("sm_100"));
         assert_eq!(name("gfx90a"), None);
         assert_eq!(name("sm_10"), None, "older than all devices");
+    }
+
+    #[test]
+    fn the_first_cache_is_what_shared_memory_leaves() {
+        let kib = |name: &str, resident, shared| {
+            GpuMachine::named(name).expect("it is known").first_cache(resident, shared) / 1024.0
+        };
+        assert_eq!(kib("sm_90", 16.0, 8192), 92.0, "147,456 bytes: 164 KiB");
+        assert_eq!(kib("sm_90", 2.0, 6912), 240.0, "15,872 bytes: 16 KiB");
+        assert_eq!(kib("sm_90", 32.0, 0), 256.0);
+        assert_eq!(kib("sm_86", 1.0, 99 << 10), 28.0);
+        assert_eq!(kib("sm_61", 8.0, 8192), 48.0, "it is a memory of its own");
     }
 
     #[test]

@@ -39,6 +39,17 @@ impl Mapping {
     pub fn threads(&self) -> u64 {
         self.row_threads * self.tree_threads
     }
+
+    /// Walks of a thread that advance together, at most as many as it has.
+    pub fn walks_together(&self) -> u64 {
+        self.together.min(self.thread_trees).max(1)
+    }
+
+    /// Whether threads take trees in turns, and some have none in the last one.
+    pub fn has_partial_round(&self, model: &ModelInfo) -> bool {
+        let in_turns = self.folds > 1 || (self.device_slots > 0 && self.tree_threads > 1);
+        in_turns && !u64::from(model.num_trees.max(1)).is_multiple_of(self.tree_threads)
+    }
 }
 
 /// The launches of a nest in a call of `rows` rows. `None` if no loop is mapped, or if an extent is unknown.
@@ -136,7 +147,11 @@ impl<'a> PathReader<'a> {
         // The constraints of tiles shorten the last iterations alone; the extent bounds all.
         let length = (self.value(&this.stop)? - self.value(&this.start)?).max(0);
         let trips = u64::try_from(length).ok()?.min(extent).div_ceil(u64::try_from(step).ok()?).max(1);
-        let inside = u64::try_from(step).ok()?.min(extent);
+        let inside = match this.axis {
+            // Blocks have all their threads, even if the call has fewer rows.
+            Axis::Row => u64::try_from(step).ok()?,
+            Axis::Tree | Axis::Unit | Axis::Feature => u64::try_from(step).ok()?.min(extent),
+        };
         let annotations = &this.annotations;
         if let Some(layout) = annotations.representation {
             self.mapping.layout = layout;

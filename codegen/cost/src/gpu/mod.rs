@@ -1,9 +1,10 @@
 //! Costs of calls on a GPU, from the nest, the shape of the model's trees and the device's data sheet.
 //!
 //! [`cost_on`] needs no code: it reads from the nest how rows and trees are mapped to blocks and threads
-//! ([`mapping`]), and counts the work of one block ([`block`]). A launch then takes as long as the busiest
-//! part of a multiprocessor, and a little longer for each other part. The parts are issue slots, accesses of
-//! the first cache, latency that too few warps hide, bytes from the second cache, and bytes from memory.
+//! ([`mapping`]), finds what the caches serve ([`reads`]), and counts the work of one block ([`block`]). A
+//! launch then takes as long as the busiest part of a multiprocessor, and a little longer for each other
+//! part. The parts are issue slots, accesses of the first cache, latency that too few warps hide, bytes
+//! from the second cache, and bytes from memory.
 //!
 //! The figures of [`figures`] were fitted to times of an H100. `tests/h100.json` has these times, and
 //! `tests/gpu.rs` compares the schedule that the model prefers with the fastest one.
@@ -12,9 +13,11 @@ mod block;
 mod figures;
 mod machine;
 mod mapping;
+mod reads;
 mod trees;
 
-use block::{BlockWork, Occupancy, shared_bytes};
+use block::{BlockWork, shared_bytes};
+use machine::Occupancy;
 use mapping::Mapping;
 use sched_nest::{ModelInfo, Nest};
 use trees::{Trees, row_bytes, sum_bytes};
@@ -39,35 +42,33 @@ pub fn cost_on(gpu: &GpuMachine, model: &ModelInfo, nest: &Nest, rows: u64) -> O
 /// Microseconds of one launch and of the fold behind it.
 fn launch_us(gpu: &GpuMachine, model: &ModelInfo, launch: &Mapping, rows: u64) -> f64 {
     let trees = Trees::of(model, launch.layout);
-    let blocks = rows.div_ceil(launch.rows_per_block) * launch.tree_blocks;
-    let busiest = (blocks as f64 / gpu.multiprocessors()).ceil();
+    let blocks = (rows.div_ceil(launch.rows_per_block) * launch.tree_blocks) as f64;
+    let busiest = (blocks / gpu.multiprocessors()).ceil();
     let resident = gpu.side_by_side(launch.threads(), shared_bytes(model, &trees, launch)) as f64;
-    let work = BlockWork::of((gpu, model), &trees, launch, rows, Occupancy { busiest, resident });
-    let chains = if busiest > resident { busiest / resident } else { 1.0 };
-    let second_cache = work.second_cache_bytes(busiest) + call_bytes(model, launch, rows, gpu);
+    let occupancy = Occupancy { busiest, resident };
+    let work = BlockWork::of((gpu, model), &trees, launch, rows, occupancy);
+    // Few blocks share the second cache's bandwidth among as many multiprocessors.
+    let active = blocks.min(gpu.multiprocessors());
+    let second_cache = work.tree_bytes + call_bytes(model, &trees, launch, rows) / active;
     let issue = gpu.us(busiest * work.issue);
     let first_cache = gpu.us(busiest * work.wavefronts);
-    let latency = gpu.us(chains * work.chain);
-    let second_cache = gpu.us(second_cache / gpu.second_cache_bytes());
+    let latency = gpu.us(occupancy.waves().ceil() * work.chain);
+    let second_cache = gpu.us(second_cache / gpu.second_cache_bytes(active));
     let memory = row_bytes(model) * rows as f64 / (figures::MEMORY * gpu.sheet.dram_gb_s) / 1000.0;
     let parts = [issue, first_cache, latency, second_cache, memory];
     let sum: f64 = parts.iter().map(|us| us.powf(figures::OVERLAP)).sum();
     figures::LAUNCH_US + sum.powf(figures::OVERLAP.recip()) + fold_us(gpu, model, launch, rows)
 }
 
-/// Bytes of the rows and results of a call that a multiprocessor moves.
-fn call_bytes(model: &ModelInfo, launch: &Mapping, rows: u64, gpu: &GpuMachine) -> f64 {
-    let times = if launch.cached_rows { launch.tree_blocks as f64 } else { 1.0 };
+/// Bytes of the rows and results of a call.
+fn call_bytes(model: &ModelInfo, trees: &Trees, launch: &Mapping, rows: u64) -> f64 {
     let results = f64::from(model.num_classes.max(1)) * sum_bytes(model);
     let read = match launch.cached_rows {
-        true => row_bytes(model),
+        true => row_bytes(model) * launch.tree_blocks as f64,
         // Each step reads a sector, and the sectors of few rows stay in the first cache.
-        false => {
-            let trees = Trees::of(model, launch.layout);
-            row_bytes(model) + 2.0 * (trees.all_steps * figures::SECTOR).min(row_bytes(model))
-        }
+        false => row_bytes(model) + 2.0 * (trees.all_steps() * figures::SECTOR).min(row_bytes(model)),
     };
-    rows as f64 * (read * times + results) / gpu.multiprocessors()
+    rows as f64 * (read + results)
 }
 
 /// Microseconds of the launch that adds up slots in the device's memory; 0 without such slots.
@@ -79,7 +80,8 @@ fn fold_us(gpu: &GpuMachine, model: &ModelInfo, launch: &Mapping, rows: u64) -> 
     let (slots, rows) = (launch.device_slots as f64, rows as f64);
     let bytes = slots * rows * margins * sum_bytes(model);
     let moved = if bytes < (gpu.sheet.l2_mib << 20) as f64 * figures::SLOTS_IN_CACHE {
-        gpu.us(2.0 * bytes / gpu.multiprocessors() / gpu.second_cache_bytes())
+        let share = bytes / gpu.multiprocessors();
+        gpu.us(figures::SLOTS_IN_SECOND_CACHE * share / gpu.second_cache_bytes(gpu.multiprocessors()))
     } else {
         figures::SLOTS_IN_MEMORY * bytes * margins.sqrt() / (figures::MEMORY * gpu.sheet.dram_gb_s) / 1000.0
     };

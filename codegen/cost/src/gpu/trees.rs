@@ -1,6 +1,6 @@
-//! The shape of a model's trees as walks see it: steps, levels and bytes.
+//! The shape of a model's trees as walks see it: levels and bytes.
 
-use super::figures::{SECTOR, WALKS_OF_A_WARP};
+use super::figures::LEAF_SHARE;
 use sched_nest::{Layout, ModelInfo, Nodes};
 use std::collections::BTreeMap;
 
@@ -8,29 +8,30 @@ use std::collections::BTreeMap;
 pub struct Trees {
     /// Number of trees.
     pub count: f64,
-    /// Steps of a warp from the root to a leaf, a mean of all trees.
-    pub steps: f64,
-    /// Steps of a row through all trees.
-    pub all_steps: f64,
     /// Bytes of a node.
     pub node_bytes: f64,
     /// Bytes of all nodes and leaves.
     pub bytes: f64,
-    /// Inner nodes of a tree, a mean.
-    pub nodes: f64,
-    /// Depth of a tree, a mean.
-    pub depth: f64,
-    /// Whether the layout stores the existing nodes alone.
+    /// Levels of a tree, a mean.
+    pub levels: Vec<TreeLevel>,
+    /// Whether the layout stores the existing nodes alone, so that walks end at different levels.
     pub is_sparse: bool,
+}
+
+/// A level of a tree, a mean of all trees.
+#[derive(Clone, Copy)]
+pub struct TreeLevel {
+    /// Nodes that walks reach. Nodes that pad a complete tree count less, as few walks reach them.
+    pub nodes: f64,
+    /// Share of walks that reach the level.
+    pub reach: f64,
 }
 
 impl Trees {
     /// The trees of a model in a layout.
     pub fn of(model: &ModelInfo, layout: Layout) -> Trees {
         let count = f64::from(model.num_trees.max(1));
-        let depth = model.depths.iter().map(|depth| f64::from(*depth)).sum::<f64>() / count;
         let leaves = leaves_by_depth(model);
-        let (mean, slowest) = steps(&leaves, depth);
         let all_leaves: f64 = leaves.values().sum::<f64>().max(count);
         let inner = (all_leaves - count).max(1.0);
         let is_sparse = layout.nodes() == Nodes::Existing;
@@ -45,24 +46,19 @@ impl Trees {
         let (nodes, ends) = if is_sparse { (inner, all_leaves) } else { (complete, complete) };
         let leaf_bytes =
             if layout.compares_bins() { value.max(f64::from(model.sum_bytes)) } else { node_bytes / 2.0 };
-        Trees {
-            count,
-            steps: if layout.is_straight() { depth } else { slowest },
-            all_steps: count * mean,
-            node_bytes,
-            bytes: nodes * node_bytes + ends * leaf_bytes,
-            nodes: inner / count,
-            depth,
-            is_sparse,
-        }
+        let existing = existing_levels(&leaves, count, all_leaves);
+        let levels = if is_sparse { existing } else { complete_levels(model, &leaves, &existing) };
+        Trees { count, node_bytes, bytes: nodes * node_bytes + ends * leaf_bytes, levels, is_sparse }
     }
 
-    /// Bytes that `rows` rows read of one tree: each level as a whole, or a sector for each row.
-    pub fn touched_bytes(&self, rows: f64) -> f64 {
-        let levels = self.depth.round() as i32;
-        let level = |at: i32| (2f64.powi(at) * self.node_bytes).min(rows * SECTOR);
-        let leaves = (2f64.powf(self.depth) * LEAF_BYTES).min(rows * SECTOR);
-        (0..=levels).map(level).sum::<f64>() + leaves
+    /// Steps of a row through all trees.
+    pub fn all_steps(&self) -> f64 {
+        self.count * self.levels.iter().map(|level| level.reach).sum::<f64>()
+    }
+
+    /// Bytes of a tree.
+    pub fn tree_bytes(&self) -> f64 {
+        self.bytes / self.count
     }
 }
 
@@ -76,10 +72,8 @@ pub fn sum_bytes(model: &ModelInfo) -> f64 {
     f64::from(model.sum_bytes.max(4))
 }
 
-/// Most levels of a complete tree in the estimate of its bytes.
+/// Most levels of a tree in the estimates.
 const MOST_LEVELS: u32 = 30;
-/// Bytes of a leaf in the estimate of touched bytes.
-const LEAF_BYTES: f64 = 4.0;
 
 /// The number of leaves of all trees by depth; that of complete trees where the model does not say.
 fn leaves_by_depth(model: &ModelInfo) -> BTreeMap<u32, f64> {
@@ -98,20 +92,47 @@ fn leaves_by_depth(model: &ModelInfo) -> BTreeMap<u32, f64> {
     leaves
 }
 
-/// The mean number of steps to a leaf, and that of the slowest of a warp's walks, if each test sends half of
-/// the rows to each side.
-fn steps(leaves: &BTreeMap<u32, f64>, otherwise: f64) -> (f64, f64) {
-    let reach = |depth: u32, leaves: f64| leaves * 2f64.powi(-(depth as i32));
-    let all: f64 = leaves.iter().map(|(depth, leaves)| reach(*depth, *leaves)).sum();
-    if all <= 0.0 {
-        return (otherwise, otherwise);
+/// Levels of existing inner nodes. The share of walks that reach a level lies between two assumptions: each
+/// test sends half of the rows to each side, and each leaf has equally many rows.
+fn existing_levels(leaves: &BTreeMap<u32, f64>, count: f64, all_leaves: f64) -> Vec<TreeLevel> {
+    let at = |depth: u32| leaves.get(&depth).copied().unwrap_or(0.0);
+    let mut inner = count - at(0);
+    let mut deeper = all_leaves - at(0);
+    let mut levels = Vec::new();
+    for depth in 0..MOST_LEVELS {
+        if inner <= 0.0 {
+            break;
+        }
+        let nodes = inner / count;
+        let by_halves = nodes / 2f64.powi(depth as i32);
+        let by_leaves = (deeper / all_leaves).max(0.0);
+        let reach = by_halves.powf(1.0 - LEAF_SHARE) * by_leaves.powf(LEAF_SHARE);
+        levels.push(TreeLevel { nodes, reach });
+        inner = 2.0 * inner - at(depth + 1);
+        deeper -= at(depth + 1);
     }
-    let (mut mean, mut slowest, mut reached) = (0.0, 0.0, 0.0);
-    for (depth, leaves) in leaves {
-        let (share, before) = (reach(*depth, *leaves) / all, f64::powf(reached, WALKS_OF_A_WARP));
-        reached += share;
-        mean += f64::from(*depth) * share;
-        slowest += f64::from(*depth) * (f64::powf(reached, WALKS_OF_A_WARP) - before);
-    }
-    (mean, slowest)
+    levels
+}
+
+/// Levels of complete trees. Below a leaf, all walks that reach it follow one chain of padding. A level
+/// counts as the number of equally popular nodes that are as hard to cache: the reciprocal of the sum of
+/// the squares of their shares.
+fn complete_levels(model: &ModelInfo, leaves: &BTreeMap<u32, f64>, existing: &[TreeLevel]) -> Vec<TreeLevel> {
+    let count = f64::from(model.num_trees.max(1));
+    let reach_of = |depth: u32| existing.get(depth as usize).map_or(0.0, |level| level.reach);
+    let mut chains = 0.0;
+    (0..model.max_depth().min(MOST_LEVELS))
+        .map(|depth| {
+            let ending = if depth == 0 { 0.0 } else { (reach_of(depth - 1) - reach_of(depth)).max(0.0) };
+            let ends = leaves.get(&depth).map_or(0.0, |ends| ends / count);
+            chains += if ends > 0.0 { ending * ending / ends } else { 0.0 };
+            let inner = existing.get(depth as usize).map_or(0.0, |level| level.reach.powi(2) / level.nodes);
+            let deep = model.depths.iter().filter(|most| **most > depth).count() as f64 / count;
+            let all = 2f64.powi(depth as i32) * deep;
+            TreeLevel {
+                nodes: if inner + chains > 0.0 { all.min((inner + chains).recip()) } else { 0.0 },
+                reach: deep,
+            }
+        })
+        .collect()
 }

@@ -1,0 +1,115 @@
+//! Reads of nodes: which parts of the trees the warps of a multiprocessor read, and which cache serves them.
+
+use super::figures::{HOT, LINE, SECTOR, WALKS_OF_A_WARP};
+use super::machine::Occupancy;
+use super::mapping::Mapping;
+use super::trees::{TreeLevel, Trees};
+use sched_nest::Layout;
+
+/// Bytes of a leaf in the estimate of the part of a tree that rows read.
+const LEAF_BYTES: f64 = 4.0;
+/// A tree's footprint, at most, as a multiple of its size: sectors at its ends hold nodes of others.
+const PARTIAL_SECTORS: f64 = 1.2;
+/// Lines that the leaves of a warp's walks are in, if each is in another tree.
+const LINES_OF_LEAVES: f64 = 8.0;
+
+/// Reads of the nodes of one walk by a warp.
+pub struct WalkReads {
+    /// Steps until the slowest walk of the warp ends.
+    pub steps: f64,
+    /// Distinct sectors of all steps.
+    pub sectors: f64,
+    /// Distinct lines of all steps.
+    pub lines: f64,
+}
+
+/// Reads of nodes beyond the first cache.
+pub struct Misses {
+    /// Sectors that a multiprocessor reads from the second cache, for all its blocks.
+    pub sectors: f64,
+    /// Share of steps that wait for the second cache.
+    pub steps: f64,
+}
+
+/// Expected number of distinct ones of `all` after `draws`.
+fn distinct(all: f64, draws: f64) -> f64 {
+    all * (1.0 - (-draws / all).exp())
+}
+
+impl WalkReads {
+    /// The reads of a launch's walks.
+    pub fn of(trees: &Trees, launch: &Mapping) -> WalkReads {
+        let together = launch.walks_together() as f64;
+        let lanes = launch.lanes as f64;
+        // Threads of a warp that walk other trees read other lines.
+        let trees_of_a_warp = (WALKS_OF_A_WARP / launch.row_threads as f64).max(1.0);
+        let mut reads = WalkReads { steps: 0.0, sectors: 0.0, lines: 0.0 };
+        for level in &trees.levels {
+            let bytes = level.nodes * trees.node_bytes;
+            let walks = WALKS_OF_A_WARP * level.reach;
+            let distinct_of = |unit: f64| match (launch.trees_in_lanes, launch.layout) {
+                // Nodes of neighbouring trees at one place are side by side.
+                (true, Layout::Reorg) => {
+                    let nodes = distinct(level.nodes.max(1.0), walks);
+                    walks.min(nodes * (WALKS_OF_A_WARP * trees.node_bytes / unit).max(1.0))
+                }
+                (true, _) => walks.min((WALKS_OF_A_WARP * trees.tree_bytes() / unit).max(1.0)),
+                (false, _) => {
+                    let of_a_tree = WALKS_OF_A_WARP / trees_of_a_warp * level.reach;
+                    lanes * trees_of_a_warp * distinct((bytes / unit).max(1.0), of_a_tree)
+                }
+            };
+            let active = match trees.is_sparse {
+                true => 1.0 - (1.0 - level.reach.min(1.0)).powf(WALKS_OF_A_WARP * together),
+                false => level.reach,
+            };
+            reads.steps += active;
+            reads.sectors += distinct_of(SECTOR).max(1.0) * active;
+            reads.lines += distinct_of(LINE).max(1.0) * active;
+        }
+        reads.sectors += 1.0;
+        reads.lines += if launch.trees_in_lanes { LINES_OF_LEAVES } else { 1.0 };
+        reads
+    }
+}
+
+/// Bytes of one tree that `rows` rows read.
+fn footprint(trees: &Trees, layout: Layout, rows: f64) -> f64 {
+    let sectors = |level: &TreeLevel| {
+        let bytes = level.nodes * trees.node_bytes;
+        let read = distinct((bytes / SECTOR).max(1.0), rows * level.reach.max(1e-12));
+        if layout == Layout::Reorg { read.min(bytes / SECTOR) } else { read }
+    };
+    let nodes: f64 = trees.levels.iter().map(|level| level.nodes).sum();
+    let leaves = distinct((nodes * LEAF_BYTES / SECTOR).max(0.5), rows);
+    let all: f64 = trees.levels.iter().map(sectors).sum();
+    SECTOR * (all + leaves).min(PARTIAL_SECTORS * trees.tree_bytes() / SECTOR)
+}
+
+impl Misses {
+    /// The reads beyond a first cache of `first_cache` bytes, if warps read `accesses` sectors in all.
+    pub fn of(
+        trees: &Trees,
+        launch: &Mapping,
+        (rows, occupancy): (f64, Occupancy),
+        first_cache: f64,
+        accesses: f64,
+    ) -> Misses {
+        let Occupancy { busiest, resident } = occupancy;
+        if launch.cached_trees > 0 {
+            return Misses { sectors: busiest * trees.bytes / SECTOR, steps: 0.0 };
+        }
+        let waves = occupancy.waves();
+        let of_a_block = trees.count / launch.tree_blocks as f64;
+        let footprint = footprint(trees, launch.layout, rows * resident.min(busiest));
+        let exceeding = |trees: f64| (1.0 - HOT * first_cache / (trees * footprint)).max(0.0);
+        // Trees that are walked at a time, and all trees of a block until the next wave reads them again.
+        let at_a_time = ((launch.tree_threads * launch.walks_together()) as f64).min(of_a_block);
+        let (evicted, reread) = (exceeding(at_a_time), exceeding(of_a_block));
+        // The blocks of a wave read a tree at about the same time. All wait for the one that reads it first.
+        let first = 1.0 + (waves - 1.0) * reread;
+        let once = (of_a_block * footprint / SECTOR * first).min(accesses);
+        let cold = first / waves;
+        Misses { sectors: once + (accesses - once) * evicted, steps: cold + (1.0 - cold) * evicted }
+    }
+}
