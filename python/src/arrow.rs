@@ -117,6 +117,37 @@ impl ArrowArray {
         // SAFETY: a dictionary is null or valid, as long as the array is.
         unsafe { self.dictionary.as_ref() }
     }
+
+    /// The values as a column of this type, whose first row has `before` values ahead of it in addition to
+    /// the array's own offset. None if the array has no buffer of values, or the offset is too large.
+    fn column(&self, kind: ColumnFormat, before: i64) -> Option<RawColumn> {
+        let ColumnFormat::Values(kind) = kind else { return Some(RawColumn::ABSENT) };
+        let first = self.offset.checked_add(before)?;
+        if self.n_buffers < 2 {
+            return None;
+        }
+        // SAFETY: an array has `n_buffers` addresses of buffers.
+        let values = unsafe { *self.buffers.add(1) };
+        if values.is_null() {
+            return (self.length() == 0).then_some(RawColumn::ABSENT);
+        }
+        let mut column = match kind {
+            ColumnType::Bit => {
+                let whole = values.cast::<u8>().wrapping_offset((first / 8) as isize).cast();
+                let bits = RawColumn::of(whole, kind, 0);
+                RawColumn { values_offset: (first % 8) as i32, ..bits }
+            }
+            _ => {
+                let bytes = isize::try_from(first).ok()?.checked_mul(element_bytes(kind) as isize)?;
+                RawColumn::of(values.cast::<u8>().wrapping_offset(bytes).cast(), kind, 0)
+            }
+        };
+        if let Some(bits) = self.validity() {
+            column.validity = bits;
+            column.validity_offset = first;
+        }
+        Some(column)
+    }
 }
 
 /// A stream of arrays of one type. Its memory is freed with this value.
@@ -129,6 +160,14 @@ pub struct ArrayStream<'py> {
 
 /// A stream of record batches.
 pub struct TableStream<'py>(ArrayStream<'py>);
+
+/// The first array of a stream, which outlives the stream.
+pub struct ArrowColumn {
+    /// None for arrays that hold neither numbers nor truth values.
+    kind: Option<ColumnFormat>,
+    /// None if the stream has no array.
+    array: Option<Box<ArrowArray>>,
+}
 
 /// Some rows of a table, as columns in memory.
 pub struct TableBatch(Box<ArrowArray>);
@@ -230,6 +269,22 @@ impl<'py> TableStream<'py> {
     }
 }
 
+impl ArrowColumn {
+    /// The first array of the stream that a capsule holds.
+    ///
+    /// # Errors
+    /// The object is no such capsule, or the stream fails.
+    pub fn of(capsule: &Bound<'_, PyAny>) -> PyResult<ArrowColumn> {
+        let mut stream = ArrayStream::of(capsule)?;
+        Ok(ArrowColumn { kind: ColumnFormat::of(stream.schema()), array: stream.next()? })
+    }
+
+    /// The column; None if it does not have this number of rows, or holds neither numbers nor truth values.
+    pub fn column(&self, rows: usize) -> Option<RawColumn> {
+        self.array.as_ref().filter(|array| array.length() == rows)?.column(self.kind?, 0)
+    }
+}
+
 /// The type of a column that a library can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnFormat {
@@ -276,37 +331,12 @@ impl TableBatch {
 
     /// A column of this type; None if the batch has no such column, or its offset is too large.
     pub fn column(&self, at: usize, kind: ColumnFormat) -> Option<RawColumn> {
-        let ColumnFormat::Values(kind) = kind else { return Some(RawColumn::ABSENT) };
         if at >= usize::try_from(self.0.n_children).unwrap_or(0) {
             return None;
         }
         // SAFETY: an array has `n_children` valid children, as long as it is not released.
         let array = unsafe { &**self.0.children.add(at) };
-        let first = array.offset.checked_add(self.0.offset)?;
-        if array.n_buffers < 2 {
-            return None;
-        }
-        // SAFETY: an array has `n_buffers` addresses of buffers.
-        let values = unsafe { *array.buffers.add(1) };
-        if values.is_null() {
-            return (self.rows() == 0).then_some(RawColumn::ABSENT);
-        }
-        let mut column = match kind {
-            ColumnType::Bit => {
-                let whole = values.cast::<u8>().wrapping_offset((first / 8) as isize).cast();
-                let bits = RawColumn::of(whole, kind, 0);
-                RawColumn { values_offset: (first % 8) as i32, ..bits }
-            }
-            _ => {
-                let bytes = isize::try_from(first).ok()?.checked_mul(element_bytes(kind) as isize)?;
-                RawColumn::of(values.cast::<u8>().wrapping_offset(bytes).cast(), kind, 0)
-            }
-        };
-        if let Some(bits) = array.validity() {
-            column.validity = bits;
-            column.validity_offset = first;
-        }
-        Some(column)
+        array.column(kind, self.0.offset)
     }
 }
 

@@ -1,23 +1,37 @@
-//! Columns of frames: blocks of pandas, batches of Arrow streams, and fields of records.
+//! Columns of frames: blocks of pandas, and batches of Arrow streams.
 
-use crate::arrow::{ColumnFormat, TableBatch, TableStream};
+use crate::arrow::{ArrowColumn, ColumnFormat, TableBatch, TableStream};
 use crate::columns::{ColumnBuffers, kind_of_elements, start};
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+use pyo3::types::PyTuple;
 use sched_library::{ColumnType, Dtype, RawColumn};
 use std::collections::HashMap;
 use std::ffi::c_void;
 
-/// Whole numbers up to this size have an exact double.
-const EXACT_WHOLE: i64 = 1 << 53;
-
 /// Columns of one type in an array of two dimensions whose first axis is the columns, as in pandas; one
-/// column in an array of one dimension; or a column with its validity.
-#[derive(FromPyObject)]
+/// column in an array of one dimension; a column with its validity; or an object that exports one array as an
+/// Arrow stream.
 pub enum Block<'py> {
     Array(Bound<'py, PyUntypedArray>),
     Column(ColumnBuffers<'py>),
+    Arrow(ArrowColumn),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Block<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Block<'py>> {
+        if let Ok(array) = object.cast::<PyUntypedArray>() {
+            return Ok(Block::Array(array.to_owned()));
+        }
+        if object.is_instance_of::<PyTuple>() {
+            return object.extract().map(Block::Column);
+        }
+        let capsule = object.call_method0(intern!(object.py(), "__arrow_c_stream__"))?;
+        ArrowColumn::of(&capsule).map(Block::Arrow)
+    }
 }
 
 /// The place of each feature's column: the number of its block, and the position in that block. The number -1
@@ -55,6 +69,7 @@ pub fn columns_of_blocks(
                 Some((count, RawColumn::of(start(array), kind, stride), by_column))
             }
             Some(Block::Column(column)) => Some((1, column.column(rows).ok()?, 0)),
+            Some(Block::Arrow(column)) => Some((1, column.column(rows)?, 0)),
         });
     }
     let (numbers, positions) = (places.blocks.try_readonly().ok()?, places.positions.try_readonly().ok()?);
@@ -200,58 +215,4 @@ pub fn columns_of_batch(
         None => Some(RawColumn::ABSENT),
     };
     plan.iter().map(column).collect()
-}
-
-/// The values of records in row-major order. A feature without a name has NaN throughout. None if a record
-/// lacks a name, or a value is neither a number nor missing.
-///
-/// # Errors
-/// An exception of a dict's keys.
-pub fn values_of_records(
-    records: &Bound<'_, PyList>,
-    names: &[Option<&Bound<'_, PyString>>],
-) -> PyResult<Option<Vec<f64>>> {
-    let mut values = Vec::with_capacity(records.len() * names.len());
-    for record in records {
-        let Ok(record) = record.cast::<PyDict>() else { return Ok(None) };
-        for name in names {
-            let Some(name) = name else {
-                values.push(f64::NAN);
-                continue;
-            };
-            let Some(value) = record.get_item(name)? else { return Ok(None) };
-            let Some(number) = number_of(&value) else { return Ok(None) };
-            values.push(number);
-        }
-    }
-    Ok(Some(values))
-}
-
-/// A number, a truth value or None of Python as a double; None for other objects, and for whole numbers
-/// that no double equals.
-fn number_of(value: &Bound<'_, PyAny>) -> Option<f64> {
-    if let Ok(number) = value.cast::<PyFloat>() {
-        return Some(number.value());
-    }
-    if value.is_none() {
-        return Some(f64::NAN);
-    }
-    if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyInt>() {
-        return exact(value);
-    }
-    let kind: char = value.getattr_opt("dtype").ok()??.getattr("kind").ok()?.extract().ok()?;
-    let is_scalar = value.getattr("ndim").ok()?.extract::<usize>().ok()? == 0;
-    let bytes: usize = value.getattr("itemsize").ok()?.extract().ok()?;
-    match kind {
-        _ if !is_scalar || bytes > 8 => None,
-        'f' => value.extract().ok(),
-        'b' => Some(f64::from(value.is_truthy().ok()?)),
-        'i' | 'u' => exact(value),
-        _ => None,
-    }
-}
-
-fn exact(value: &Bound<'_, PyAny>) -> Option<f64> {
-    let whole: i64 = value.extract().ok()?;
-    (-EXACT_WHOLE..=EXACT_WHOLE).contains(&whole).then_some(whole as f64)
 }

@@ -9,6 +9,7 @@ mod frames;
 mod library;
 mod model;
 mod probabilities;
+mod records;
 mod rows;
 mod texts;
 

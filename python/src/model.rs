@@ -7,9 +7,9 @@ use crate::device::{self, DeviceCall};
 use crate::dlpack::is_on_gpu;
 use crate::frames::{
     Block, Lookup, Places, as_packed_row, columns_of_batch, columns_of_blocks, plan_of_stream, rounded,
-    values_of_records,
 };
 use crate::library::{About, CallOptions, Input, Library, RowSlice};
+use crate::records::values_of_records;
 use crate::rows::{AcceptedRows, rows_of};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
@@ -164,8 +164,8 @@ impl Model {
         self.call_columns(py, all, rows, &arguments)
     }
 
-    /// Predicts rows in blocks of pandas: arrays of two dimensions, whose first axis is the columns.
-    /// `block_of` and `position_of` have the place of each feature, and `options` are [`CallArguments`]. None
+    /// Predicts rows in blocks of pandas: arrays of two dimensions, whose first axis is the columns, or
+    /// objects that export one array as an Arrow stream. `block_of` and `position_of` have the place of each feature, and `options` are [`CallArguments`]. None
     /// if the library cannot read them.
     #[pyo3(signature = (blocks, block_of, position_of, rows, /, output = "value", **options))]
     #[expect(clippy::too_many_arguments, reason = "each is an argument of the Python method")]
@@ -241,6 +241,9 @@ impl Model {
             .map(|(feature, name)| name.as_ref().filter(|_| !given.contains_key(&feature)))
             .collect();
         let Some(values) = values_of_records(records, &names)? else { return Ok(None) };
+        if names.iter().all(Option::is_some) && features == self.library.loaded.num_features() {
+            return self.call_doubles(py, &values, rows, &arguments).map(Some);
+        }
         let stride = if rows <= 1 { 0 } else { 8 * features as i64 };
         let column = |feature: usize| match (given.get(&feature), &wanted[feature]) {
             (Some(column), _) => column.column(rows),
@@ -334,6 +337,27 @@ impl Model {
             return self.call(py, Input::Rows(slice), rows, arguments);
         }
         self.call(py, Input::Columns { columns: &columns, count: rows }, rows, arguments)
+    }
+
+    /// Makes a call on packed rows of doubles.
+    fn call_doubles<'py>(
+        &self,
+        py: Python<'py>,
+        values: &[f64],
+        rows: usize,
+        arguments: &CallArguments<'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let slice = |start, element| RowSlice {
+            start,
+            count: rows,
+            stride: self.library.loaded.num_features(),
+            element,
+        };
+        if arguments.single {
+            let single: Vec<f32> = values.iter().map(|value| *value as f32).collect();
+            return self.call(py, Input::Rows(slice(single.as_ptr().cast(), Dtype::F32)), rows, arguments);
+        }
+        self.call(py, Input::Rows(slice(values.as_ptr().cast(), Dtype::F64)), rows, arguments)
     }
 
     /// Makes the call on `rows` rows, into the caller's array or a new one.

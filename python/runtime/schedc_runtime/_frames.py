@@ -8,7 +8,7 @@ columns one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -113,26 +113,15 @@ def _of_pandas(predictor: BatchPredictor, frame: Any, options: Options) -> numpy
         return None
     columns = _columns_of(predictor, frame.columns)
     rows = len(frame)
-    numbers = columns.numbers
-    if len(blocks) > 1 and _is_arrow(blocks[0].values):
-        results = _of_arrow_blocks(predictor, blocks, block_of[numbers], columns, rows, options)
-        if results is not None:
-            return results
-    arrays: list[Any] = []
-    apart = predictor._coded
-    others: list[int] = []
-    for number, block in enumerate(blocks):
-        values = block.values
-        if type(values) is numpy.ndarray and values.ndim == 2 and values.dtype.kind in "fiub":
-            arrays.append(values)
-        else:
-            arrays.append(None)
-            others.append(number)
-    block_of, position_of = block_of[numbers], position_of[numbers]
+    block_of, position_of = block_of[columns.numbers], position_of[columns.numbers]
     if len(columns.absent):
         block_of[columns.absent] = -1
+    apart = predictor._coded
+    used = range(len(blocks)) if len(blocks) == 1 else _used(block_of.tolist(), apart)
+    arrays = _readable(blocks, used)
+    others = {number for number in used if arrays[number] is None}
     if others:
-        apart = sorted({*apart, *(at for at, block in enumerate(block_of.tolist()) if block in others)})
+        apart = sorted({*apart, *(at for at, number in enumerate(block_of.tolist()) if number in others)})
     for feature in apart:
         at = columns.places[feature]
         if at is None:
@@ -146,59 +135,36 @@ def _of_pandas(predictor: BatchPredictor, frame: Any, options: Options) -> numpy
     return predictor._model.predict_blocks(arrays, block_of, position_of, rows, predictor.output, **options)
 
 
+def _used(numbers: list[int], apart: list[int]) -> Collection[int]:
+    """The blocks of features, without those that only features ``apart`` have."""
+    used = {*numbers} if not apart else {number for at, number in enumerate(numbers) if at not in apart}
+    used.discard(-1)
+    return used
+
+
+def _readable(blocks: Sequence[Any], used: Collection[int]) -> list[Any]:
+    """For each block of pandas the values in a form that the native module reads; None for blocks that are not
+    ``used``, and for those that need a look."""
+    arrays: list[Any] = [None] * len(blocks)
+    of_arrow = None
+    for number in used:
+        values = blocks[number].values
+        kind = type(values)
+        if kind is numpy.ndarray:
+            if values.ndim == 2 and values.dtype.kind in "fiub":
+                arrays[number] = values
+        elif kind is of_arrow or _is_arrow(values):
+            of_arrow = kind
+            chunks = values.__arrow_array__()
+            if chunks.num_chunks == 1:
+                arrays[number] = chunks
+    return arrays
+
+
 def _is_arrow(values: Any) -> bool:
-    """Whether the values of a block of pandas are an array of pyarrow."""
-    return type(values).__name__ == "ArrowExtensionArray"
-
-
-def _of_arrow_blocks(
-    predictor: BatchPredictor, blocks: Any, block_of: numpy.ndarray, columns: Columns, rows: int,
-    options: Options
-) -> numpy.ndarray | None:
-    """Rows of a frame whose columns are all arrays of pyarrow."""
-    if predictor._coded or len(columns.absent):
-        return None
-    arrays = [blocks[number].values for number in block_of.tolist()]
-    kind = type(blocks[0].values)
-    if any(type(array) is not kind for array in arrays):
-        return None
-    given = [array.__arrow_array__() for array in arrays]
-    values = _values_of_arrow(given, rows)
-    if values is not None:
-        numbers, zeros = predictor._own_places
-        return predictor._model.predict_blocks(values, numbers, zeros, rows, predictor.output, **options)
-    import pyarrow
-
-    table = pyarrow.Table.from_arrays(given, names=predictor._numerals)
-    return predictor._model.predict_stream(
-        table.__arrow_c_stream__(), predictor._in_order_lookup, rows, {}, predictor.output, **options
-    )
-
-
-#: The types of numbers by their numbers in pyarrow.
-_dtypes: dict[int, numpy.dtype[Any]] = {}
-
-
-def _values_of_arrow(columns: list[Any], rows: int) -> list[numpy.ndarray] | None:
-    """The values of columns of pyarrow, without a copy; None if a column has nulls or several chunks, or
-    holds no numbers."""
-    if not _dtypes:
-        import pyarrow
-
-        kinds = (pyarrow.float32(), pyarrow.float64(), pyarrow.int8(), pyarrow.int16(), pyarrow.int32(),
-                 pyarrow.int64(), pyarrow.uint8(), pyarrow.uint16(), pyarrow.uint32(), pyarrow.uint64())
-        _dtypes.update((kind.id, numpy.dtype(kind.to_pandas_dtype())) for kind in kinds)
-    made = []
-    for column in columns:
-        if column.num_chunks != 1:
-            return None
-        chunk = column.chunk(0)
-        dtype = _dtypes.get(chunk.type.id)
-        if dtype is None or chunk.null_count or rows == 0:
-            return None
-        offset = chunk.offset
-        made.append(numpy.frombuffer(chunk.buffers()[1], dtype, rows, offset and offset * dtype.itemsize))
-    return made
+    """Whether the values of a block of pandas are an array of pyarrow that exports streams."""
+    is_one = type(values).__name__ == "ArrowExtensionArray"
+    return is_one and hasattr(values.__arrow_array__(), "__arrow_c_stream__")
 
 
 def _of_stream(predictor: BatchPredictor, frame: Any, options: Options) -> numpy.ndarray | None:

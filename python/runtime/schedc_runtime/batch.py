@@ -191,8 +191,6 @@ class BatchPredictor:
         count = self._model.num_features
         by_position = bool(self._options["by_position"]) and not self._options["keep"]
         self._lookup = Lookup(self._wanted or [None] * count, by_position)
-        self._in_order_lookup = Lookup([None] * count, True)
-        self._numerals = [str(feature) for feature in range(count)]
         self._coded = [feature for feature in range(count) if self._categories.has_names(feature)]
         self._own_places = numpy.arange(count, dtype="int64"), numpy.zeros(count, dtype="int64")
         self._columns_of_frame: _frames.Columns | None = None
