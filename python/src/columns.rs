@@ -4,6 +4,7 @@ use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUnt
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use sched_library::{ColumnType, RawColumn};
+use std::collections::HashMap;
 use std::ffi::c_void;
 
 /// The values of a feature, from a Python tuple:
@@ -41,6 +42,23 @@ impl<'py> Columns<'py> {
         };
         Ok(Columns { all: given.iter().map(column).collect::<PyResult<_>>()?, _given: given })
     }
+}
+
+/// Puts the given columns of some features in the place of others.
+///
+/// # Errors
+/// As for [`ColumnBuffers::column`].
+pub fn replace(
+    columns: &mut [RawColumn],
+    given: &HashMap<usize, ColumnBuffers<'_>>,
+    rows: usize,
+) -> PyResult<()> {
+    for (feature, column) in given {
+        if let Some(place) = columns.get_mut(*feature) {
+            *place = column.column(rows)?;
+        }
+    }
+    Ok(())
 }
 
 impl ColumnBuffers<'_> {

@@ -3,6 +3,7 @@
 use crate::arrow::{ArrowColumn, ColumnFormat, TableBatch, TableStream};
 use crate::columns::{ColumnBuffers, kind_of_elements, start};
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::ffi::PyTypeObject;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -10,52 +11,136 @@ use sched_library::{ColumnType, Dtype, RawColumn};
 use std::collections::HashMap;
 use std::ffi::c_void;
 
-/// Columns of one type in an array of two dimensions whose first axis is the columns, as in pandas; one
-/// column in an array of one dimension; a column with its validity; or an object that exports one array as an
-/// Arrow stream.
+/// Columns in memory that stays valid as long as this value lives.
 pub enum Block<'py> {
+    /// Columns of one type in an array of two dimensions whose first axis is the columns, as in pandas; or one
+    /// column in an array of one dimension.
     Array(Bound<'py, PyUntypedArray>),
+    /// One column with its validity.
     Column(ColumnBuffers<'py>),
+    /// One column that an array of pandas holds as an array of pyarrow.
     Arrow(ArrowColumn),
 }
 
-impl<'py> FromPyObject<'_, 'py> for Block<'py> {
-    type Error = PyErr;
+/// The columns of a block, whose distance is in bytes.
+struct OpenBlock<'py> {
+    count: usize,
+    first: RawColumn,
+    by_column: isize,
+    _block: Block<'py>,
+}
 
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Block<'py>> {
-        if let Ok(array) = object.cast::<PyUntypedArray>() {
-            return Ok(Block::Array(array.to_owned()));
-        }
-        if object.is_instance_of::<PyTuple>() {
-            return object.extract().map(Block::Column);
-        }
-        let capsule = object.call_method0(intern!(object.py(), "__arrow_c_stream__"))?;
-        ArrowColumn::of(&capsule).map(Block::Arrow)
-    }
+/// Objects that are blocks, each of which is opened when a feature needs it.
+struct Blocks<'a, 'py> {
+    objects: &'a [Bound<'py, PyAny>],
+    open: Vec<Option<OpenBlock<'py>>>,
+    rows: usize,
+    /// Types of pandas' arrays of pyarrow and of what these hold, which live as long as the call.
+    of_arrow: Option<(*mut PyTypeObject, *mut PyTypeObject)>,
 }
 
 /// The place of each feature's column: the number of its block, and the position in that block. The number -1
 /// is a feature that is absent.
-pub struct Places<'py> {
-    /// For each feature the number of the block.
-    pub blocks: Bound<'py, PyArray1<i64>>,
-    /// For each feature the position in the block.
-    pub positions: Bound<'py, PyArray1<i64>>,
+#[derive(FromPyObject)]
+pub struct Places<'py>(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
+
+/// Columns of the features of a frame.
+pub struct BlockColumns<'py> {
+    /// The columns in the form of the C interface.
+    pub all: Vec<RawColumn>,
+    _blocks: Vec<Option<OpenBlock<'py>>>,
 }
 
-/// The columns of the features of a frame. A block of None has no columns of features. None if a block has
-/// elements of a type that no library reads, or the places do not fit the blocks.
-pub fn columns_of_blocks(
-    blocks: &[Option<Block<'_>>],
-    places: &Places<'_>,
-    rows: usize,
-) -> Option<Vec<RawColumn>> {
-    // The first value of each block, the type, and the distances of columns and of rows in bytes.
-    let mut firsts = Vec::with_capacity(blocks.len());
-    for block in blocks {
-        firsts.push(match block {
-            None => None,
-            Some(Block::Array(array)) => {
+impl<'py> BlockColumns<'py> {
+    /// The columns of the features of a frame. A block is an array, the tuple of [`ColumnBuffers`], or a
+    /// block of pandas. None if a block that has a feature is none of these or has elements of a type that no
+    /// library reads, or the places do not fit the blocks.
+    ///
+    /// # Errors
+    /// A block does not give its values.
+    pub fn of(
+        objects: &[Bound<'py, PyAny>],
+        places: &Places<'_>,
+        rows: usize,
+    ) -> PyResult<Option<BlockColumns<'py>>> {
+        let mut open = Vec::new();
+        open.resize_with(objects.len(), || None);
+        let mut blocks = Blocks { objects, open, rows, of_arrow: None };
+        let (Ok(numbers), Ok(positions)) = (places.0.try_readonly(), places.1.try_readonly()) else {
+            return Ok(None);
+        };
+        let (Ok(numbers), Ok(positions)) = (numbers.as_slice(), positions.as_slice()) else {
+            return Ok(None);
+        };
+        let mut all = Vec::with_capacity(numbers.len());
+        for (number, position) in numbers.iter().zip(positions) {
+            if *number < 0 {
+                all.push(RawColumn::ABSENT);
+                continue;
+            }
+            let Some(column) = blocks.column(*number, *position)? else { return Ok(None) };
+            all.push(column);
+        }
+        Ok(Some(BlockColumns { all, _blocks: blocks.open }))
+    }
+}
+
+impl<'py> Blocks<'_, 'py> {
+    /// The column at a position of a block.
+    fn column(&mut self, number: i64, position: i64) -> PyResult<Option<RawColumn>> {
+        let Ok(number) = usize::try_from(number) else { return Ok(None) };
+        let Some(object) = self.objects.get(number) else { return Ok(None) };
+        if self.open[number].is_none() {
+            let Some(block) = self.block_of(object)? else { return Ok(None) };
+            self.open[number] = OpenBlock::of(block, self.rows);
+        }
+        let column = |block: &OpenBlock<'_>| {
+            let position = usize::try_from(position).ok().filter(|position| *position < block.count)?;
+            let offset = block.by_column.checked_mul(position as isize)?;
+            let values = block.first.values.cast::<u8>().wrapping_offset(offset).cast();
+            Some(RawColumn { values, ..block.first })
+        };
+        Ok(self.open[number].as_ref().and_then(column))
+    }
+
+    fn block_of(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Option<Block<'py>>> {
+        if let Ok(array) = object.cast::<PyUntypedArray>() {
+            return Ok(Some(Block::Array(array.clone())));
+        }
+        if object.is_instance_of::<PyTuple>() {
+            return object.extract().map(|column| Some(Block::Column(column)));
+        }
+        let py = object.py();
+        let Some(values) = object.getattr_opt(intern!(py, "values"))? else { return Ok(None) };
+        if let Ok(array) = values.cast_exact::<PyUntypedArray>() {
+            return Ok((array.ndim() == 2).then(|| Block::Array(array.clone())));
+        }
+        let Some(chunks) = self.chunks_of(&values)? else { return Ok(None) };
+        let capsule = chunks.call_method0(intern!(py, "__arrow_c_stream__"))?;
+        ArrowColumn::of(&capsule).map(|column| Some(Block::Arrow(column)))
+    }
+
+    /// The array of pyarrow in an array of pandas. None if it has none, or one that exports no stream.
+    fn chunks_of(&mut self, values: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = values.py();
+        let Some(chunks) = values.getattr_opt(intern!(py, "_pa_array"))? else { return Ok(None) };
+        let kinds = (values.get_type_ptr(), chunks.get_type_ptr());
+        if self.of_arrow != Some(kinds) {
+            let is_one = values.get_type().name()? == "ArrowExtensionArray";
+            if !is_one || !chunks.hasattr(intern!(py, "__arrow_c_stream__"))? {
+                return Ok(None);
+            }
+            self.of_arrow = Some(kinds);
+        }
+        Ok(Some(chunks))
+    }
+}
+
+impl<'py> OpenBlock<'py> {
+    /// A block of `rows` rows. None if it has another number of rows, or elements that no library reads.
+    fn of(block: Block<'py>, rows: usize) -> Option<OpenBlock<'py>> {
+        let (count, first, by_column) = match &block {
+            Block::Array(array) => {
                 let kind = kind_of_elements(array)?;
                 let (count, have, by_column, by_row) = match (array.shape(), array.strides()) {
                     (&[rows], &[by_row]) => (1, rows, 0, by_row),
@@ -66,25 +151,13 @@ pub fn columns_of_blocks(
                     return None;
                 }
                 let stride = if rows <= 1 { 0 } else { by_row as i64 };
-                Some((count, RawColumn::of(start(array), kind, stride), by_column))
+                (count, RawColumn::of(start(array), kind, stride), by_column)
             }
-            Some(Block::Column(column)) => Some((1, column.column(rows).ok()?, 0)),
-            Some(Block::Arrow(column)) => Some((1, column.column(rows)?, 0)),
-        });
+            Block::Column(column) => (1, column.column(rows).ok()?, 0),
+            Block::Arrow(column) => (1, column.column(rows)?, 0),
+        };
+        Some(OpenBlock { count, first, by_column, _block: block })
     }
-    let (numbers, positions) = (places.blocks.try_readonly().ok()?, places.positions.try_readonly().ok()?);
-    let places = numbers.as_slice().ok()?.iter().zip(positions.as_slice().ok()?);
-    let column = |(block, position): (&i64, &i64)| {
-        if *block < 0 {
-            return Some(RawColumn::ABSENT);
-        }
-        let (count, first, by_column) = firsts.get(usize::try_from(*block).ok()?)?.as_ref()?;
-        let position = usize::try_from(*position).ok().filter(|position| position < count)?;
-        let offset = by_column.checked_mul(position as isize)?;
-        let values = first.values.cast::<u8>().wrapping_offset(offset).cast();
-        Some(RawColumn { values, ..*first })
-    };
-    places.map(column).collect()
 }
 
 /// Rows in row-major order that columns of one type make up, for a single row: the address of the first

@@ -2,12 +2,10 @@
 
 use crate::SchedcError;
 use crate::arrow::TableStream;
-use crate::columns::{ColumnBuffers, Columns};
+use crate::columns::{ColumnBuffers, Columns, replace};
 use crate::device::{self, DeviceCall};
 use crate::dlpack::is_on_gpu;
-use crate::frames::{
-    Block, Lookup, Places, as_packed_row, columns_of_batch, columns_of_blocks, plan_of_stream, rounded,
-};
+use crate::frames::{BlockColumns, Lookup, Places, as_packed_row, columns_of_batch, plan_of_stream, rounded};
 use crate::library::{About, CallOptions, Input, Library, RowSlice};
 use crate::records::values_of_records;
 use crate::rows::{AcceptedRows, rows_of};
@@ -164,27 +162,27 @@ impl Model {
         self.call_columns(py, all, rows, &arguments)
     }
 
-    /// Predicts rows in blocks of pandas: arrays of two dimensions, whose first axis is the columns, or
-    /// objects that export one array as an Arrow stream. `block_of` and `position_of` have the place of each feature, and `options` are [`CallArguments`]. None
-    /// if the library cannot read them.
-    #[pyo3(signature = (blocks, block_of, position_of, rows, /, output = "value", **options))]
+    /// Predicts rows in blocks: arrays, the tuples of a column, or blocks of pandas. `places` are an array
+    /// with the number of each feature's block, and one with the position there. `given` has columns of
+    /// features that replace the blocks', and `options` are [`CallArguments`]. None if the library cannot read
+    /// a block with a feature.
+    #[pyo3(signature = (blocks, places, rows, given, /, output = "value", **options))]
     #[expect(clippy::too_many_arguments, reason = "each is an argument of the Python method")]
     fn predict_blocks<'py>(
         &self,
         py: Python<'py>,
-        blocks: Vec<Option<Block<'py>>>,
-        block_of: Bound<'py, PyArray1<i64>>,
-        position_of: Bound<'py, PyArray1<i64>>,
+        blocks: Vec<Bound<'py, PyAny>>,
+        places: Places<'py>,
         rows: usize,
+        given: HashMap<usize, ColumnBuffers<'py>>,
         output: &str,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let arguments = CallArguments::of(output, options)?;
-        let places = Places { blocks: block_of, positions: position_of };
-        match columns_of_blocks(&blocks, &places, rows) {
-            Some(columns) => self.call_columns(py, columns, rows, &arguments).map(Some),
-            None => Ok(None),
-        }
+        let Some(mut columns) = BlockColumns::of(&blocks, &places, rows)? else { return Ok(None) };
+        let mut all = std::mem::take(&mut columns.all);
+        replace(&mut all, &given, rows)?;
+        self.call_columns(py, all, rows, &arguments).map(Some)
     }
 
     /// Predicts the rows of an Arrow stream. `given` has columns of features that replace the stream's, and
@@ -211,11 +209,7 @@ impl Model {
             return Ok(None);
         }
         let Some(mut columns) = columns_of_batch(&batch, &plan) else { return Ok(None) };
-        for (feature, column) in &given {
-            if let Some(place) = columns.get_mut(*feature) {
-                *place = column.column(rows)?;
-            }
-        }
+        replace(&mut columns, &given, rows)?;
         self.call_columns(py, columns, rows, &arguments).map(Some)
     }
 

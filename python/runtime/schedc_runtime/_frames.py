@@ -8,7 +8,7 @@ columns one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -116,55 +116,30 @@ def _of_pandas(predictor: BatchPredictor, frame: Any, options: Options) -> numpy
     block_of, position_of = block_of[columns.numbers], position_of[columns.numbers]
     if len(columns.absent):
         block_of[columns.absent] = -1
-    apart = predictor._coded
-    used = range(len(blocks)) if len(blocks) == 1 else _used(block_of.tolist(), apart)
-    arrays = _readable(blocks, used)
-    others = {number for number in used if arrays[number] is None}
-    if others:
-        apart = sorted({*apart, *(at for at, number in enumerate(block_of.tolist()) if number in others)})
-    for feature in apart:
+    call, places = predictor._model.predict_blocks, (block_of, position_of)
+    if not predictor._coded:
+        results = call(blocks, places, rows, {}, predictor.output, **options)
+        if results is not None:
+            return results
+    number_of = block_of.tolist()
+    others = {number for number in {*number_of} if number >= 0 and not _is_array(blocks[number].values)}
+    given: dict[int, Any] = {}
+    for feature in sorted({*predictor._coded, *(at for at, number in enumerate(number_of) if number in others)}):
         at = columns.places[feature]
         if at is None:
             continue
-        values = blocks[block_of[feature]].values
+        values = blocks[number_of[feature]].values
         if values.ndim == 2:
             values = values[position_of[feature]]
         found = predictor._feature_of(values, columns.names[at], feature, rows, is_array=False)
-        block_of[feature], position_of[feature] = len(arrays), 0
-        arrays.append(found.given(options["single"]))
-    return predictor._model.predict_blocks(arrays, block_of, position_of, rows, predictor.output, **options)
+        given[feature] = found.given(options["single"])
+        block_of[feature] = -1
+    return call(blocks, places, rows, given, predictor.output, **options) if given else None
 
 
-def _used(numbers: list[int], apart: list[int]) -> Collection[int]:
-    """The blocks of features, without those that only features ``apart`` have."""
-    used = {*numbers} if not apart else {number for at, number in enumerate(numbers) if at not in apart}
-    used.discard(-1)
-    return used
-
-
-def _readable(blocks: Sequence[Any], used: Collection[int]) -> list[Any]:
-    """For each block of pandas the values in a form that the native module reads; None for blocks that are not
-    ``used``, and for those that need a look."""
-    arrays: list[Any] = [None] * len(blocks)
-    of_arrow = None
-    for number in used:
-        values = blocks[number].values
-        kind = type(values)
-        if kind is numpy.ndarray:
-            if values.ndim == 2 and values.dtype.kind in "fiub":
-                arrays[number] = values
-        elif kind is of_arrow or _is_arrow(values):
-            of_arrow = kind
-            chunks = values.__arrow_array__()
-            if chunks.num_chunks == 1:
-                arrays[number] = chunks
-    return arrays
-
-
-def _is_arrow(values: Any) -> bool:
-    """Whether the values of a block of pandas are an array of pyarrow that exports streams."""
-    is_one = type(values).__name__ == "ArrowExtensionArray"
-    return is_one and hasattr(values.__arrow_array__(), "__arrow_c_stream__")
+def _is_array(values: Any) -> bool:
+    """Whether the values of a block of pandas are an array of numbers."""
+    return type(values) is numpy.ndarray and values.ndim == 2 and values.dtype.kind in "fiub"
 
 
 def _of_stream(predictor: BatchPredictor, frame: Any, options: Options) -> numpy.ndarray | None:
@@ -225,8 +200,9 @@ def _of_fields(predictor: BatchPredictor, fields: Mapping[str, Any],
     for values in arrays:
         if type(values) is not numpy.ndarray and type(values) is not tuple:
             return None
-    numbers, zeros = predictor._own_places
-    return predictor._model.predict_blocks(arrays, numbers, zeros, len(first), predictor.output, **options)
+    return predictor._model.predict_blocks(
+        arrays, predictor._own_places, len(first), {}, predictor.output, **options
+    )
 
 
 def _of_records(predictor: BatchPredictor, records: list[Any], options: Options) -> numpy.ndarray | None:

@@ -189,19 +189,19 @@ class Model:
     def predict_blocks(
         self,
         blocks: Sequence[Any],
-        block_of: numpy.typing.NDArray[Any],
-        position_of: numpy.typing.NDArray[Any],
+        places: tuple[numpy.typing.NDArray[Any], numpy.typing.NDArray[Any]],
         rows: int,
+        given: dict[int, tuple[Any, ...]],
         /,
         output: Output = "value",
         **options: Unpack[CallArguments],
     ) -> numpy.typing.NDArray[Any] | None:
         """Predicts ``rows`` rows that lie in blocks: arrays of one dimension, arrays of two whose first axis is the
-        columns, or columns as for :meth:`predict_columns`.
+        columns, columns as for :meth:`predict_columns`, or blocks of pandas.
 
-        ``block_of`` and ``position_of``, int64, have the block of each feature and the column in it; the block -1 is
-        an absent feature, and a block of None has no feature. Returns None if a block has a type or shape that the
-        library cannot read.
+        ``places``, two arrays of int64, have the block of each feature and the column in it; the block -1 is an absent
+        feature. ``given`` has columns that replace those of features. Returns None if a block with a feature has a
+        type or shape that the library cannot read.
         """
 
     def predict_stream(
