@@ -1,6 +1,11 @@
 """Predictions of frames: the values of the trainer's own call for every kind of frame, whatever its columns
 are, and errors that name what is wrong."""
 
+import collections
+import decimal
+import json
+import types
+
 import lightgbm
 import numpy
 import pytest
@@ -60,6 +65,8 @@ def forms(frame):
     yield "pandas, every column a block", pandas.concat([frame[[name]] for name in NAMES], axis=1)
     yield "pandas, every second row", pandas.concat([frame, frame]).sort_index(kind="stable")[::2]
     yield "pandas of pyarrow", frame.convert_dtypes(dtype_backend="pyarrow")
+    some = {name: column.convert_dtypes(dtype_backend="pyarrow") for name, column in frame[NAMES[::2]].items()}
+    yield "pandas, some columns of pyarrow", frame.assign(other="text", **some)
     yield "pandas with masks", frame.convert_dtypes(dtype_backend="numpy_nullable")
     yield "pandas, of objects", frame.astype(object)
     yield "polars", polars.DataFrame(columns)
@@ -71,7 +78,15 @@ def forms(frame):
     yield "batch", table.combine_chunks().to_batches()[0] if len(frame) else table
     yield "dict of arrays", columns
     yield "dict of lists", {name: values.tolist() for name, values in columns.items()}
-    yield "list of dicts", frame.to_dict("records")
+    records = frame.to_dict("records")
+    yield "list of dicts", records
+    yield "list of dicts, several orders", [record if at % 3 else dict(reversed(record.items()))
+                                            for at, record in enumerate(records)]
+    yield "list of dicts, keys that are equal", [json.loads(json.dumps(record)) for record in records]
+    yield "list of dicts, more keys", [{"a": "b", **record, "z": []} if at % 3 else {"b": 1, **record}
+                                       for at, record in enumerate(records)]
+    yield "list of ordered dicts", list(map(collections.OrderedDict, records))
+    yield "list of dicts of scalars", [dict(zip(NAMES, row)) for row in zip(*map(columns.get, NAMES))]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -114,6 +129,90 @@ def test_one_row_as_a_dict(frame, answer):
         ours.predict({**row, "age": numpy.arange(3)})
     with pytest.raises(TypeError, match='column "age" holds text'):
         ours.predict({**row, "age": "old"})
+
+
+class Name(str):
+    """A text that is equal to others by code of Python."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        return str.__eq__(self, other)
+
+
+class Number(float):
+    """A float of another type."""
+
+
+def test_values_of_records(frame, answer):
+    """Records after the first one hold what it does not: other keys, and values of other types."""
+    theirs = trained("xgboost", frame, answer)
+    ours = schedc.compile(theirs)
+    records = frame[:9].to_dict("records")
+    plain = theirs.predict(frame[:9])
+
+    def changed(**values):
+        return [*records[:5], {**records[5], **values}, *records[6:]]
+
+    def wanted(name, value):
+        column = frame[name][:9].astype("float64")
+        column[5] = value
+        return theirs.predict(frame[:9].assign(**{name: column}))
+
+    values = [
+        (None, numpy.nan), (numpy.nan, numpy.nan), (True, 1), (7, 7), (-0.25, -0.25), (Number(2.5), 2.5),
+        (numpy.float32(1.5), 1.5), (numpy.float64(1.5), 1.5), (numpy.int8(-3), -3), (numpy.bool_(True), 1),
+        (numpy.array(2.5), 2.5), (2**60 + 1, 2**60 + 1), (pandas.NA, numpy.nan),
+    ]
+    for name in ("rate", "debt"):
+        for value, number in values:
+            got = ours.predict(changed(**{name: value}))
+            numpy.testing.assert_array_equal(got, wanted(name, number), err_msg=f"{name} {value!r}")
+    named = {Name(name): value for name, value in records[4].items()}
+    numpy.testing.assert_array_equal(ours.predict([named, *records]), [plain[4], *plain])
+    numpy.testing.assert_array_equal(ours.predict([*records, named]), [*plain, plain[4]])
+    views = list(map(types.MappingProxyType, records))
+    numpy.testing.assert_array_equal(ours.predict([*records, views[4]]), [*plain, plain[4]])
+    numpy.testing.assert_array_equal(ours.predict([*records, collections.OrderedDict(records[4])]),
+                                     [*plain, plain[4]])
+    for value, message in ((decimal.Decimal("1.5"), "holds decimals"), ("old", "holds values of type float and")):
+        with pytest.raises(TypeError, match=f'column "rate" {message}'):
+            ours.predict(changed(rate=value))
+    short = {name: value for name, value in records[0].items() if name != "rooms"}
+    for record in (short, {**short, "Rooms": 3}, {**short, 3: 3}, {}):
+        with pytest.raises(ValueError, match='row 10 lacks "'):
+            ours.predict([*records, record])
+        with pytest.raises(ValueError, match='row 1 lacks "'):
+            ours.predict([record, *records])
+
+
+def test_pieces_and_nulls_of_arrow(frame, answer):
+    """Columns of pyarrow in pandas: whole, in pieces, with nulls, sliced, and of types that are refused."""
+    holed = frame.astype("float64").mask(numpy.random.default_rng(2).random(frame.shape) < 0.2)
+    theirs = trained("xgboost", holed, answer)
+    ours = schedc.compile(theirs)
+    wanted = theirs.predict(holed)
+    table = arrow.Table.from_pandas(holed, preserve_index=False)
+    assert table["age"].null_count > 0
+    whole = table.to_pandas(types_mapper=pandas.ArrowDtype)
+    pieces = arrow.concat_tables([table[:123], table[123:]]).to_pandas(types_mapper=pandas.ArrowDtype)
+    for rows in (whole, pieces, whole.assign(rate=pieces["rate"]), whole.assign(rate=holed["rate"]),
+                 holed.assign(rate=whole["rate"], debt=pieces["debt"]),
+                 whole.assign(rate=holed["rate"].astype("Float64"))):
+        numpy.testing.assert_array_equal(ours.predict(rows), wanted)
+        numpy.testing.assert_array_equal(ours.predict(rows[7:200]), wanted[7:200])
+        numpy.testing.assert_array_equal(ours.predict(rows[::-3]), wanted[::-3])
+        assert len(ours.predict(rows[:0])) == 0
+    void = whole.assign(rate=pandas.array([None] * 300, dtype=pandas.ArrowDtype(arrow.null())))
+    numpy.testing.assert_array_equal(ours.predict(void), theirs.predict(holed.assign(rate=numpy.nan)))
+    truths = pandas.array([True, None, False] * 100, dtype=pandas.ArrowDtype(arrow.bool_()))
+    numbers = numpy.array([1, numpy.nan, 0] * 100)
+    got = ours.predict(whole.assign(is_new=truths)[4:])
+    numpy.testing.assert_array_equal(got, theirs.predict(holed.assign(is_new=numbers))[4:])
+    for kind, message in ((arrow.decimal128(9, 2), "holds decimals"), (arrow.string(), "holds text"),
+                          (arrow.timestamp("s"), "holds values of type timestamp")):
+        with pytest.raises(TypeError, match=f'column "rate" {message}'):
+            ours.predict(whole.assign(rate=pandas.array([None] * 300, dtype=pandas.ArrowDtype(kind))))
 
 
 def test_missing_values(columns, answer):
@@ -235,6 +334,6 @@ def test_calls_do_not_loop_over_columns(frame, answer, monkeypatch):
     monkeypatch.setattr(schedc.BatchPredictor, "_feature_of",
                         lambda *given, **named: used.append(given) or whole(*given, **named))
     for name, rows in forms(frame):
-        if name not in ("pandas, of objects", "pandas with masks", "dict of lists"):
+        if name not in ("pandas, of objects", "pandas with masks", "dict of lists", "list of ordered dicts"):
             numpy.testing.assert_array_equal(ours.predict(rows), wanted, err_msg=name)
             assert not used, name
