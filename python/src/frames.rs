@@ -13,8 +13,8 @@ use std::ffi::c_void;
 
 /// Columns in memory that stays valid as long as this value lives.
 pub enum Block<'py> {
-    /// Columns of one type in an array of two dimensions whose first axis is the columns, as in pandas; or one
-    /// column in an array of one dimension.
+    /// Columns of one type in an array of two dimensions whose first axis is the columns, as in pandas; or
+    /// one column in an array of one dimension.
     Array(Bound<'py, PyUntypedArray>),
     /// One column with its validity.
     Column(ColumnBuffers<'py>),

@@ -164,8 +164,8 @@ impl Model {
 
     /// Predicts rows in blocks: arrays, the tuples of a column, or blocks of pandas. `places` are an array
     /// with the number of each feature's block, and one with the position there. `given` has columns of
-    /// features that replace the blocks', and `options` are [`CallArguments`]. None if the library cannot read
-    /// a block with a feature.
+    /// features that replace the blocks', and `options` are [`CallArguments`]. None if the library cannot
+    /// read a block with a feature.
     #[pyo3(signature = (blocks, places, rows, given, /, output = "value", **options))]
     #[expect(clippy::too_many_arguments, reason = "each is an argument of the Python method")]
     fn predict_blocks<'py>(

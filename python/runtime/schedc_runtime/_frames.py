@@ -123,8 +123,9 @@ def _of_pandas(predictor: BatchPredictor, frame: Any, options: Options) -> numpy
             return results
     number_of = block_of.tolist()
     others = {number for number in {*number_of} if number >= 0 and not _is_array(blocks[number].values)}
+    apart = {at for at, number in enumerate(number_of) if number in others}
     given: dict[int, Any] = {}
-    for feature in sorted({*predictor._coded, *(at for at, number in enumerate(number_of) if number in others)}):
+    for feature in sorted(apart.union(predictor._coded)):
         at = columns.places[feature]
         if at is None:
             continue
