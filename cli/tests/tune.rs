@@ -279,3 +279,22 @@ fn a_machine_that_was_measured_is_kept_for_the_choice_of_schedules() -> Result<(
     stdout_of(&arguments, here)?;
     Ok(())
 }
+
+/// The search for a model with distances times tiles of them beside other schedules, and writes a legal file.
+#[test]
+fn tiles_of_layers_are_timed() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let here = folder.path();
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../forest/pipeline/tests/fixtures/vectors.onnx");
+    let model = model.to_str().ok_or("a path")?;
+    let tune = ["tune", model, "--batch", "4,64", "--budget", "2s", "--save", "search.json"];
+    stdout_of(&[&tune[..], &["-o", "fast.sched"]].concat(), here)?;
+    let saved = std::fs::read_to_string(here.join("search.json"))?;
+    let tried: serde_json::Value = serde_json::from_str(&saved)?;
+    let texts = tried["tried"].as_array().into_iter().flatten().filter_map(|one| one["schedule"].as_str());
+    assert!(texts.clone().any(|text| text.contains("tile(distances1.vector, ")), "{saved}");
+    assert!(texts.clone().any(|text| !text.contains("distances1")), "{saved}");
+    stdout_of(&["check", model, "-s", "fast.sched"], here)?;
+    stdout_of(&["verify", model, "-s", "fast.sched"], here)?;
+    Ok(())
+}

@@ -39,7 +39,7 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
         json["fingerprint"] = model.fingerprint.clone().into();
         json["loader"] = loader::differences(&model).into();
         if !model.stages.is_empty() {
-            json["stages"] = stages::to_json(&model.stages);
+            json["stages"] = stages::to_json(&model);
         }
         if args.memory {
             json["memory"] = memory::to_json(&memory::of_each_layout(&model));
@@ -179,7 +179,7 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
     for difference in loader::differences(model) {
         writeln!(out, "  loader      {difference}")?;
     }
-    stages::describe(out, &model.stages)?;
+    stages::describe(out, model)?;
     if has_sums_alone {
         return Ok(());
     }

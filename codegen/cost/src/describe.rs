@@ -52,6 +52,7 @@ impl Machine {
             window: family.window,
             in_flight: family.in_flight,
             mispredict: family.mispredict,
+            multiplies_apart: family.multiplies_apart,
             call: 200.0,
             compile: COMPILE,
             wake: WAKE,

@@ -49,6 +49,9 @@ pub struct Machine {
     pub in_flight: f64,
     /// Cycles that a mispredicted branch costs.
     pub mispredict: f64,
+    /// Whether the core multiplies floats in other units than it adds them. Earlier calibrations lack it.
+    #[serde(default)]
+    pub multiplies_apart: bool,
     /// Cycles to enter the code and to leave it.
     pub call: f64,
     /// Cycles that LLVM takes to compile one more operation of a kernel.
@@ -172,7 +175,8 @@ impl Machine {
 }
 
 /// The cost of a kind of instruction among the costs for one length of vectors. Gathers have costs for
-/// elements of 4 and of 8 bytes; shorter ones cost as much as those of 4.
+/// elements of 4 and of 8 bytes; shorter ones cost as much as those of 4. Multiplications cost as much as
+/// other arithmetic on floats.
 fn charge_in(charges: &BTreeMap<Kind, Charge>, kind: Kind) -> Option<Charge> {
     if let Some(charge) = charges.get(&kind) {
         return Some(*charge);
@@ -183,6 +187,7 @@ fn charge_in(charges: &BTreeMap<Kind, Charge>, kind: Kind) -> Option<Charge> {
             let element = if element > 4 { 8 } else { 4 };
             charges.get(&Kind::Gather { element }).copied()
         }
+        Kind::Multiply => charges.get(&Kind::Float).copied(),
         _ => None,
     }
 }

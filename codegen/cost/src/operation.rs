@@ -15,8 +15,10 @@ pub enum Kind {
     Vector,
     /// A comparison of vectors into a mask.
     Compare,
-    /// Arithmetic on floats.
+    /// Arithmetic on floats, except multiplications.
     Float,
+    /// A multiplication of floats, also with an addition in one instruction.
+    Multiply,
     /// A conversion of elements to wider or narrower ones.
     Convert,
     /// A conversion of a mask to a vector.
@@ -80,6 +82,7 @@ impl FromStr for Kind {
             Kind::Vector,
             Kind::Compare,
             Kind::Float,
+            Kind::Multiply,
             Kind::Convert,
             Kind::Expand,
             Kind::Mask,
@@ -130,6 +133,7 @@ pub fn instructions(function: &Function, op: &Op, ty: Ty, register_bits: u32) ->
         Op::Bin(Bin::IDiv, ..) => amount(Kind::Scalar, 3.0),
         Op::Bin(Bin::Div, ..) => amount(Kind::Float, 4.0 * registers(ty).max(1.0)),
         Op::Bin(..) if ty.scalar == Scalar::I1 => amount(Kind::Scalar, 1.0),
+        Op::Bin(Bin::Mul, ..) if ty.scalar.is_float() => simple(Kind::Multiply, ty),
         Op::Bin(..) if ty.scalar.is_float() => simple(Kind::Float, ty),
         Op::Bin(..) => simple(Kind::Vector, ty),
         Op::Cmp(_, a, _) => simple(Kind::Compare, of(a)),
@@ -140,7 +144,8 @@ pub fn instructions(function: &Function, op: &Op, ty: Ty, register_bits: u32) ->
             let wider = if of(v).bytes() > ty.bytes() { of(v) } else { ty };
             if ty.lanes == 1 { None } else { amount(Kind::Convert, registers(wider)) }
         }
-        Op::Fma(..) | Op::Round(..) => amount(Kind::Float, registers(ty).max(1.0)),
+        Op::Fma(..) => amount(Kind::Multiply, registers(ty).max(1.0)),
+        Op::Round(..) => amount(Kind::Float, registers(ty).max(1.0)),
         // Dividers take roots, too.
         Op::SquareRoot(..) => amount(Kind::Float, 4.0 * registers(ty).max(1.0)),
         Op::Math(..) => amount(Kind::Math, f64::from(ty.lanes)),

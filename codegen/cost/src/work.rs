@@ -7,6 +7,8 @@ use crate::operation::Kind;
 pub enum CoreUnit {
     /// Arithmetic, comparisons and selects.
     Arithmetic,
+    /// Multiplications of floats, on cores that add in other units.
+    Multiplications,
     /// Look-ups in registers, shuffles and conversions.
     Lookups,
     /// Gathers.
@@ -18,7 +20,7 @@ pub enum CoreUnit {
 }
 
 /// Number of units.
-const UNITS: usize = 5;
+const UNITS: usize = 6;
 
 /// Share of a look-up's cycles for which the vector units cannot do arithmetic. Most processors look up in
 /// one of two vector units or more; a larger share would make look-ups compete more with comparisons.
@@ -73,6 +75,7 @@ impl Work {
             Kind::Lookup { .. } | Kind::Shuffle | Kind::Convert => CoreUnit::Lookups,
             Kind::Gather { .. } => CoreUnit::Gathers,
             Kind::Load | Kind::Store => CoreUnit::Memory,
+            Kind::Multiply => CoreUnit::Multiplications,
             Kind::Scalar => return self.add_instructions(instructions),
             _ => CoreUnit::Arithmetic,
         };
@@ -142,9 +145,9 @@ impl Work {
 
     /// Cycles for which a resource is busy.
     pub fn busy(&self, resource: Resource, issue: f64) -> f64 {
-        let [arithmetic, lookups, gathers, memory, lines] = self.units;
+        let [arithmetic, multiplications, lookups, gathers, memory, lines] = self.units;
         match resource {
-            Resource::Vectors => arithmetic + LOOKUP_SHARE * lookups,
+            Resource::Vectors => arithmetic.max(multiplications) + LOOKUP_SHARE * lookups,
             Resource::Lookups => lookups,
             Resource::Ports => gathers + memory,
             Resource::Lines => lines,
@@ -166,6 +169,12 @@ mod tests {
         // Arithmetic shares the vector units with half of the look-ups.
         work.add(Kind::Vector, 6.0, 4.0);
         assert_eq!((work.bound(4.0), work.bottleneck(4.0)), (10.0, Resource::Vectors));
+        // Multiplications run beside it.
+        let mut beside = work;
+        beside.add(Kind::Multiply, 5.0, 4.0);
+        assert_eq!(beside.bound(4.0), 10.0);
+        beside.add(Kind::Multiply, 6.0, 0.0);
+        assert_eq!(beside.bound(4.0), 15.0);
         work.add(Kind::Scalar, 100.0, 72.0);
         assert_eq!((work.bound(4.0), work.bottleneck(4.0)), (20.0, Resource::Instructions));
         work.add(Kind::Load, 30.0, 0.0);

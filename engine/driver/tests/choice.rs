@@ -67,7 +67,7 @@ fn rows_that_come_as_columns_have_costs_of_their_own() {
     let machine = Machine::like("znver4", Level::Vbmi);
     let costs = |model: &Model| {
         let considered = Chosen::considered(&Evaluator::new(model, &machine), CodeDestination::Memory, &[]);
-        let all = considered.into_iter().map(|one| (one.candidate.text(), one.costs));
+        let all = considered.into_iter().map(|one| (one.candidate.text(&[]), one.costs));
         all.collect::<std::collections::BTreeMap<_, _>>()
     };
     let (rows, columns) = (costs(&model), costs(&model.for_columns()));
@@ -97,7 +97,7 @@ fn costs_of_calls_have_no_high_steps() -> Result<()> {
             let considered = Chosen::considered(&evaluator, CodeDestination::Artefact, &[]);
             let chosen = Chosen::among(&considered, &evaluator);
             let code = |text: &String| {
-                let priced = considered.iter().find(|one| one.candidate.text() == *text);
+                let priced = considered.iter().find(|one| one.candidate.text(&[]) == *text);
                 let candidate = priced.ok_or("an unknown schedule is chosen")?.candidate;
                 evaluator.compile(&candidate).ok_or("a schedule that does not compile is chosen")
             };
@@ -130,7 +130,7 @@ fn the_cheapest_candidates_are_chosen() {
         let text = chosen.variants.for_rows(*rows);
         let cost = |one: &schedc_driver::choice::Priced| one.costs[number];
         let least = considered.iter().map(cost).fold(f64::INFINITY, f64::min);
-        let own = considered.iter().find(|one| one.candidate.text() == *text).map_or(f64::INFINITY, cost);
+        let own = considered.iter().find(|one| one.candidate.text(&[]) == *text).map_or(f64::INFINITY, cost);
         total += (own / least).ln();
     }
     assert!(total / (SIZES.len() as f64) < 0.05, "{total}");
@@ -212,5 +212,5 @@ fn first_proposals_of_editors_write_a_candidate() {
         let Some(first) = proposals.iter().find(|one| one.is_next) else { break };
         text += &format!("{}\n", first.label);
     }
-    assert!(considered.iter().any(|one| one.candidate.text() == text), "{text}");
+    assert!(considered.iter().any(|one| one.candidate.text(&[]) == text), "{text}");
 }

@@ -3,5 +3,6 @@
 mod choice;
 mod chosen;
 mod gpu_choice;
+mod layers;
 mod lock;
 mod walker;

@@ -1,5 +1,5 @@
-//! The search without a start schedule: over traversals, layouts, vector widths, block sizes and
-//! interleaving.
+//! The search without a start schedule: over traversals, layouts, vector widths, block sizes, interleaving
+//! and the tiles of layers.
 
 use crate::field::{Entrant, Field, Watch};
 use crate::limits::{HOPELESS, MANY, NEARLY, WORTH};
@@ -78,17 +78,17 @@ impl PricedCandidates<'_> {
         costs.sort_by(|a, b| a.0.total_cmp(&b.0));
         let least = costs.first().map_or(0.0, |(cost, _)| *cost);
         let near = costs.into_iter().filter(|(cost, one)| *cost <= HOPELESS * least && of(&one.candidate));
-        near.take(count).map(|(_, one)| one.candidate.text()).collect()
+        near.take(count).map(|(_, one)| self.evaluator.text(&one.candidate)).collect()
     }
 
     /// The candidate of a text.
     fn candidate(&self, text: &str) -> Option<Candidate> {
-        self.priced.iter().map(|one| one.candidate).find(|candidate| candidate.text() == text)
+        self.priced.iter().map(|one| one.candidate).find(|one| self.evaluator.text(one) == text)
     }
 
     /// The neighbours of a candidate, which are priced and added to the candidates.
     fn look_around(&mut self, of: Candidate) -> Vec<Candidate> {
-        let neighbours = of.neighbours();
+        let neighbours = self.evaluator.neighbours(&of);
         let mut new = neighbours.clone();
         new.retain(|one| !self.priced.iter().any(|priced| priced.candidate == *one));
         let priced = self.evaluator.price_all(&self.sizes, &new, &self.priced);
@@ -100,7 +100,8 @@ impl PricedCandidates<'_> {
     /// the measured times.
     fn bound(&self, pair: &[Best]) -> usize {
         let [few, many] = pair else { return 0 };
-        let priced = |best: &Best| self.priced.iter().find(|one| one.candidate.text() == best.schedule);
+        let priced =
+            |best: &Best| self.priced.iter().find(|one| self.evaluator.text(&one.candidate) == best.schedule);
         let (Some(a), Some(b)) = (priced(few), priced(many)) else {
             return (few.rows as f64 * many.rows as f64).sqrt() as usize;
         };

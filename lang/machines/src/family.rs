@@ -27,6 +27,8 @@ pub struct Family {
     /// Whether gathers wait for each other, so that loads lane by lane are no slower. These processors leak
     /// what gathers have loaded (Gather Data Sampling), and newer microcode prevents that at this price.
     pub gathers_slowly: bool,
+    /// Whether the units that add floats stand beside those that multiply, so that both run at once.
+    pub multiplies_apart: bool,
     /// A level whose instructions were measured on the family, and their costs as in [`Level::costs`].
     pub measured: Option<(Level, &'static str)>,
 }
@@ -50,6 +52,10 @@ impl Family {
         Family { gathers_slowly: true, ..self }
     }
 
+    const fn with_multipliers_apart(self) -> Family {
+        Family { multiplies_apart: true, ..self }
+    }
+
     const fn measured(self, level: Level, costs: &'static str) -> Family {
         Family { measured: Some((level, costs)), ..self }
     }
@@ -58,10 +64,11 @@ impl Family {
 /// Families, longer names before their prefixes. Figures stand in the order of [`Family`]'s fields.
 const FAMILIES: &[Family] = &[
     family("znver5", [8.0, 103.0, 448.0, 15.0, 2.0, 0.8, 1.0, 1.0])
+        .with_multipliers_apart()
         .measured(Level::Vbmi, include_str!("../costs/znver5.json")),
-    family("znver4", [6.0, 80.0, 320.0, 13.0, 1.0, 1.1, 0.5, 1.0]),
-    family("znver3", [6.0, 64.0, 256.0, 13.0, 1.0, 1.2, 0.7, 1.0]),
-    family("znver", [5.0, 56.0, 224.0, 16.0, 1.0, 1.6, 0.7, 1.0]),
+    family("znver4", [6.0, 80.0, 320.0, 13.0, 1.0, 1.1, 0.5, 1.0]).with_multipliers_apart(),
+    family("znver3", [6.0, 64.0, 256.0, 13.0, 1.0, 1.2, 0.7, 1.0]).with_multipliers_apart(),
+    family("znver", [5.0, 56.0, 224.0, 16.0, 1.0, 1.6, 0.7, 1.0]).with_multipliers_apart(),
     family("haswell", [4.0, 48.0, 192.0, 16.0, 2.0, 2.5, 0.7, 2.0]),
     family("broadwell", [4.0, 48.0, 192.0, 16.0, 2.0, 2.2, 0.7, 2.0]),
     family("skylake", [4.0, 56.0, 224.0, 16.0, 2.0, 2.0, 0.7, 2.0]).with_slow_gathers(),
@@ -81,8 +88,20 @@ const FAMILIES: &[Family] = &[
 
 const fn family(name: &'static str, figures: [f64; 8]) -> Family {
     let [issue, window, in_flight, mispredict, loads, gather, half, pair] = figures;
-    let (gathers_slowly, measured) = (false, None);
-    Family { name, issue, window, in_flight, mispredict, loads, gather, half, pair, gathers_slowly, measured }
+    Family {
+        name,
+        issue,
+        window,
+        in_flight,
+        mispredict,
+        loads,
+        gather,
+        half,
+        pair,
+        gathers_slowly: false,
+        multiplies_apart: false,
+        measured: None,
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The stages of a pipeline, and what became of their columns.
 
-use schedc_driver::{ColumnSummary, Fate, StageSummary};
+use schedc_driver::{ColumnSummary, Fate, Model};
 use std::fmt::Write;
 
 /// Most columns of a stage that are listed; the others are counted.
@@ -19,19 +19,23 @@ fn word(fate: Fate) -> &'static str {
     }
 }
 
-/// The name of a stage: that of the pipeline's step, which nodes of several operators share.
-fn name(stage: &StageSummary) -> &str {
-    let step = stage.name.split('/').next().unwrap_or_default();
-    if step.is_empty() { "trees" } else { step }
+/// The names of a model's stages: those of the pipeline's steps, which nodes of several operators share. The
+/// last one has the name that schedules take.
+fn names(model: &Model) -> Vec<String> {
+    let facts = model.facts();
+    let last = facts.stages.last().map(|stage| stage.name.clone());
+    let before = model.stages.len().saturating_sub(1);
+    let steps = model.stages.iter().map(|stage| stage.name.split('/').next().unwrap_or_default().to_owned());
+    steps.take(before).chain(last).collect()
 }
 
 /// Describes stages and their columns.
-pub fn describe(out: &mut String, stages: &[StageSummary]) -> std::fmt::Result {
-    for stage in stages {
+pub fn describe(out: &mut String, model: &Model) -> std::fmt::Result {
+    for (name, stage) in names(model).iter().zip(&model.stages) {
         let count = |of: &str| stage.columns.iter().filter(|column| word(column.fate) == of).count();
         let counts = WORDS.map(|word| (count(word), word)).into_iter().filter(|(count, _)| *count > 0);
         let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
-        writeln!(out, "stage {}: {} columns: {}", name(stage), stage.columns.len(), counts.join(", "))?;
+        writeln!(out, "stage {name}: {} columns: {}", stage.columns.len(), counts.join(", "))?;
         writeln!(out, "  column  fate        from")?;
         for (number, column) in stage.columns.iter().enumerate().take(LISTED) {
             writeln!(out, "  {number:>6}  {:<10}  {}", word(column.fate), column.description)?;
@@ -44,12 +48,12 @@ pub fn describe(out: &mut String, stages: &[StageSummary]) -> std::fmt::Result {
 }
 
 /// Stages as JSON.
-pub fn to_json(stages: &[StageSummary]) -> serde_json::Value {
+pub fn to_json(model: &Model) -> serde_json::Value {
     let column =
         |column: &ColumnSummary| serde_json::json!({ "fate": word(column.fate), "from": column.description });
-    let stage = |stage: &StageSummary| {
+    let stages = names(model).into_iter().zip(&model.stages).map(|(name, stage)| {
         let columns: Vec<_> = stage.columns.iter().map(column).collect();
-        serde_json::json!({ "name": name(stage), "columns": columns })
-    };
-    stages.iter().map(stage).collect()
+        serde_json::json!({ "name": name, "columns": columns })
+    });
+    stages.collect()
 }

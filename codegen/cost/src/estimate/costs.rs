@@ -57,7 +57,11 @@ fn operation(function: &Function, value: Value, op: &Op, machine: &Machine) -> O
         }
         _ => amount.registers.max(1.0),
     };
-    Some(OperationCost { kind: amount.kind, busy: charge.each, latency: charge.latency, instructions })
+    let kind = match amount.kind {
+        Kind::Multiply if !machine.multiplies_apart => Kind::Float,
+        kind => kind,
+    };
+    Some(OperationCost { kind, busy: charge.each, latency: charge.latency, instructions })
 }
 
 /// The cost of storing a value of a type.

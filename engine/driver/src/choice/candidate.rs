@@ -1,7 +1,8 @@
 //! A candidate: a schedule that may be chosen, as data.
 
+use super::layers::{LayerTile, trees_beside_layers};
 use sched_ir::LOOKED_UP_TREES;
-use sched_nest::Layout;
+use sched_nest::{Layout, StageInfo};
 
 /// Nodes of a tile where walks step from tile to tile: their tests, of words, fill a register of 256 bits.
 /// Larger tiles take fewer steps, and more tables of shapes.
@@ -59,16 +60,26 @@ pub struct Candidate {
     pub unrolled: u32,
     /// Whether remainder rows of a block walk through several trees at once (`unrollAndJam`).
     pub unroll_and_jam: bool,
+    /// Tile of the layers of sums; `None` if the compiler arranges them.
+    pub layers: Option<LayerTile>,
 }
 
 impl Candidate {
-    /// The schedule as text.
-    pub fn text(&self) -> String {
+    /// A candidate without further directives.
+    pub fn new(layout: Layout, form: Form) -> Candidate {
+        Candidate { layout, form, unrolled: 0, unroll_and_jam: false, layers: None }
+    }
+
+    /// The schedule as text, for a model with these stages.
+    pub fn text(&self, stages: &[StageInfo]) -> String {
         let mut lines: Vec<String> = Vec::new();
+        // The tiles of trees are not those of arranged layers.
+        let trees = self.layers.and_then(|_| trees_beside_layers(stages));
+        let trees = trees.map_or_else(String::new, |trees| format!("{trees}."));
         let representation = format!("representation({})", self.layout.word());
         match self.form {
             Form::Rows { block, lanes, together, copied, tiled } => {
-                lines.push(format!("tile(batch, b0, b1, {block})"));
+                lines.push(format!("tile({trees}batch, b0, b1, {block})"));
                 lines.push("reorder(b0, tree, b1)".to_string());
                 lines.push("parallel(b0)".to_string());
                 lines.extend(copied.then(|| "cache(b0)".to_string()));
@@ -89,7 +100,17 @@ impl Candidate {
                 lines.extend((together > 1).then(|| format!("interleave(tree, {together})")));
             }
         }
+        let layers = self.layers.iter().flat_map(|tile| stages.iter().map(|stage| tile.directives(stage)));
+        lines.extend(layers.flatten());
         lines.join("\n") + "\n"
+    }
+
+    /// Rows of a vector.
+    pub fn vector_rows(&self) -> Option<usize> {
+        match self.form {
+            Form::Rows { lanes, .. } => Some(lanes as usize),
+            Form::Trees { .. } => None,
+        }
     }
 
     /// Whether more than `LOOKED_UP_TREES` vectors advance together, whose code may not fit the cache of

@@ -2,9 +2,11 @@
 
 use super::candidate::{Candidate, Form};
 use super::destination::CodeDestination;
+use super::layers::{LayerTile, trees_beside_layers};
 use sched_cost::Machine;
 use sched_ir::quantize::QuantizedRows;
 use sched_nest::{Layout, ModelInfo, Shapes};
+use std::collections::HashSet;
 
 /// Most rows of a block. Larger blocks share the tables of a tree among more rows, and leave longer
 /// remainders.
@@ -22,13 +24,16 @@ const MOST_ONE_BY_ONE: u32 = 128;
 const WORD_LOOKUP_BITS: u32 = 256;
 /// Bytes of the registers of processors that have 32 of them: eight vectors of bins have room there.
 const MANY_REGISTERS_BYTES: u32 = 64;
+/// Rows of the blocks that candidates for few rows of a model with layers have. A layer reads its constants
+/// once for a block; calls of fewer rows than a vector holds would otherwise read them for each row.
+const FEW_ROWS: [u32; 2] = [2, 4];
 /// Bytes of a value of a row, and of a sum, in the estimate of a block's size.
 const VALUE_BYTES: u32 = 4;
 
 /// Scalar walks of eight rows together over the plainest layout: legal for every model.
 pub fn plain() -> Candidate {
     let form = Form::Rows { block: 64, lanes: 1, together: 8, copied: false, tiled: false };
-    Candidate { layout: Layout::Array, form, unrolled: 0, unroll_and_jam: false }
+    Candidate::new(Layout::Array, form)
 }
 
 /// Properties of a compilation that its candidates depend on.
@@ -113,16 +118,41 @@ impl<'a> Candidates<'a> {
                 all.extend([false, true].map(|copied| self.rows(Layout::Array, block, shape, copied)));
             }
         }
+        if !self.is_brief() {
+            all.extend(self.with_layers());
+        }
         all
+    }
+
+    /// Candidates that arrange the layers of sums before a linear model's scores.
+    fn with_layers(&self) -> Vec<Candidate> {
+        let Circumstances { model, machine, .. } = self.circumstances;
+        if trees_beside_layers(&model.stages).is_none() {
+            return Vec::new();
+        }
+        let few = FEW_ROWS.into_iter().flat_map(|rows| {
+            let candidate = self.rows(Layout::Array, rows, (rows, 1), false);
+            let tile = LayerTile::of_few_rows(rows, model, machine);
+            [None, Some(tile)].map(|layers| Candidate { layers, ..candidate })
+        });
+        let tile = LayerTile::of_many_rows(self.words, model, machine);
+        let many = tile.into_iter().flat_map(|tile| {
+            let blocks = self.blocks(Layout::Array).into_iter();
+            blocks.map(move |block| {
+                let candidate = self.rows(Layout::Array, block, (self.words, 1), false);
+                Candidate { layers: Some(tile), ..candidate }
+            })
+        });
+        few.chain(many).filter(|one| one.layers.is_none_or(|tile| tile.suits(&model.stages))).collect()
     }
 
     /// More shapes of the candidates that are nearly the cheapest at some size. `priced` are candidates with
     /// their costs for calls of each size; those are left out of the result.
     pub fn more(&self, priced: &[(&Candidate, &[f64])]) -> Vec<Candidate> {
-        let mut all: Vec<Candidate> =
-            self.near_the_cheapest(priced).iter().flat_map(|candidate| self.shapes(candidate)).collect();
-        all.retain(|candidate| !priced.iter().any(|(known, _)| *known == candidate));
-        all
+        let mut known: HashSet<Candidate> = priced.iter().map(|(known, _)| **known).collect();
+        let near = self.near_the_cheapest(priced);
+        let all = near.iter().flat_map(|candidate| self.shapes(candidate));
+        all.filter(|candidate| known.insert(*candidate)).collect()
     }
 
     /// The candidates that are nearly the cheapest at some size, by size. Of two that differ in the size of
@@ -210,7 +240,7 @@ impl<'a> Candidates<'a> {
         let one_by_one = model.leaf_vectors || (!copied && model.num_classes > 1);
         let unroll_and_jam =
             !self.is_brief() && together > 1 && (!one_by_one || lanes * together <= MOST_ONE_BY_ONE);
-        Candidate { layout, form, unrolled: 0, unroll_and_jam }
+        Candidate { unroll_and_jam, ..Candidate::new(layout, form) }
     }
 }
 
@@ -232,5 +262,5 @@ fn has_better_block(of: &(&Candidate, &[f64]), all: &[(&Candidate, &[f64])]) -> 
 
 /// Trees of one row in lanes.
 fn trees(layout: Layout, lanes: u32, together: u32) -> Candidate {
-    Candidate { layout, form: Form::Trees { lanes, together }, unrolled: 0, unroll_and_jam: false }
+    Candidate::new(layout, Form::Trees { lanes, together })
 }

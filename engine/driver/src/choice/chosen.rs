@@ -44,7 +44,7 @@ impl Chosen {
         match destination {
             CodeDestination::OneCall(rows) => {
                 let text = with_candidates(evaluator, destination, |candidates| {
-                    one_call::cheapest(candidates, evaluator, evaluator.machine, rows).text()
+                    evaluator.text(&one_call::cheapest(candidates, evaluator, evaluator.machine, rows))
                 });
                 Chosen { variants: Variants::only(text), one_call: Some(rows) }
             }
@@ -57,7 +57,7 @@ impl Chosen {
     /// The schedules of the cheapest of some candidates, which were priced at [`SIZES`].
     pub fn among(priced: &[Priced], evaluator: &Evaluator<'_>) -> Chosen {
         let variants = match priced.is_empty() {
-            true => Variants::only(plain().text()),
+            true => Variants::only(evaluator.text(&plain())),
             false => Crossings { priced, evaluator }.variants(),
         };
         Chosen { variants, one_call: None }

@@ -48,8 +48,11 @@ impl Crossings<'_> {
             code: OnceCell::new(),
         };
         let parts: Vec<Part> = self.parts().into_iter().map(part).collect();
-        let text = |part: &Part| part.priced.map_or_else(String::new, |priced| priced.candidate.text());
-        let mut variants = Variants::only(parts.last().map_or_else(|| plain().text(), text));
+        let text = |part: &Part| {
+            part.priced.map_or_else(String::new, |priced| self.evaluator.text(&priced.candidate))
+        };
+        let plain = || self.evaluator.text(&plain());
+        let mut variants = Variants::only(parts.last().map_or_else(plain, text));
         for pair in parts.windows(2) {
             let [few, many] = pair else { continue };
             let _kept = variants.insert(self.crossing(few, many) as u32, text(few));

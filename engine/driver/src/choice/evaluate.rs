@@ -1,6 +1,7 @@
 //! The costs of calls under candidates.
 
 use super::candidate::Candidate;
+use super::layers::{LayerTile, trees_beside_layers};
 use super::sizes::is_anchor;
 use crate::compile::compile;
 use crate::model::Model;
@@ -9,10 +10,10 @@ use sched_cost::{Call, Facts, Machine, MarginsKernel, fits_code_cache};
 use sched_ir::lir::{Kind, Module};
 use sched_lang::diagnostics::Severity;
 use sched_lang::{Supported, check};
-use sched_nest::{Nest, Variants};
+use sched_nest::{ModelInfo, Nest, Variants};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Candidates with vectors narrower than registers are only for calls of at most this many rows per byte of a
 /// register. Longer calls fill wide vectors.
@@ -68,6 +69,7 @@ pub struct Evaluator<'a> {
     pub(super) model: &'a Model,
     pub(super) machine: &'a Machine,
     facts: Facts,
+    info: Arc<ModelInfo>,
     /// `None` for candidates that the model has no code under.
     prices: Mutex<HashMap<Candidate, Option<Prices>>>,
 }
@@ -75,7 +77,21 @@ pub struct Evaluator<'a> {
 impl<'a> Evaluator<'a> {
     /// An evaluator of candidates for a model on a machine.
     pub fn new(model: &'a Model, machine: &'a Machine) -> Evaluator<'a> {
-        Evaluator { model, machine, facts: Facts::of(model.forest()), prices: Mutex::default() }
+        let (facts, info) = (Facts::of(model.forest()), model.facts());
+        Evaluator { model, machine, facts, info, prices: Mutex::default() }
+    }
+
+    /// The text of a candidate for the model.
+    pub fn text(&self, candidate: &Candidate) -> String {
+        candidate.text(&self.info.stages)
+    }
+
+    /// Candidates that differ in one number, in the layout, or in the tile of layers.
+    pub fn neighbours(&self, candidate: &Candidate) -> Vec<Candidate> {
+        let mut all = candidate.neighbours();
+        let tiles = LayerTile::around(candidate, &self.info, self.machine);
+        all.extend(tiles.into_iter().map(|layers| Candidate { layers, ..*candidate }));
+        all
     }
 
     /// The candidates that the model can be compiled under, in their order, with the costs of calls of
@@ -83,8 +99,10 @@ impl<'a> Evaluator<'a> {
     /// between, only those are priced that have a chance against the others and against `rivals`, which were
     /// priced at the same sizes.
     pub fn price_all(&self, sizes: &[usize], candidates: &[Candidate], rivals: &[Priced]) -> Vec<Priced> {
-        let anchors: Vec<usize> = sizes.iter().copied().filter(|size| is_anchor(*size)).collect();
-        self.price_in_parallel(&candidates.iter().map(|one| (*one, anchors.clone())).collect::<Vec<_>>());
+        let anchors = |one: &Candidate| -> Vec<usize> {
+            sizes.iter().copied().filter(|size| is_anchor(*size, self.own_anchor(one))).collect()
+        };
+        self.price_in_parallel(&candidates.iter().map(|one| (*one, anchors(one))).collect::<Vec<_>>());
         let interpolated: Vec<Priced> =
             candidates.iter().filter_map(|one| self.priced(one, sizes, |_| false)).collect();
         let least: Vec<f64> = (0..sizes.len())
@@ -105,6 +123,12 @@ impl<'a> Evaluator<'a> {
             .iter()
             .filter_map(|(one, contended)| self.priced(one, sizes, |size| contended.contains(&size)));
         priced.collect()
+    }
+
+    /// Rows at which a candidate is priced beside the common anchors. Layers of a vector of rows cost as much
+    /// as those of a single row, so the cost of a row falls up to a vector, and stays level from there on.
+    fn own_anchor(&self, candidate: &Candidate) -> Option<usize> {
+        trees_beside_layers(&self.info.stages).and_then(|_| candidate.vector_rows())
     }
 
     /// The candidates that the model can be compiled under, with the costs of calls of one size.
@@ -166,6 +190,8 @@ impl<'a> Evaluator<'a> {
     ) -> Option<Priced> {
         let all = self.prices.lock().ok()?;
         let Prices { max_rows, operations, costs } = all.get(candidate)?.as_ref()?;
+        let own = self.own_anchor(candidate);
+        let is_anchor = |size: usize| is_anchor(size, own);
         let anchors: Vec<(usize, f64)> =
             costs.iter().filter(|(size, _)| is_anchor(**size)).map(|(size, cost)| (*size, *cost)).collect();
         let cost = |size: usize| {
@@ -188,7 +214,7 @@ impl<'a> Evaluator<'a> {
     /// Compiles the model with a candidate. `None` if that fails.
     pub fn compile(&self, candidate: &Candidate) -> Option<CandidateCode> {
         let few = FEW_REGISTERS * self.machine.register_bits as usize / 8;
-        let text = candidate.text();
+        let text = self.text(candidate);
         let (nest, max_rows) = match self.nest(&text, None) {
             Some(nest) => (nest, None),
             None => (self.nest(&text, Some(few))?, Some(few)),

@@ -12,6 +12,7 @@ mod crossings;
 mod destination;
 mod evaluate;
 pub mod gpu;
+mod layers;
 mod one_call;
 mod sizes;
 
@@ -20,4 +21,5 @@ pub use chosen::Chosen;
 pub use crossings::last_where;
 pub use destination::{CodeDestination, Effort};
 pub use evaluate::{CandidateCode, Evaluator, Priced};
+pub use layers::{LayerLanes, LayerTile};
 pub use sizes::SIZES;

@@ -30,7 +30,7 @@ pub fn cheapest(
 /// Scalar walks one by one: the least code.
 fn one_by_one() -> Candidate {
     let form = Form::Rows { block: 64, lanes: 1, together: 1, copied: false, tiled: false };
-    Candidate { layout: Layout::Sparse, form, unrolled: 0, unroll_and_jam: false }
+    Candidate::new(Layout::Sparse, form)
 }
 
 /// Whether the best candidate runs for longer than it compiles. Other candidates can gain at most its run

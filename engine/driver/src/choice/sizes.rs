@@ -8,7 +8,8 @@ pub const SIZES: [usize; 14] = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 256, 10
 /// 64 and 1024.
 const ANCHORS: [usize; 4] = [1, 16, 64, 1024];
 
-/// Whether all candidates are priced at a size: at the anchors, and at sizes that are not in [`SIZES`].
-pub fn is_anchor(size: usize) -> bool {
-    ANCHORS.contains(&size) || !SIZES.contains(&size)
+/// Whether a candidate is priced at a size in any case: at the anchors, at `own` rows, and at sizes that are
+/// not in [`SIZES`].
+pub fn is_anchor(size: usize, own: Option<usize>) -> bool {
+    own == Some(size) || ANCHORS.contains(&size) || !SIZES.contains(&size)
 }

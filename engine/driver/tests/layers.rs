@@ -1,0 +1,93 @@
+//! Tiles of layers of sums among the candidates, for the models of the readers' tests.
+
+use sched_cost::{Level, Machine};
+use sched_lang::{Options, check, format};
+use schedc_driver::choice::{Candidate, Chosen, CodeDestination, Evaluator, LayerLanes, Priced, SIZES};
+use schedc_driver::{Model, ScheduleValues, Source};
+use std::error::Error;
+use std::path::Path;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Machines with 16 registers and with 32.
+const MACHINES: [(&str, Level); 2] = [("", Level::V3), ("znver4", Level::Vbmi)];
+
+fn model(name: &str) -> Result<Model> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../forest/pipeline/tests/fixtures");
+    let path = folder.join(name).with_extension("onnx");
+    Ok(Model::read(&path, &Default::default()).map_err(|_| format!("{} is no model", path.display()))?)
+}
+
+fn considered(evaluator: &Evaluator<'_>, destination: CodeDestination) -> Vec<Priced> {
+    Chosen::considered(evaluator, destination, &[])
+}
+
+/// A model with layers has candidates with tiles of them, which compile, and whose texts are legal. Neither
+/// fast choices nor models without layers have any.
+#[test]
+fn layers_have_tiles_if_time_allows() -> Result<()> {
+    let cases =
+        [("net", true), ("net-f32", true), ("vectors", true), ("kernels-logistic", true), ("ridge", false)];
+    for (name, has_layers) in cases {
+        let model = model(name)?;
+        for (processor, level) in MACHINES {
+            let machine = Machine::like(processor, level);
+            let evaluator = Evaluator::new(&model, &machine);
+            let tiled = |destination| {
+                let all = considered(&evaluator, destination).into_iter().map(|one| one.candidate);
+                all.filter(|candidate| candidate.layers.is_some()).collect::<Vec<Candidate>>()
+            };
+            let full = tiled(CodeDestination::Artefact);
+            let is_narrow = name.starts_with("net") && level == Level::Vbmi;
+            assert_eq!(!full.is_empty(), has_layers && !is_narrow, "{name} {level:?}: {full:?}");
+            assert!(tiled(CodeDestination::Memory).is_empty(), "{name} {level:?}");
+            let options: Options = Source::options(Some(&model), &ScheduleValues::default());
+            for candidate in full {
+                let text = evaluator.text(&candidate);
+                assert_eq!(format(&text).ok().as_ref(), Some(&text), "{name}");
+                let said = check(&text, &options);
+                assert!(said.nests.is_some(), "{name}: {:?}\n{text}", said.diagnostics);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A search finds all kinds of tiles around a candidate, and its way back. Their code compiles.
+#[test]
+fn neighbours_differ_in_the_tile() -> Result<()> {
+    let model = model("vectors")?;
+    let machine = Machine::like("znver4", Level::Vbmi);
+    let evaluator = Evaluator::new(&model, &machine);
+    let all = considered(&evaluator, CodeDestination::Memory);
+    let start = all.iter().map(|one| one.candidate).find(|one| evaluator.text(one).contains("vectorize(b1"));
+    let start = start.ok_or("a candidate with vectors of rows")?;
+    let around: Vec<Candidate> =
+        evaluator.neighbours(&start).into_iter().filter(|one| one.layers.is_some()).collect();
+    for of in [LayerLanes::Rows, LayerLanes::Sums] {
+        let tile = around.iter().copied().find(|one| one.layers.is_some_and(|tile| tile.of == of));
+        let tile = tile.ok_or_else(|| format!("no tile with {of:?} in lanes"))?;
+        assert!(evaluator.compile(&tile).is_some(), "{}", evaluator.text(&tile));
+        let further = evaluator.neighbours(&tile);
+        assert!(further.contains(&start));
+        assert!(further.iter().any(|one| one.layers.is_some() && one.layers != tile.layers));
+    }
+    Ok(())
+}
+
+/// Vectors of few rows are priced at their own rows: interpolation between 1 row and 16 rows would not see
+/// that a whole vector costs as much as one row.
+#[test]
+fn short_vectors_are_priced_at_their_rows() -> Result<()> {
+    let model = model("vectors")?;
+    let machine = Machine::like("znver4", Level::Vbmi);
+    let evaluator = Evaluator::new(&model, &machine);
+    let all = considered(&evaluator, CodeDestination::Artefact);
+    for rows in [4, 8] {
+        let vector = all.iter().find(|one| one.candidate.vector_rows() == Some(rows)).ok_or("a vector")?;
+        let cost = |rows: usize| SIZES.iter().position(|size| *size == rows).map(|size| vector.cost(size));
+        let (one, all) = (cost(1).ok_or("1 row")?, cost(rows).ok_or("a whole vector")?);
+        assert!((0.9..1.1).contains(&(all / one)), "{rows}: {one} {all}");
+    }
+    Ok(())
+}
