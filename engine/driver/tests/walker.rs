@@ -23,10 +23,10 @@ fn forest(seed: u64) -> (Forest, Rng) {
     let forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
     let forest = forests::with_expectiles(&mut Rng(!seed ^ 1), forest);
     let forest = forests::with_linear_leaves(seed, forest);
-    let forest = forests::with_single_margins(seed, forest);
     let forest = linear::with_linear_models(seed, forest);
     let forest = computed::with_computed_columns(seed, forest);
-    (computed::with_output_expressions(seed, forest), rng)
+    let forest = computed::with_output_expressions(seed, forest);
+    (forests::with_single_margins(seed, forest), rng)
 }
 
 /// The results of the reference walker, in bits. `None` if code lacks the output.

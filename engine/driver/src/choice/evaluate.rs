@@ -89,7 +89,8 @@ impl<'a> Evaluator<'a> {
     /// Candidates that differ in one number, in the layout, or in the tile of layers.
     pub fn neighbours(&self, candidate: &Candidate) -> Vec<Candidate> {
         let mut all = candidate.neighbours();
-        let tiles = LayerTile::around(candidate, &self.info, self.machine);
+        let rows = candidate.vector_rows().and_then(|rows| u32::try_from(rows).ok());
+        let tiles = LayerTile::around(candidate.layers, rows, &self.info, self.machine);
         all.extend(tiles.into_iter().map(|layers| Candidate { layers, ..*candidate }));
         all
     }

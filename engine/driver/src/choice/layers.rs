@@ -2,7 +2,6 @@
 //!
 //! A tile of sums of several rows is in registers while its terms are added. Rows or sums are in the lanes.
 
-use super::candidate::{Candidate, Form};
 use sched_cost::Machine;
 use sched_nest::{ModelInfo, StageInfo, StageKind};
 
@@ -28,7 +27,7 @@ const BROADCAST_ROWS: u32 = 4;
 /// The values in the lanes of a layer's vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LayerLanes {
-    /// The same sum of adjacent rows.
+    /// One sum of adjacent rows.
     Rows,
     /// Adjacent sums of a row.
     Sums,
@@ -67,13 +66,19 @@ impl LayerTile {
         (rows > 1 && sums > 1 && bytes < MANY_REGISTERS_BYTES).then_some(tile)
     }
 
-    /// Tiles that a search tries around a candidate; `None` for the compiler's own.
-    pub fn around(candidate: &Candidate, model: &ModelInfo, machine: &Machine) -> Vec<Option<LayerTile>> {
+    /// Tiles that a search tries around one, or around the compiler's own (`None`). Vectors of
+    /// the trees beside the layers have `vector_rows` rows, if they have rows.
+    pub fn around(
+        now: Option<LayerTile>,
+        vector_rows: Option<u32>,
+        model: &ModelInfo,
+        machine: &Machine,
+    ) -> Vec<Option<LayerTile>> {
         let width = lanes(model, machine);
         let tile = |of, lanes, rows, sums| LayerTile { of, lanes, rows, sums };
-        let (own, tiles) = match (candidate.layers, candidate.form) {
+        let (own, tiles) = match (now, vector_rows) {
             (Some(tile), _) => (Some(None), tile.neighbours()),
-            (None, Form::Rows { lanes, .. }) if lanes > 1 => {
+            (None, Some(lanes)) if lanes > 1 => {
                 let rows = [6, 8].map(|sums| tile(LayerLanes::Rows, lanes, lanes, sums));
                 let sums = [(2, 4), (4, 1), (8, 1)];
                 let sums = sums
