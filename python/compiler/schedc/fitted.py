@@ -271,10 +271,9 @@ def _methods_of(model: Any, last: Any, made: Any) -> dict[str, Any]:
     )
     rule, smallest = log_rule(last)
     shares = made.outputs.get("probabilities")
-    # A library with trees in single precision has results in it.
-    is_wider = shares is not None and shares.single and shares.dtype == numpy.float64
-    return {"lacks": lacks, "logarithm": rule, "smallest": smallest,
-            "shares": "float64" if is_wider else None}
+    # The results of a library with trees in single precision may have another type than the object's.
+    kind = shares.dtype.name if shares is not None and shares.single else None
+    return {"lacks": lacks, "logarithm": rule, "smallest": smallest, "shares": kind}
 
 
 def direct_types(meaning: Meaning) -> tuple[Any, ...]:

@@ -81,12 +81,9 @@ def test_searches(X, y):
 def composites(X, y):
     """Estimators that are made of others, with their first part that compiles."""
     pipeline = make_pipeline(BernoulliRBM(4, n_iter=1), classifier())
-    named = [("a", classifier()), ("b", ensemble.RandomForestClassifier(3))]
     yield pipeline.fit(X, y), "model[-1]"
     search = GridSearchCV(pipeline, {"xgbclassifier__max_depth": [2]}, cv=2)
     yield search.fit(X, y), "model.best_estimator_[-1]"
-    yield ensemble.VotingClassifier(named, voting="soft").fit(X, y), "model.estimators_[0]"
-    yield ensemble.StackingClassifier(named).fit(X, y), "model.estimators_[0]"
     yield ensemble.AdaBoostRegressor(regressor(), n_estimators=2).fit(X, X[:, 0]), "model.estimators_[0]"
     yield ensemble.AdaBoostRegressor(n_estimators=2).fit(X, X[:, 0]), "model.estimators_[0]"
     target = TransformedTargetRegressor(regressor(), func=numpy.sinh, inverse_func=numpy.arcsinh)
@@ -95,6 +92,9 @@ def composites(X, y):
 
 def wholes(X, y):
     """Estimators that are made of others and compile as a whole."""
+    named = [("a", classifier()), ("b", ensemble.RandomForestClassifier(3))]
+    yield ensemble.VotingClassifier(named, voting="soft").fit(X, y)
+    yield ensemble.StackingClassifier(named).fit(X, y)
     yield make_pipeline(PCA(4), classifier()).fit(X, y)
     yield CalibratedClassifierCV(classifier(), cv=2).fit(X, y)
     yield ensemble.BaggingClassifier(classifier(), n_estimators=2).fit(X, y)
