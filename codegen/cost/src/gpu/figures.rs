@@ -1,10 +1,10 @@
 //! Figures of the cost model for GPUs.
 //!
 //! A fit to times of an H100 made the figures from [`LAUNCH_US`] on: times of twelve models in calls of 1 to
-//! 1,000,000 rows (`tests/h100.json`). The fit minimized the squares of the logarithms of predicted over measured
-//! times, where times near the fastest of a call weighed most, and the expected loss of the preferred
-//! schedule. Cycles and instructions are those of a warp. Several figures stand for effects that the model
-//! does not count one by one, so that they differ from what a data sheet says of a single access.
+//! 1,000,000 rows (`tests/h100.json`). The fit minimized the squares of the logarithms of predicted over
+//! measured times, where times near the fastest of a call weighed most, and the expected loss of the
+//! preferred schedule. Cycles and instructions are those of a warp. Several figures stand for effects that
+//! the model does not count one by one, so that they differ from what a data sheet says of a single access.
 
 use sched_nest::Layout;
 
