@@ -76,7 +76,7 @@ fn results_that_cannot_be_written_are_refused_before_the_search() -> Result<()> 
     Ok(())
 }
 
-/// An interrupt ends a search with the best schedule, or with the signal if none was timed.
+/// A signal ends a search with the best schedule, or as signals do if none was timed.
 #[test]
 fn an_interrupted_search_says_what_it_has() -> Result<()> {
     let folder = tempfile::tempdir()?;
@@ -87,7 +87,8 @@ fn an_interrupted_search_says_what_it_has() -> Result<()> {
         let child =
             command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         std::thread::sleep(Duration::from_millis(wait));
-        Command::new("kill").args(["-INT", &child.id().to_string()]).status()?;
+        // A shell starts programs in the background with the interrupt ignored, but not this signal.
+        Command::new("kill").args(["-TERM", &child.id().to_string()]).status()?;
         let output = child.wait_with_output()?;
         let said = String::from_utf8_lossy(&output.stderr);
         match output.status.code() {
