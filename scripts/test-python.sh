@@ -4,6 +4,9 @@
 #
 # The program is $SCHEDC; if it is not set, the script builds it. SCHEDC_PROFILE selects a Cargo profile, by
 # default dev.
+#
+#     scripts/test-python.sh              the tests
+#     scripts/test-python.sh --nightly    with the files of skl2onnx, too
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,6 +16,13 @@ say() { printf 'python: %s\n' "$1" >&2; }
 # shellcheck source=scripts/steps.sh
 . scripts/steps.sh
 profile=${SCHEDC_PROFILE:-dev}
+case ${1:-} in
+    '' | --nightly) nightly=${1:-} ;;
+    *)
+        echo "error: there is no option \`$1\`; there is --nightly" >&2
+        exit 2
+        ;;
+esac
 
 if [ -z "${SCHEDC:-}" ]; then
     scripts/setup.sh
@@ -53,6 +63,10 @@ make_kernels() {
 make_trainers() {
     python_environment "$target/venv-package" python/requirements-package.txt --no-deps
     install_runtime "$target/venv-package"
+    if [ -n "$nightly" ]; then
+        "$trainers" -m pip install --quiet --disable-pip-version-check --no-deps \
+            -r python/requirements-nightly.txt
+    fi
 }
 python=$target/venv/bin/python
 trainers=$target/venv-package/bin/python

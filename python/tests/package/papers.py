@@ -150,10 +150,11 @@ def _trees():
 def _linear():
     lin = linear_model
 
-    def classifier(name, lists, make_one, no_doubles=(), **options):
+    def classifier(name, lists, make_one, no_doubles=(), absent=(), **options):
         options = options or {"plain": {}}
         models = {option: make_one(**given) for option, given in options.items()}
-        return Operator(name, lists, "bound", no_doubles=no_doubles).classes(standard(), **models)
+        operator = Operator(name, lists, "bound", absent=absent, no_doubles=no_doubles)
+        return operator.classes(standard(), **models)
 
     yield classifier("LogisticRegression", "HC", lin.LogisticRegression, plain={}, strong={"C": 0.1},
                      weighted={"class_weight": "balanced"})
@@ -164,7 +165,7 @@ def _linear():
     yield classifier("Perceptron", "C", lin.Perceptron)
     yield classifier("RidgeClassifier", "C", lin.RidgeClassifier, ALL)
     yield classifier("RidgeClassifierCV", "C", lin.RidgeClassifierCV, ALL)
-    yield classifier("LinearSVC", "HC", svm.LinearSVC, ALL, hinge={"random_state": 0})
+    yield classifier("LinearSVC", "HC", svm.LinearSVC, absent=ALL, hinge={"random_state": 0})
 
     def regressor(name, lists, no_doubles=(), before=None, **models):
         operator = Operator(name, lists, "bound", no_doubles=no_doubles)
