@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { servers } from './processes';
 import { SPEED } from './speed';
+import { SWITCHES } from './switches';
 import { until, type Workbench } from './workbench';
 
 export interface Context {
@@ -18,23 +19,6 @@ const FILE = 'fast.sched';
 /** Most milliseconds from a loaded webview to the first nest: the extension's part of the time. */
 const DRAWN = 300;
 const path = ({ folder }: Context): string => join(folder, FILE);
-
-/** Writes the folder's settings, as a user does. */
-async function set({ bench, folder }: Context, settings: Readonly<Record<string, unknown>>): Promise<void> {
-    await bench.focusText();
-    await bench.command('Preferences: Open Workspace Settings (JSON)');
-    // The tab appears before the cursor does.
-    await bench.sees(bench.page.locator('[id="status.editor.mode"]'), 'JSON');
-    await bench.focusText();
-    const text = JSON.stringify(settings);
-    await bench.key('Control+A');
-    await bench.page.keyboard.insertText(text);
-    // The editor closes brackets by itself.
-    await bench.key('Control+Shift+End', 'Delete');
-    await bench.saved(join(folder, '.vscode', 'settings.json'), new RegExp(`^\\${text}$`));
-    await bench.command('View: Close Editor');
-    await bench.page.locator('.tab.active').filter({ hasText: FILE }).waitFor();
-}
 
 export const SETTINGS = {
     'workbench.colorTheme': 'Default Dark Modern',
@@ -462,6 +446,7 @@ export const STEPS: readonly Step[] = [
         },
     ],
     ...SPEED,
+    ...SWITCHES,
     [
         'a library is built',
         async ({ bench }) => {
@@ -474,15 +459,15 @@ export const STEPS: readonly Step[] = [
     [
         'a missing schedc is named, and the server starts as soon as it is there',
         async (context) => {
-            const { bench } = context;
+            const { bench, folder } = context;
             const status = bench.page.locator('.statusbar-item');
             await bench.sees(status, 'schedc');
-            await set(context, { 'schedc.path': 'no/such/schedc' });
+            await bench.set(folder, FILE, { 'schedc.path': 'no/such/schedc' });
             await bench.notifications.filter({ hasText: 'no/such/schedc, which is no program' }).waitFor();
             assert.equal(await bench.notifications.count(), 1, 'one message is enough');
             await bench.shot('missing');
             await bench.command('Notifications: Clear All Notifications');
-            await set(context, {});
+            await bench.set(folder, FILE, {});
             await bench.focusText();
             await bench.rewrite(4, 'parallel(batch)');
             await bench.broken();

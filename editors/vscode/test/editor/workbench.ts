@@ -1,6 +1,7 @@
 // A user's actions in VS Code as functions. They use only the keyboard, the mouse and visible text.
 
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 
 /**
@@ -135,6 +136,23 @@ export class Workbench {
         return text;
     }
 
+    /** Writes the folder's settings, as a user does, and returns to a file. */
+    async set(folder: string, file: string, settings: Readonly<Record<string, unknown>>): Promise<void> {
+        await this.focusText();
+        await this.command('Preferences: Open Workspace Settings (JSON)');
+        // The tab appears before the cursor does.
+        await this.sees(this.page.locator('[id="status.editor.mode"]'), 'JSON');
+        await this.focusText();
+        const text = JSON.stringify(settings);
+        await this.key('Control+A');
+        await this.page.keyboard.insertText(text);
+        // The editor closes brackets by itself.
+        await this.key('Control+Shift+End', 'Delete');
+        await this.saved(join(folder, '.vscode', 'settings.json'), new RegExp(`^\\${text}$`));
+        await this.command('View: Close Editor');
+        await this.page.locator('.tab.active').filter({ hasText: file }).waitFor();
+    }
+
     /**
      * Repeats an action with twice the time each, until its result is visible. The editor drops an answer
      * that arrives while the focus is elsewhere, and does not send the request again.
@@ -181,6 +199,11 @@ export class Workbench {
                 .sort((a, b) => top(a) - top(b))
                 .map((line) => (line.textContent ?? '').replaceAll('\u00a0', ' '));
         });
+    }
+
+    /** The lenses above the lines of a text that fits the window. */
+    async lenses(): Promise<string[]> {
+        return this.editor.locator('.codelens-decoration').allTextContents();
     }
 
     get suggestions(): Locator {
