@@ -32,6 +32,8 @@ pub struct ModelSummary {
     pub value_steps: Vec<&'static str>,
     /// The names of classes, if the model predicts classes; empty if classes are numbers from 0 on.
     pub labels: Option<Vec<String>>,
+    /// The number of names of each target, if a row has a class for each of several targets.
+    pub targets: Vec<usize>,
     /// Number of features, which are the columns of a row.
     pub num_features: usize,
     /// Number of margins per row.
@@ -172,6 +174,7 @@ pub fn summarize(forest: &Forest) -> ModelSummary {
         raw_steps: forest.output.raw.iter().map(Transform::name).collect(),
         value_steps: forest.output.value.iter().map(Transform::name).collect(),
         labels: labels(forest),
+        targets: forest.output.classes.as_ref().map(|classes| classes.targets.clone()).unwrap_or_default(),
         vector_trees: forest.trees.iter().filter(|tree| tree.target == Target::All).count(),
         linear_leaves: forest.linear.iter().map(Vec::len).sum(),
         linear_terms: forest.linear.iter().flatten().map(|leaf| leaf.terms.len()).sum(),

@@ -165,7 +165,7 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
         writeln!(out, "  margins     sums, then {}", summary.raw_steps.join(", "))?;
     }
     if let Some(labels) = summary.labels.as_ref().filter(|labels| !labels.is_empty()) {
-        writeln!(out, "  classes     {}", labels.join(", "))?;
+        describe_classes(out, labels, &summary.targets)?;
     }
     if let Some(leaf) = summary.leaf_values.filter(|_| !has_sums_alone) {
         writeln!(out, "  leaves      {:.6} to {:.6}, mean {:.6}", leaf.min, leaf.max, leaf.mean)?;
@@ -196,6 +196,20 @@ fn layer(stage: &StageInfo) -> Option<String> {
         StageKind::Products => Some(format!("{name}: {units} sums of {terms} terms")),
         StageKind::Distances => Some(format!("{name}: distances from {units} vectors of {terms}")),
     }
+}
+
+/// Describes the labels of classes, on a line for each target if there are several.
+fn describe_classes(out: &mut String, labels: &[String], targets: &[usize]) -> std::fmt::Result {
+    if targets.is_empty() {
+        return writeln!(out, "  classes     {}", labels.join(", "));
+    }
+    let mut rest = labels;
+    for (target, count) in targets.iter().enumerate() {
+        let (own, behind) = rest.split_at(rest.len().min(*count));
+        writeln!(out, "  classes {target:<3} {}", own.join(", "))?;
+        rest = behind;
+    }
+    Ok(())
 }
 
 /// Describes the tests of nodes, and the types in which they compare.

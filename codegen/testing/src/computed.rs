@@ -70,7 +70,7 @@ pub fn with_output_expressions(seed: u64, forest: Forest) -> Forest {
     parts.output = Output { value, ..parts.output };
     let rule = match rng.below(3) {
         0 => ClassRule::LargestValue,
-        _ => ClassRule::Computed(class_number(rng, margins, float).expect("operations on one type")),
+        _ => ClassRule::Computed(class_numbers(rng, margins, float).expect("operations on one type")),
     };
     if rng.one_in(2) {
         parts.output = parts.output.with_classes(rule);
@@ -92,13 +92,15 @@ fn results(rng: &mut Rng, n_values: usize, float: Float) -> Result<Arc<OutputCol
     Ok(Arc::new(OutputColumns { columns: Arc::new(columns), results }))
 }
 
-/// A number of a class, also below 0.
-fn class_number(rng: &mut Rng, margins: usize, float: Float) -> Result<Arc<OutputColumns>, TypeMismatch> {
+/// Numbers of classes of up to three targets, also below 0.
+fn class_numbers(rng: &mut Rng, margins: usize, float: Float) -> Result<Arc<OutputColumns>, TypeMismatch> {
     let mut drawn = Drawn { rng, columns: Columns::default(), features: margins, float };
-    let number = drawn.read(1, &FINITE_FORMS)?[0];
+    let count = 1 + drawn.rng.below(3);
+    let numbers = drawn.read(count, &FINITE_FORMS)?;
     let mut columns = drawn.columns;
-    let class = columns.cast(number, ColumnType::I64)?;
-    Ok(Arc::new(OutputColumns { columns: Arc::new(columns), results: vec![class] }))
+    let results = numbers.into_iter().map(|number| columns.cast(number, ColumnType::I64));
+    let results = results.collect::<Result<_, _>>()?;
+    Ok(Arc::new(OutputColumns { columns: Arc::new(columns), results }))
 }
 
 /// Columns while they are drawn.

@@ -9,7 +9,7 @@ use crate::outputs;
 use crate::shares::are_scores;
 use sched_categories::json_of_label;
 use sched_cost::{Call, Facts, Machine, cost};
-use sched_forest::{Float, Quirk, Types};
+use sched_forest::{ClassValue, Float, Quirk, Types};
 use sched_ir::lir::ProcessorKind;
 use sched_ir::{Budget, Compiled};
 use sched_lang::Target;
@@ -225,13 +225,20 @@ pub fn about_model(model: &Model, columns: impl Fn(Kind) -> usize, rules: RowRul
     if !categories.is_null() {
         info["model"]["categories"] = categories;
     }
-    let labels =
-        forest.output.classes.as_ref().map(|classes| &classes.labels).filter(|labels| !labels.is_empty());
-    if let Some(labels) = labels {
-        info["model"]["labels"] = labels.iter().map(json_of_label).collect();
-        if are_scores(forest) {
-            info["model"]["values"] = json!("scores");
+    let labelled = forest.output.classes.as_ref().filter(|classes| !classes.labels.is_empty());
+    if let Some(classes) = labelled {
+        info["model"]["labels"] = classes.labels.iter().map(json_of_label).collect();
+        if !classes.targets.is_empty() {
+            info["model"]["targets"] = json!(classes.targets);
         }
+    }
+    let values = match forest.output.class_value() {
+        Some(ClassValue::Number) => Some("classes"),
+        Some(ClassValue::Label) => Some("labels"),
+        None => (labelled.is_some() && are_scores(forest)).then_some("scores"),
+    };
+    if let Some(values) = values {
+        info["model"]["values"] = json!(values);
     }
     if let Some(missing) = rules.missing {
         info["model"]["missing"] = json!(missing);

@@ -21,7 +21,7 @@ pub fn columns(kind: Kind, forest: &Forest, module: &Module) -> usize {
 
 /// The columns of an output of code with all kernels; 0 if the model lacks the output.
 pub fn columns_of(kind: Kind, forest: &Forest) -> usize {
-    let has_kernel = kind.needs() != Needs::FinishOrNone || class_columns(forest) == 1;
+    let has_kernel = kind.needs() != Needs::FinishOrNone || class_columns(forest) > 0;
     kind.columns_of_code(&forest.counts(), has_kernel)
 }
 

@@ -194,13 +194,14 @@ fn check(fixture: &Fixture, loaded: &LoadedModel) {
             // The model has other margins.
             _ if loaded.model.notes.iter().any(|note| note.0.contains(&format!("`{of}`"))) => {}
             "label" => {
-                let mut classes = vec![0; fixture.n_rows()];
+                let mut classes = vec![0; fixture.n_rows() * forest.num_classes_out()];
                 predict_classes(forest, &rows, &mut classes).expect(name);
                 let labels = &forest.output.classes.as_ref().expect("classes").labels;
-                for (row, (class, expected)) in classes.iter().zip(expected).enumerate() {
+                assert_eq!(classes.len(), expected.len(), "{name}: labels");
+                for (place, (class, expected)) in classes.iter().zip(expected).enumerate() {
                     let label = labels.get(*class as usize).map_or(class.to_string(), Label::to_string);
                     let expected = expected.as_str().map_or(expected.to_string(), str::to_owned);
-                    assert_eq!(label, expected, "{name}: label of row {row}");
+                    assert_eq!(label, expected, "{name}: label {place}");
                 }
             }
             "margins" => {

@@ -80,7 +80,7 @@ pub(super) fn output(
     let classes = match rule {
         Some(rule) => {
             let labels = labels(info, &rule, count)?;
-            Some(Classes { rule, labels })
+            Some(Classes::new(rule, labels))
         }
         None => None,
     };

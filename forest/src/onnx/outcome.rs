@@ -197,7 +197,7 @@ pub(super) fn classifier(
 }
 
 fn classes(rule: ClassRule, labels: Vec<Label>) -> Option<Classes> {
-    Some(Classes { rule, labels })
+    Some(Classes::new(rule, labels))
 }
 
 fn many_classes(
@@ -283,7 +283,7 @@ fn one_column(
     let bound = if any_negative { 0.0 } else { 0.5 };
     let single = |value| {
         let raw = added(base).into_iter().collect();
-        let classes = Some(Classes { rule: ClassRule::MarginAbove(bound), labels: labels.clone() });
+        let classes = Some(Classes::new(ClassRule::MarginAbove(bound), labels.clone()));
         Outcome { votes: Votes::Single, num_margins: 1, output: Output { raw, value, classes } }
     };
     match (post, any_negative) {
@@ -300,7 +300,7 @@ fn one_column(
             let mirrored: Vec<f64> = base.iter().flat_map(|&base| [-base, base]).collect();
             let raw = added(&mirrored).into_iter().collect();
             // The second sum is the negated first, so it is the larger one if it is above 0.
-            let classes = Some(Classes { rule: ClassRule::LargestMargin, labels });
+            let classes = Some(Classes::new(ClassRule::LargestMargin, labels));
             let output = Output { raw, value: Vec::new(), classes };
             Ok(Outcome { votes: Votes::Mirrored, num_margins: 2, output })
         }

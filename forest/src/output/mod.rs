@@ -12,7 +12,7 @@ use crate::codes;
 use crate::error::ModelError;
 use crate::types::Float;
 use sched_categories::Label;
-use sched_columns::ColumnType;
+use sched_columns::{ColumnId, ColumnType, Expr, Unary};
 use std::sync::Arc;
 
 pub use columns::{LARGEST_CLASS, OutputColumns};
@@ -38,6 +38,26 @@ pub struct Classes {
     pub rule: ClassRule,
     /// The trainer's names of classes; numbers from 0 on if there are none.
     pub labels: Vec<Label>,
+    /// The number of labels of each target, if a row has a class for each of several targets. The labels of
+    /// the targets stand one after the other, and numbers of classes are places among all labels. Empty if
+    /// all classes of a row have the same labels.
+    pub targets: Vec<usize>,
+}
+
+impl Classes {
+    /// Classes that all have the same labels.
+    pub fn new(rule: ClassRule, labels: Vec<Label>) -> Classes {
+        Classes { rule, labels, targets: Vec::new() }
+    }
+}
+
+/// A prediction that is a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClassValue {
+    /// The number of a class.
+    Number,
+    /// The label of a class, which is a whole number.
+    Label,
 }
 
 /// The rule that finds the number of a class.
@@ -69,7 +89,7 @@ impl Output {
 
     /// Adds classes without names to an output.
     pub fn with_classes(self, rule: ClassRule) -> Output {
-        Output { classes: Some(Classes { rule, labels: Vec::new() }), ..self }
+        Output { classes: Some(Classes::new(rule, Vec::new())), ..self }
     }
 
     /// Number of values per row of a prediction, for a model with `num_margins` margins.
@@ -139,6 +159,25 @@ impl Output {
         }
     }
 
+    /// The way in which predictions name the row's classes; `None` for other predictions.
+    pub fn class_value(&self) -> Option<ClassValue> {
+        let (Some(classes), [Transform::Columns(value)]) = (&self.classes, self.value.as_slice()) else {
+            return None;
+        };
+        let ClassRule::Computed(class) = &classes.rule else { return None };
+        if !Arc::ptr_eq(&value.columns, &class.columns) || value.results.len() != class.results.len() {
+            return None;
+        }
+        let whole = |result: &ColumnId| match value.columns.expr(*result) {
+            Expr::Unary(Unary::Cast(_), number) if value.columns.column_type(*number) == ColumnType::I64 => {
+                Some(*number)
+            }
+            _ => None,
+        };
+        let predicted: Vec<ColumnId> = value.results.iter().map(whole).collect::<Option<_>>()?;
+        Some(if predicted == class.results { ClassValue::Number } else { ClassValue::Label })
+    }
+
     /// All expressions, the steps' before the classes'.
     pub fn expressions(&self) -> impl Iterator<Item = &OutputColumns> {
         let steps = self.value.iter().filter_map(|step| match step {
@@ -186,6 +225,14 @@ impl Output {
             }
             columns = transform.columns(columns);
         }
+        if let Some(Classes { labels, targets, .. }) =
+            self.classes.as_ref().filter(|it| !it.targets.is_empty())
+        {
+            let labelled: usize = targets.iter().sum();
+            if targets.len() != self.num_classes(num_margins) || labelled != labels.len() {
+                return bad(format!("{} labels are those of {} targets", labels.len(), targets.len()));
+            }
+        }
         if let Some(Classes { rule: ClassRule::Computed(of), .. }) = &self.classes {
             of.check(num_margins, accumulator)?;
             if !of.are_all(ColumnType::I64) {
@@ -199,7 +246,7 @@ impl Output {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, Unary};
+    use sched_columns::{Binary, ColumnValue, Columns};
 
     fn applied(transform: Transform, float: Float, margins: &[f64]) -> Vec<f64> {
         let mut values = margins.to_vec();
@@ -297,6 +344,37 @@ mod tests {
             assert_eq!(classes, [0, 0]);
             assert!(output.classes(float, &mut vec![1.5, -1.0], &mut classes));
             assert_eq!(classes, [1, 1]);
+        }
+    }
+
+    #[test]
+    fn labels_of_targets_are_counted() {
+        let (columns, [.., class]) = expressions(Float::F64);
+        let rule = ClassRule::Computed(of_columns(&columns, &[class, class]));
+        let labels: Vec<Label> = (0..5).map(Label::Integer).collect();
+        for (targets, is_right) in [(vec![], true), (vec![2, 3], true), (vec![5], false), (vec![2, 2], false)]
+        {
+            let classes = Classes { targets, ..Classes::new(rule.clone(), labels.clone()) };
+            let output = Output { classes: Some(classes), ..Output::default() };
+            assert_eq!(output.check(2, Float::F64).is_ok(), is_right, "{:?}", output.classes);
+        }
+    }
+
+    #[test]
+    fn a_prediction_may_be_a_class() {
+        let (mut columns, [sum, _, class]) = expressions(Float::F64);
+        let (label, number) =
+            (columns.constant(ColumnValue::I64(7)), Expr::Unary(Unary::Cast(ColumnType::F64), class));
+        let number = columns.add(number).expect("a number");
+        let label = columns.add(Expr::Binary(Binary::Add, label, class)).expect("a number");
+        let label = columns.add(Expr::Unary(Unary::Cast(ColumnType::F64), label)).expect("a number");
+        let columns = Arc::new(columns);
+        let of = |result| Arc::new(OutputColumns { columns: Arc::clone(&columns), results: vec![result] });
+        let cases = [(number, Some(ClassValue::Number)), (label, Some(ClassValue::Label)), (sum, None)];
+        for (value, meaning) in cases {
+            let output = Output::of(Transform::Columns(of(value)));
+            assert_eq!(output.class_value(), None);
+            assert_eq!(output.with_classes(ClassRule::Computed(of(class))).class_value(), meaning);
         }
     }
 

@@ -1,8 +1,8 @@
 //! Labels of a model's classes in results.
 
 use sched_diagnostics::usage;
-use sched_forest::{Forest, Label};
-use sched_llvm::runtime::Kind;
+use sched_forest::{ClassValue, Forest, Label};
+use sched_llvm::runtime::{Element, Kind};
 use schedc_data::{KeptColumns, Layout, Number};
 use serde_json::Value;
 
@@ -15,8 +15,21 @@ use schedc_driver::shares::are_scores;
 pub struct Labels {
     /// The labels, in the order of their numbers; empty if classes are numbers from 0 on.
     labels: Vec<Label>,
-    /// Whether predictions for the classes are decision values in place of probabilities.
-    are_scores: bool,
+    /// The number of labels of each target, if a row has a class for each of several targets.
+    targets: Vec<usize>,
+    values: Meaning,
+}
+
+/// The meaning of predictions for classes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Meaning {
+    #[default]
+    Probabilities,
+    Scores,
+    /// Numbers of classes.
+    Classes,
+    /// Labels of classes, which are whole numbers.
+    Labels,
 }
 
 /// Labels of predicted classes, by the labels' type.
@@ -29,15 +42,40 @@ pub enum Classes {
 impl Labels {
     /// The labels of a model.
     pub fn of_forest(forest: &Forest) -> Labels {
-        let labels = forest.output.classes.as_ref().map(|classes| classes.labels.clone());
-        Labels { labels: labels.unwrap_or_default(), are_scores: are_scores(forest) }
+        let values = match forest.output.class_value() {
+            Some(ClassValue::Number) => Meaning::Classes,
+            Some(ClassValue::Label) => Meaning::Labels,
+            None if are_scores(forest) => Meaning::Scores,
+            None => Meaning::Probabilities,
+        };
+        let classes = forest.output.classes.clone();
+        let (labels, targets) = classes.map(|classes| (classes.labels, classes.targets)).unwrap_or_default();
+        Labels { labels, targets, values }
     }
 
     /// The labels of a library; `about` is its description.
     pub fn of_library(about: &Value) -> Labels {
-        let labels = about["model"]["labels"].as_array().into_iter().flatten();
-        let are_scores = about["model"]["values"] == "scores";
-        Labels { labels: labels.filter_map(label_of_json).collect(), are_scores }
+        let model = &about["model"];
+        let labels = model["labels"].as_array().into_iter().flatten().filter_map(label_of_json).collect();
+        let counts = model["targets"].as_array().into_iter().flatten();
+        let targets = counts.filter_map(|count| usize::try_from(count.as_u64()?).ok()).collect();
+        let values = match model["values"].as_str() {
+            Some("classes") => Meaning::Classes,
+            Some("labels") => Meaning::Labels,
+            Some("scores") => Meaning::Scores,
+            _ => Meaning::Probabilities,
+        };
+        Labels { labels, targets, values }
+    }
+
+    /// Whether the results of an output are numbers of classes.
+    pub fn are_classes(&self, output: Kind) -> bool {
+        (output == Kind::Value && self.values == Meaning::Classes) || output.element() == Element::Class
+    }
+
+    /// Whether the results of an output are labels of classes.
+    pub fn are_labels(&self, output: Kind) -> bool {
+        output == Kind::Value && self.values == Meaning::Labels
     }
 
     fn are_integers(&self) -> bool {
@@ -49,32 +87,56 @@ impl Labels {
     }
 
     /// Headings and types of the columns of results. A column of probabilities is named by its class,
-    /// `P(label)`, and a column of decision values `score(label)`; a column of classes holds their
-    /// labels, if the model has any.
+    /// `P(label)`, and a column of decision values `score(label)`, with the number of the target if there are
+    /// several, as in `P_0(label)`. A column of classes holds their labels, if the model has any.
     pub fn layout(&self, output: Kind, columns: usize, number: Number, kept: KeptColumns) -> Layout {
-        let mut layout = Layout::of(output.heading(), columns, number, kept);
-        match output {
-            Kind::Value if columns > 1 && columns == self.labels.len() => {
-                let word = if self.are_scores { "score" } else { "P" };
-                layout.headings = self.labels.iter().map(|label| format!("{word}({label})")).collect();
-                layout
-            }
-            Kind::Class if self.labels.is_empty() => layout,
-            Kind::Class if self.are_integers() => Layout { number: Number::I64, ..layout },
-            Kind::Class if self.are_numbers() => Layout { number: Number::F64, ..layout },
-            Kind::Class => layout.with_labels(self.labels.iter().map(Label::to_string).collect()),
-            _ => layout,
+        if self.are_classes(output) {
+            let layout = Layout::of(Kind::Class.heading(), columns, number, kept);
+            return match () {
+                () if self.labels.is_empty() => layout,
+                () if self.are_integers() => Layout { number: Number::I64, ..layout },
+                () if self.are_numbers() => Layout { number: Number::F64, ..layout },
+                () => layout.with_labels(self.labels.iter().map(Label::to_string).collect()),
+            };
         }
+        if self.are_labels(output) {
+            return Layout::of(Kind::Class.heading(), columns, Number::I64, kept);
+        }
+        let mut layout = Layout::of(output.heading(), columns, number, kept);
+        if let Some(headings) = self.headings(columns).filter(|_| output == Kind::Value) {
+            layout.headings = headings;
+        }
+        layout
+    }
+
+    /// The headings of predictions for classes: for all of them, or for the second one of two of each target.
+    fn headings(&self, columns: usize) -> Option<Vec<String>> {
+        let word = if self.values == Meaning::Scores { "score" } else { "P" };
+        if self.targets.is_empty() {
+            let named = || self.labels.iter().map(|label| format!("{word}({label})")).collect();
+            return (columns > 1 && columns == self.labels.len()).then(named);
+        }
+        let is_whole = columns == self.labels.len();
+        let are_pairs = columns == self.targets.len() && self.targets.iter().all(|count| *count == 2);
+        let mut rest = self.labels.as_slice();
+        let mut headings = Vec::new();
+        for (target, count) in self.targets.iter().enumerate() {
+            let (own, behind) = rest.split_at_checked(*count)?;
+            let named = if is_whole { own } else { own.get(1..)? };
+            headings.extend(named.iter().map(|label| format!("{word}_{target}({label})")));
+            rest = behind;
+        }
+        (is_whole || are_pairs).then_some(headings)
     }
 
     /// The labels of predicted classes; `None` if classes are numbers from 0 on.
-    pub fn of_classes(&self, classes: &[f32]) -> Result<Option<Classes>, Failure> {
+    pub fn of_classes(&self, classes: &[f64]) -> Result<Option<Classes>, Failure> {
         if self.labels.is_empty() {
             return Ok(None);
         }
-        let label = |class: &f32| self.labels.get(*class as usize).ok_or_else(|| unnamed(*class));
+        let label = |class: &f64| self.labels.get(*class as usize).ok_or_else(|| unnamed(*class));
         if self.are_integers() {
-            let number = |class: &f32| {
+            let number = |class: &f64| {
                 Ok(match label(class)? {
                     Label::Integer(number) => *number,
                     _ => 0,
@@ -88,7 +150,7 @@ impl Labels {
                 .map(Some);
         }
         if self.are_numbers() {
-            let number = |class: &f32| {
+            let number = |class: &f64| {
                 Ok(match label(class)? {
                     Label::Integer(number) => *number as f64,
                     Label::Number(number) => *number,
@@ -102,12 +164,12 @@ impl Labels {
                 .map(Classes::Numbers)
                 .map(Some);
         }
-        let place = |class: &f32| label(class).map(|_| *class as u32);
+        let place = |class: &f64| label(class).map(|_| *class as u32);
         classes.iter().map(place).collect::<Result<_, Failure>>().map(Classes::Texts).map(Some)
     }
 }
 
-fn unnamed(class: f32) -> Failure {
+fn unnamed(class: f64) -> Failure {
     let message = format!("the model has no label for class {class}");
     Failure::new(usage::NO_SUCH_OUTPUT, message, "use --output value for the prediction of each class")
 }

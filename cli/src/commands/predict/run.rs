@@ -6,7 +6,7 @@ use super::labels::{Classes, Labels};
 use crate::args::Predict;
 use crate::terminal::Terminal;
 use sched_llvm::column::{Column, ColumnValues};
-use sched_llvm::runtime::{Dtype, Element, Kind};
+use sched_llvm::runtime::{Dtype, Kind};
 use sched_llvm::{Extras, Output as Results, Rows};
 use schedc_data::{Batch, Destination, Number, Numbers, RowStream, TableWriter, Values};
 use schedc_driver::outputs::lacked;
@@ -102,8 +102,8 @@ impl PredictRun<'_> {
         if columns == 0 {
             return Err(lacked(kind.word(), |kind| predictor.num_outputs(kind) > 0));
         }
-        let is_class = kind.element() == Element::Class;
-        let number = if is_class { Number::I32 } else { number_of(predictor.output_type(kind)) };
+        let number =
+            if self.labels.are_classes(kind) { Number::I32 } else { number_of(predictor.output_type(kind)) };
         let Input { mut stream, first, mut second, mut base_margin } = input;
         let layout = self.labels.layout(kind, columns, number, stream.kept());
         // The first results create the file, so a failed run leaves none.
@@ -181,15 +181,27 @@ impl PredictRun<'_> {
         })?;
         // Code returns classes as floats; they are written as numbers or labels.
         Ok(match results {
-            Predictions::F32(values) if kind.element() == Element::Class => {
-                match self.labels.of_classes(&values)? {
-                    None => Predictions::I32(values.into_iter().map(|class| class as i32).collect()),
-                    Some(Classes::Integers(values)) => Predictions::I64(values),
-                    Some(Classes::Numbers(values)) => Predictions::F64(values),
-                    Some(Classes::Texts(values)) => Predictions::Label(values),
-                }
+            Predictions::F32(values) if self.labels.are_classes(kind) => {
+                self.classes(values.into_iter().map(f64::from).collect())?
+            }
+            Predictions::F64(values) if self.labels.are_classes(kind) => self.classes(values)?,
+            Predictions::F32(values) if self.labels.are_labels(kind) => {
+                Predictions::I64(values.into_iter().map(|label| label as i64).collect())
+            }
+            Predictions::F64(values) if self.labels.are_labels(kind) => {
+                Predictions::I64(values.into_iter().map(|label| label as i64).collect())
             }
             results => results,
+        })
+    }
+
+    /// The labels of numbers of classes, or the numbers if the model has no labels.
+    fn classes(&self, numbers: Vec<f64>) -> Result<Predictions, Failure> {
+        Ok(match self.labels.of_classes(&numbers)? {
+            None => Predictions::I32(numbers.into_iter().map(|class| class as i32).collect()),
+            Some(Classes::Integers(values)) => Predictions::I64(values),
+            Some(Classes::Numbers(values)) => Predictions::F64(values),
+            Some(Classes::Texts(values)) => Predictions::Label(values),
         })
     }
 }

@@ -43,7 +43,7 @@ fn typed<X: Real, A: Real>(kind: Kind, forest: &Forest, base_is_given: bool) -> 
         (Kind::Raw, _) => (true, run::<Margins<X, A, false>>),
         (Kind::Value, Float::F32) => (finishes(forest), run::<Values<A, f32>>),
         (Kind::Value, Float::F64) => (finishes(forest), run::<Values<A, f64>>),
-        (Kind::Class, _) => (class_columns(forest) == 1, run::<Class<A>>),
+        (Kind::Class, _) => (class_columns(forest) > 0, run::<Class<A>>),
         (Kind::Leaf, _) => (true, run::<Leaves<X>>),
         (Kind::Tree, _) => (forest.num_tree_values() > 0, run::<TreeValues<X, A>>),
     };
@@ -134,17 +134,17 @@ impl<A: Real> Kernel for Class<A> {
     type To = f32;
 
     fn widths(forest: &Forest) -> (usize, usize) {
-        (forest.num_margins, 1)
+        (forest.num_margins, class_columns(forest))
     }
 
     fn compute(trees: &Trees, from: &[A], to: &mut [f32]) {
         let forest = trees.forest();
         let mut values = Vec::new();
-        for (sums, out) in from.chunks_exact(forest.num_margins).zip(to) {
+        let mut classes = vec![0; class_columns(forest)];
+        for (sums, out) in from.chunks_exact(forest.num_margins).zip(to.chunks_exact_mut(classes.len())) {
             widen(sums, &mut values);
-            let mut class = [0];
-            forest.output.classes_of_margins(forest.types.accumulator, &mut values, &mut class);
-            *out = class[0] as f32;
+            forest.output.classes_of_margins(forest.types.accumulator, &mut values, &mut classes);
+            out.iter_mut().zip(&classes).for_each(|(out, class)| *out = *class as f32);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The class of a row: the number of a label, as an output of the file has it.
+//! The classes of a row: numbers of labels, as an output of the file has them.
 
 use super::builder::GraphColumns;
 use super::tensor::{Cells, Element, Tensor, Text};
@@ -12,58 +12,139 @@ const MOST_CLASSES: i64 = 1 << 12;
 /// Numbers of this size and more are no classes. Rows have their classes as integers of 32 bits.
 const LARGEST_CLASS: f64 = 2_147_483_648.0;
 
-/// The class of a row.
-pub(super) struct RowClass {
-    /// Its number, an integer.
-    pub number: ColumnId,
+/// The classes of a row: one, or one for each of several targets.
+pub(super) struct RowClasses {
+    /// Their numbers, which are integers.
+    pub numbers: Vec<ColumnId>,
     /// The names of classes; none if a class is its number.
     pub labels: Vec<Label>,
+    /// The number of names of each of several targets.
+    pub targets: Vec<usize>,
 }
 
-impl RowClass {
-    /// The class that an output has, by the number that picks its name. None for whole numbers that are no
-    /// classes: they are several of a row, or one of numbers that the graph does not list.
+/// The class of one target.
+struct RowClass {
+    number: ColumnId,
+    /// The least and the greatest number.
+    range: (i64, i64),
+    /// The names, from number 0 on; `None` if the number is the name.
+    labels: Option<Vec<Label>>,
+}
+
+impl RowClasses {
+    /// The classes that an output has, by the numbers that pick their names. None for whole numbers that are
+    /// no classes: numbers that the graph does not list, and several of an output with another name than
+    /// those of labels.
     ///
     /// # Errors
-    /// `M0040` for several texts of a row.
+    /// `M0040` for several texts of an output that has no such name.
     pub fn of(
         name: &str,
         tensor: &Tensor,
         builder: &mut GraphColumns,
-    ) -> Result<Option<RowClass>, ModelError> {
-        let cells = match &tensor.cells {
-            Cells::Numbers(cells) => cells,
+    ) -> Result<Option<RowClasses>, ModelError> {
+        let classes: Option<Vec<RowClass>> = match &tensor.cells {
+            Cells::Texts(cells) if cells.len() > 1 && !is_label(name) => {
+                let message = format!("the output `{name}` has several texts of a row");
+                return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
+                    .at("graph.output")
+                    .help("call the output `label` if each text is the class of a target"));
+            }
             Cells::Texts(cells) => {
-                let [Text::ByCode(code)] = cells.as_slice() else {
-                    let message = format!("the output `{name}` has several classes of a row");
-                    return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
-                        .at("graph.output")
-                        .help("make a model of each class"));
-                };
-                let labels = builder.names(*code).iter().map(|name| Label::Text(name.to_string())).collect();
-                let number = builder.cast(&[*code], Element::I64)?;
-                return Ok(Some(RowClass { number: number[0], labels }));
+                let classes = cells.iter().map(|text| of_text(text, builder));
+                Some(classes.collect::<Result<_, _>>()?)
+            }
+            Cells::Numbers(cells) if cells.len() > 1 && !is_label(name) => None,
+            Cells::Numbers(cells) => {
+                let classes = cells.iter().map(|cell| of_number(*cell, builder));
+                classes.collect::<Result<_, _>>()?
             }
         };
-        let [cell] = cells.as_slice() else { return Ok(None) };
-        if let Expr::Pick { of, values } = builder.columns.expr(*cell) {
-            let label = |value: &ColumnValue| match value {
-                ColumnValue::Bool(value) => Label::Truth(*value),
-                value => Label::Integer(value.to_i64()),
-            };
-            return Ok(Some(RowClass { number: *of, labels: values.iter().map(label).collect() }));
-        }
-        let number = builder.cast(&[*cell], Element::I64)?[0];
-        match range_of(&builder.columns, number) {
-            Some((first, last)) if first < 0 && last - first < MOST_CLASSES => {
-                let first_number = builder.columns.constant(ColumnValue::I64(first));
-                let number = builder.add(Expr::Binary(Binary::Subtract, number, first_number))?;
-                Ok(Some(RowClass { number, labels: (first..=last).map(Label::Integer).collect() }))
-            }
-            Some((0.., _)) => Ok(Some(RowClass { number, labels: Vec::new() })),
-            _ => Ok(None),
+        match classes {
+            None => Ok(None),
+            Some(mut classes) if classes.len() == 1 => classes.remove(0).alone(builder),
+            Some(classes) => RowClasses::of_targets(classes, builder),
         }
     }
+
+    /// The classes of several targets: numbers count through the names of all targets.
+    fn of_targets(
+        classes: Vec<RowClass>,
+        builder: &mut GraphColumns,
+    ) -> Result<Option<RowClasses>, ModelError> {
+        let mut all = RowClasses { numbers: Vec::new(), labels: Vec::new(), targets: Vec::new() };
+        for RowClass { number, range: (first, last), labels } in classes {
+            let (start, labels) = match labels {
+                Some(labels) => (0, labels),
+                None if last - first < MOST_CLASSES => (first, (first..=last).map(Label::Integer).collect()),
+                None => return Ok(None),
+            };
+            let shift = all.labels.len() as i64 - start;
+            all.numbers.push(match shift {
+                0 => number,
+                _ => {
+                    let shift = builder.columns.constant(ColumnValue::I64(shift));
+                    builder.add(Expr::Binary(Binary::Add, number, shift))?
+                }
+            });
+            all.targets.push(labels.len());
+            all.labels.extend(labels);
+        }
+        Ok(Some(all))
+    }
+}
+
+impl RowClass {
+    /// The only class of a row.
+    fn alone(self, builder: &mut GraphColumns) -> Result<Option<RowClasses>, ModelError> {
+        let RowClass { number, range: (first, last), labels } = self;
+        let (number, labels) = match labels {
+            Some(labels) => (number, labels),
+            None if first >= 0 => (number, Vec::new()),
+            None if last - first < MOST_CLASSES => {
+                let start = builder.columns.constant(ColumnValue::I64(first));
+                let number = builder.add(Expr::Binary(Binary::Subtract, number, start))?;
+                (number, (first..=last).map(Label::Integer).collect())
+            }
+            None => return Ok(None),
+        };
+        Ok(Some(RowClasses { numbers: vec![number], labels, targets: Vec::new() }))
+    }
+}
+
+/// Whether exporters give an output of classes this name.
+fn is_label(name: &str) -> bool {
+    // A name is longer if an input has it.
+    matches!(name.trim_start_matches("output."), "label" | "output_label")
+}
+
+/// The class that a text names.
+fn of_text(text: &Text, builder: &mut GraphColumns) -> Result<RowClass, ModelError> {
+    let (number, labels) = match text {
+        Text::Known(text) => {
+            (builder.columns.constant(ColumnValue::I64(0)), vec![Label::Text(text.to_string())])
+        }
+        Text::ByCode(code) => {
+            let labels = builder.names(*code).iter().map(|name| Label::Text(name.to_string())).collect();
+            (builder.cast(&[*code], Element::I64)?[0], labels)
+        }
+    };
+    Ok(RowClass { number, range: (0, 0), labels: Some(labels) })
+}
+
+/// The class that a number is or names; `None` for numbers that the graph does not list.
+fn of_number(cell: ColumnId, builder: &mut GraphColumns) -> Result<Option<RowClass>, ModelError> {
+    if let Expr::Pick { of, values } = builder.columns.expr(cell) {
+        let label = |value: &ColumnValue| match value {
+            ColumnValue::Bool(value) => Label::Truth(*value),
+            value => Label::Integer(value.to_i64()),
+        };
+        let labels = Some(values.iter().map(label).collect());
+        return Ok(Some(RowClass { number: *of, range: (0, 0), labels }));
+    }
+    let number = builder.cast(&[cell], Element::I64)?[0];
+    let range = range_of(&builder.columns, number);
+    Ok(range.map(|range| RowClass { number, range, labels: None }))
 }
 
 /// The least and the greatest number that a column of integers can have, if its expressions are choices of

@@ -1,7 +1,7 @@
 //! The outputs of a graph of several parts: predictions and classes as expressions over margins.
 
 use super::builder::GraphColumns;
-use super::classes::RowClass;
+use super::classes::RowClasses;
 use super::combine::combine;
 use super::margins::reads_margins;
 use super::parts::PartForest;
@@ -47,22 +47,22 @@ pub(super) fn compound(
         }
     }
     let others = || outputs.iter().filter(|(_, tensor)| !tensor.element.is_float() && tensor.by_row);
-    let class =
-        others().next().map(|(name, tensor)| RowClass::of(name, tensor, builder)).transpose()?.flatten();
+    let classes =
+        others().next().map(|(name, tensor)| RowClasses::of(name, tensor, builder)).transpose()?.flatten();
     let whole = others().find_map(|(_, tensor)| match &tensor.cells {
         Cells::Numbers(cells) => Some(cells.clone()),
         Cells::Texts(_) => None,
     });
     let has_floats = value.is_some() || !margins.is_empty();
-    let is_read = usize::from(class.is_some() || (!has_floats && whole.is_some()));
+    let is_read = usize::from(classes.is_some() || (!has_floats && whole.is_some()));
     for (name, _) in others().skip(is_read) {
         notes.push(Note(format!("the output `{name}` of the file is left out")));
     }
-    let mut values = match (value, whole, &class) {
+    let mut values = match (value, whole, &classes) {
         (Some(cells), ..) => cells,
         (None, ..) if has_floats => margins.clone(),
         (None, Some(cells), _) => builder.cast(&cells, Element::F64)?,
-        (None, None, Some(class)) => builder.cast(&[class.number], Element::F64)?,
+        (None, None, Some(classes)) => builder.cast(&classes.numbers, Element::F64)?,
         (None, None, None) => {
             return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, "the graph has no result of numbers")
                 .at("graph.output")
@@ -79,7 +79,7 @@ pub(super) fn compound(
         .help("convert the model with an output that depends on the row"));
     }
     let count = values.len();
-    values.extend(class.as_ref().map(|class| class.number));
+    values.extend(classes.iter().flat_map(|classes| &classes.numbers));
     let columns = std::mem::take(&mut builder.columns);
     let combined = combine(parts, columns, num_features, &values, &margins)?;
     builder.columns = combined.row_columns;
@@ -87,8 +87,12 @@ pub(super) fn compound(
     let of = |results: &[ColumnId]| {
         Arc::new(OutputColumns { columns: Arc::clone(&expressions), results: results.to_vec() })
     };
-    let (predicted, number) = combined.results.split_at(count);
-    let classes = class.map(|class| Classes { rule: ClassRule::Computed(of(number)), labels: class.labels });
+    let (predicted, numbers) = combined.results.split_at(count);
+    let classes = classes.map(|RowClasses { labels, targets, .. }| Classes {
+        rule: ClassRule::Computed(of(numbers)),
+        labels,
+        targets,
+    });
     let output = Output { value: vec![Transform::Columns(of(predicted))], classes, ..Output::default() };
     let merged = combined.parts.forest.into_parts();
     let forest = Forest::new(ForestParts { output, ..merged })?;

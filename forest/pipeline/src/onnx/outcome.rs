@@ -230,7 +230,7 @@ impl Trees<'_> {
             if !labels.is_empty() && labels.len() < count {
                 return Err(two_results("there are fewer labels than classes"));
             }
-            output.classes = Some(Classes { rule, labels: labels.to_vec() });
+            output.classes = Some(Classes::new(rule, labels.to_vec()));
         }
         Ok(output)
     }

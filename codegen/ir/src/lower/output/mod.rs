@@ -34,9 +34,12 @@ pub fn value_columns(forest: &Forest) -> usize {
     forest.num_outputs()
 }
 
-/// Columns of class output: one if the model has classes, else none.
+/// Columns of class output: one if the model has classes, or one for each target; else none.
 pub fn class_columns(forest: &Forest) -> usize {
-    usize::from(forest.is_classifier() && forest.num_classes_out() == 1)
+    let Some(classes) = &forest.output.classes else { return 0 };
+    let n_classes = forest.num_classes_out();
+    let are_computed = matches!(classes.rule, ClassRule::Computed(_));
+    if n_classes == 1 || are_computed { n_classes } else { 0 }
 }
 
 /// The kernel from margins to predictions; `None` if predictions are the margins.
