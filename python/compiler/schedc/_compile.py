@@ -13,7 +13,7 @@ from schedc_runtime._native import load_handle
 
 from . import _native
 from .answers import Answers, labelled
-from .arguments import check_options, examples_of
+from .arguments import check_options, check_rows, examples_of
 from .checking import check_answers, is_checked
 from .code import Code, Recipe
 from .findings import refused
@@ -112,6 +112,7 @@ def compile(
             'or "background", which predicts meanwhile'
         )
     examples = examples_of(check)
+    check_rows(rows)
     check_options(
         cpu=cpu, output=output, missing=missing, iterations=iterations, as_release=as_release, lock=lock,
         base_margin=base_margin, locked=locked, frozen=frozen, cache=cache, target=target, sets=sets,

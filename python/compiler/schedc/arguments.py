@@ -55,6 +55,19 @@ def check_options(**options: Any) -> None:
             raise TypeError(f"{name} is {words}, not {value!r}")
 
 
+#: The values of the option ``rows``, by the names of the types in NumPy.
+_ROWS = {"float32": "f32", "float64": "f64"}
+
+
+def check_rows(rows: Any) -> None:
+    """Raises ValueError for another value of the option ``rows`` of :func:`schedc.compile`."""
+    if isinstance(rows, str) and rows in ("both", *_ROWS.values()):
+        return
+    name = str(getattr(rows, "__name__", rows))
+    meant = f': rows="{_ROWS[name]}" is for {name}' if name in _ROWS else ""
+    raise ValueError(f'rows is "f32", "f64" or "both", not {rows!r}{meant}')
+
+
 def examples_of(check: Any) -> Any:
     """The rows that the option ``check`` of :func:`schedc.compile` has; None for True and False.
 

@@ -53,6 +53,13 @@ def test_an_empty_booster():
             "load_model")
 
 
+@pytest.mark.parametrize("kind", ["float32", numpy.float64, "f16", None])
+def test_types_of_rows(kind):
+    model = RandomForestRegressor(2).fit([[0.0], [1.0]], [0.0, 1.0])
+    way = {"float32": ': rows="f32" is for float32', numpy.float64: ': rows="f64" is for float64'}
+    refused(ValueError, lambda: schedc.compile(model, rows=kind), f'or "both", not {kind!r}{way.get(kind, "")}')
+
+
 @pytest.mark.parametrize("option, word", [("effort", "fast"), ("effort", "full"), ("target", "gpu")])
 def test_words_of_other_options(option, word):
     model = RandomForestRegressor(2).fit([[0.0], [1.0]], [0.0, 1.0])
