@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from schedc_runtime import BatchPredictor, SchedcError
 
     from ._compile import compile, load
-    from .exporter import export
+    from .exporter.export import export
     from .findings import Difference, Finding, Findings, Refused
     from .model import Model
     from .schedule import Nest, Schedule, check, format, nest

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy
@@ -27,8 +28,9 @@ class Answers:
 
     output: str = "value"
     """The output of the model that ``predict`` returns."""
-    classes: Array | None = None
-    """The labels of the classes, in the order of the columns of probabilities."""
+    classes: Array | list[Array] | None = None
+    """The labels of the classes, in the order of the columns of probabilities; a list of these for several
+    targets."""
     leaves: str = "int32"
     """The type of leaf indices."""
 
@@ -175,11 +177,45 @@ class Scores(ByClass):
 
     columns: int = 1
     """The number of scores."""
+    main: str = "raw"
+    """The output of the model whose first columns are the scores."""
 
     def decision_function(self, call: Call) -> Array:
-        scores = call("raw")
+        scores = call(self.main)
         scores = scores.reshape(len(scores), -1)[:, : self.columns]
         return scores[:, 0] if self.columns == 1 else scores
+
+
+@dataclass(frozen=True)
+class Targets(Scores):
+    """scikit-learn's classifiers of several targets. Numbers of classes are places among the labels of all
+    targets, and probabilities stand side by side."""
+
+    targets: tuple[Array, ...] = ()
+    """The labels of each target, in the order of the columns of ``predict``."""
+    lists: bool = False
+    """Whether ``predict_proba`` returns a list with an array for each target."""
+    labels: str = "int64"
+    """The type of the labels that ``predict`` returns."""
+
+    def predict(self, call: Call) -> Array:
+        numbers = call("class").astype(numpy.int64)
+        numbers = numbers.reshape(len(numbers), -1)
+        made = numpy.empty(numbers.shape, self.labels)
+        for at, (start, known) in enumerate(zip([0, *self.ends()], self.targets)):
+            made[:, at] = known[numbers[:, at] - start]
+        return made
+
+    def predict_proba(self, call: Call) -> Any:
+        shares = call("value")
+        shares = shares.reshape(len(shares), -1)
+        if not self.lists:
+            return shares
+        return numpy.split(shares, self.ends(), axis=1)
+
+    def ends(self) -> list[int]:
+        """The columns of probabilities at which a further target begins."""
+        return list(accumulate(len(known) for known in self.targets[:-1]))
 
 
 @dataclass(frozen=True)
@@ -283,6 +319,6 @@ def labelled(answers: Answers, labels: Any) -> Answers:
 
     Raises ValueError if the object is no classifier, or its classes are no numbers of labels.
     """
-    if answers.kind != "classifier" or answers.classes is None:
+    if answers.kind != "classifier" or answers.classes is None or isinstance(answers, Targets):
         raise ValueError("labels= is for fitted classifiers of one label: the model is none")
     return replace(answers, classes=labels_of(labels, answers.classes))

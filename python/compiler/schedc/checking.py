@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from .answers import Array, Classifier, Isolation
+from .answers import Array, Classifier, Isolation, Targets
 from .findings import Difference
 from .fitted import FAMILY, PipelineOrigin
 from .model import Model
@@ -362,7 +362,8 @@ def _of_pipeline(trial: Trial) -> None:
     origin, ours = trial.origin, trial.ours
     if trial.is_skipped or not isinstance(origin, PipelineOrigin):
         return
-    from .exporter.check import METHODS, ROOT_ROUNDING, magnitude, one_job
+    from .exporter.check import METHODS, OUTSIDE_SHARE, ROOT_ROUNDING, magnitude, one_job
+    from .exporter.graph import Promise
     from .exporter.inputs import table
     from .exporter.rows import rows_for
 
@@ -389,6 +390,7 @@ def _of_pipeline(trial: Trial) -> None:
                     return trial.compare(
                         method, lambda: getattr(theirs, method)(rows), lambda: getattr(ours, method)(rows),
                         0.0 if is_equal else trial.close, rows, counted,
+                        OUTSIDE_SHARE if value.promise is Promise.OUTSIDE else 0.0,
                     )
             except Difference:
                 if is_last:
@@ -404,8 +406,19 @@ def _of_pipeline(trial: Trial) -> None:
     for method, output in METHODS.items():
         if output in made.outputs and hasattr(theirs, method) and hasattr(ours, method):
             found = compare(method, output)
-            counted = trial.decided(found) if method == "predict_proba" else counted
+            counted = _decided(trial, found) if method == "predict_proba" else counted
     compare("predict", "label", counted)
+
+
+def _decided(trial: Trial, shares: Array | None) -> Array | None:
+    """Selects the rows whose classes do not depend on the last digits of the probabilities: for several
+    targets, rows for which this holds of each."""
+    answers = trial.origin.answers
+    if shares is None or not isinstance(answers, Targets):
+        return trial.decided(shares)
+    parts = numpy.split(shares, answers.ends() if answers.lists else shares.shape[1], axis=1)
+    decided = [one for one in map(trial.decided, parts) if one is not None]
+    return numpy.asarray(numpy.all(decided, axis=0))
 
 
 _FAMILIES: dict[str, Callable[[Trial], None]] = {

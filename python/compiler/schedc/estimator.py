@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from .answers import Answers
+import numpy
+
+from .answers import Answers, Targets
 from .elsewhere import no_attribute
 
 _FROZEN = (
@@ -45,13 +47,17 @@ class Estimator:
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy for a classifier with labels, the coefficient of determination for a regressor; needs
-        scikit-learn. Raises AttributeError for other models."""
+        scikit-learn. With several targets, a row is right if all its labels are. Raises AttributeError for
+        other models."""
         if self._answers.kind not in ("classifier", "regressor"):
             raise AttributeError(no_attribute("score"))
         from sklearn.metrics import accuracy_score, r2_score
 
-        measure = accuracy_score if self._answers.kind == "classifier" else r2_score
         predict: Any = getattr(self, "predict")  # noqa: B009
+        if isinstance(self._answers, Targets):
+            right = (numpy.asarray(y) == predict(X)).all(axis=1)
+            return float(numpy.average(right, weights=sample_weight))
+        measure = accuracy_score if self._answers.kind == "classifier" else r2_score
         return float(measure(y, predict(X), sample_weight=sample_weight))
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -106,6 +106,13 @@ class Refused(ValueError):
         return self.findings._color.rstrip().splitlines()
 
 
+def refused_text(message: str, code: str) -> Findings:
+    """The error of a message, as the only finding."""
+    findings = Findings("[]", message, message)
+    findings._all = [Finding(code, "error", message, None, None, None, None, None, ())]
+    return findings
+
+
 class Difference(Refused):
     """A compiled model whose predictions differ from its object's on a row of the check.
 

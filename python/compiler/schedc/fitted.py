@@ -12,7 +12,8 @@ import numpy
 from schedc_runtime.batch import is_frame
 
 from .answers import (
-    Answers, ByClass, ByMargin, Classifier, Clusters, Detector, Isolation, Mixture, OneClass, Scores, Votes,
+    Answers, ByClass, ByMargin, Classifier, Clusters, Detector, Isolation, Mixture, OneClass, Scores, Targets,
+    Votes,
 )
 from .findings import Refused, reworded
 from .origin import Origin, is_read, origin_of
@@ -225,6 +226,8 @@ def _answers(model: Any, made: Any) -> Answers:
     kind = key_of(last)
     if kind == "sklearn.IsolationForest":
         return Isolation(offset=float(last.offset_), normal_length=divisor_of(last), **more)
+    if made.kind == "targets":
+        return _of_targets(model, last, made, has_trees, more)
     more["classes"] = numpy.asarray(made.classes)
     if made.kind != "classifier":
         return _unsupervised(last, made, more)
@@ -241,11 +244,32 @@ def _answers(model: Any, made: Any) -> Answers:
     margins = made.outputs.get("margins", made.outputs.get("joint"))
     if kind.startswith(("lightgbm.", "xgboost.")):
         return Classifier(**more)
+    if has_trees and margins is not None and "probabilities" not in made.outputs:
+        return Scores(columns=margins.width, main="value", **more)
     if has_trees:
         more["lacks"] += ("decision_function",)
         follows = margins is None and "probabilities" in made.outputs
         return Classifier(**more) if follows else ByClass(**more)
     return ByClass(**more) if margins is None else Scores(columns=margins.width, **more)
+
+
+def _of_targets(model: Any, last: Any, made: Any, has_trees: bool, more: dict[str, Any]) -> Answers:
+    """The results of a classifier of several targets."""
+    margins = made.outputs.get("margins")
+    # Without probabilities, margins are the main result.
+    is_main = "probabilities" not in made.outputs
+    if has_trees and not is_main:
+        more["lacks"] += ("decision_function",)
+    classes = last.classes_
+    targets = made.targets
+    kind = numpy.result_type(*targets) if all(known.dtype != object for known in targets) else object
+    return Targets(
+        columns=0 if margins is None else margins.width, main="value" if is_main else "raw", targets=targets,
+        lists=isinstance(classes, list) and type(last).__name__ != "ClassifierChain",
+        labels=numpy.dtype(kind).str,
+        classes=list(map(numpy.asarray, classes)) if isinstance(classes, list) else numpy.asarray(classes),
+        **more,
+    )
 
 
 def _unsupervised(last: Any, made: Any, more: dict[str, Any]) -> Answers:

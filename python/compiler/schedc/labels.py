@@ -1,10 +1,24 @@
-"""Labels for the classes of models that were trained on numbers in their place."""
+"""Labels of classes: those of a library, and those of models that were trained on numbers in their place."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy
+
+
+def labels_in(model: Mapping[str, Any]) -> numpy.ndarray[Any, Any] | list[numpy.ndarray[Any, Any]]:
+    """The labels that a library has of its model: an array, or a list with an array for each target.
+
+    Raises AttributeError if there are none.
+    """
+    labels, counts = model.get("labels"), model.get("targets")
+    if not labels:
+        raise AttributeError("the model has no labels of classes")
+    ends = numpy.cumsum(counts or [len(labels)]).tolist()
+    parts = [numpy.array(labels[start:end]) for start, end in zip([0, *ends], ends)]
+    return parts if counts else parts[0]
 
 
 def labels_of(labels: Any, classes: Any) -> numpy.ndarray[Any, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,12 +62,13 @@ class Meaning:
         """The content of the section: JSON. It is empty if the labels of the classes have a type that JSON
         lacks, such as dates."""
         answers = {at.name: getattr(self.answers, at.name) for at in dataclasses.fields(self.answers)}
-        classes = answers.pop("classes")
-        if classes is not None:
-            packed = _packed(classes)
-            if packed is None:
-                return ""
-            answers["classes"] = packed
+        for field_of_labels in ("classes", "targets"):
+            labels = answers.pop(field_of_labels, None)
+            if labels is not None:
+                packed = _packed(labels)
+                if packed is None:
+                    return ""
+                answers[field_of_labels] = packed
         names = None if self.names is None else [str(name) for name in self.names]
         return json.dumps({
             "version": _VERSION, "kind": type(self.answers).__name__, "answers": answers,
@@ -86,8 +88,9 @@ class Meaning:
             if found["version"] != _VERSION:
                 return None
             fields = dict(found["answers"])
-            if "classes" in fields:
-                fields["classes"] = _unpacked(fields["classes"])
+            for field_of_labels in ("classes", "targets"):
+                if field_of_labels in fields:
+                    fields[field_of_labels] = _unpacked(fields[field_of_labels])
             names = found["names"]
             return Meaning(_CLASSES[found["kind"]](**fields), found["single"], found["by_position"],
                            None if names is None else tuple(names), found["family"],
@@ -98,8 +101,11 @@ class Meaning:
             return None
 
 
-def _packed(labels: Array) -> dict[str, Any] | None:
-    """Labels as values of JSON; None if they have another type."""
+def _packed(labels: Array | Sequence[Array]) -> Any:
+    """Labels, or those of several targets, as values of JSON; None if they have another type."""
+    if not isinstance(labels, numpy.ndarray):
+        every = [_packed(one) for one in labels]
+        return None if None in every else every
     values = labels.tolist()
     plain = (bool, int, float, str, type(None))
     if labels.dtype.kind not in "biufUO" or not all(isinstance(value, plain) for value in values):
@@ -107,7 +113,9 @@ def _packed(labels: Array) -> dict[str, Any] | None:
     return {"type": labels.dtype.str, "values": values}
 
 
-def _unpacked(packed: dict[str, Any]) -> Array:
+def _unpacked(packed: Any) -> Any:
+    if isinstance(packed, list):
+        return [_unpacked(one) for one in packed]
     return numpy.array(packed["values"], dtype=numpy.dtype(packed["type"]))
 
 

@@ -59,8 +59,9 @@ class Methods(Estimator):
     _direct: tuple[numpy.dtype[Any], ...]
 
     @conditional
-    def predict_proba(self, X: Any, *, out: Array | None = None, **more: Any) -> Array:
-        """The probability of each class, with one column per class. The keywords are those of ``predict``.
+    def predict_proba(self, X: Any, *, out: Array | None = None, **more: Any) -> Any:
+        """The probability of each class, with one column per class: an array, or a list with an array for
+        each target, as of the object. The keywords are those of ``predict``.
 
         Models of objects without this method, and of files without classes, lack it.
         """
@@ -72,11 +73,11 @@ class Methods(Estimator):
         is_plain = type(self._answers) is Answers
         answer = two_columns(call("value")) if is_plain else self._answers.predict_proba(call)
         if self._answers.shares is not None:
-            answer = answer.astype(self._answers.shares, copy=False)
+            answer = each(lambda shares: shares.astype(self._answers.shares, copy=False), answer)
         return answer if out is None else put(answer, out)
 
     @conditional
-    def predict_log_proba(self, X: Any, **more: Any) -> Array:
+    def predict_log_proba(self, X: Any, **more: Any) -> Any:
         """The logarithm of :meth:`predict_proba`, as the object computes it.
 
         Models of objects without this method lack it, too.
@@ -84,8 +85,8 @@ class Methods(Estimator):
         if self._answers.logarithm == "scores":
             return self._answers.log_shares(self._caller(X, more))
         with numpy.errstate(divide="ignore"):
-            logarithms: Array = numpy.log(self._answers.positive(self.predict_proba(X, **more)))
-        return logarithms
+            chances = self.predict_proba(X, **more)
+            return each(lambda shares: numpy.log(self._answers.positive(shares)), chances)
 
     def apply(self, X: Any, **more: Any) -> Array:
         """The leaf that each tree reaches, in the trainer's numbering, with one column per tree.
@@ -169,9 +170,17 @@ def lacking(answers: Answers, family: str | None, has_classes: bool) -> frozense
     return frozenset(found)
 
 
+def each(change: Callable[[Array], Array], answer: Any) -> Any:
+    """The result of a function for an array, or for each array of a list."""
+    return [change(one) for one in answer] if isinstance(answer, list) else change(answer)
+
+
 def put(answer: Array, out: Array) -> Array:
-    """Copies an answer into the array ``out``, and returns that. Raises ValueError for another type or shape.
+    """Copies an answer into the array ``out``, and returns that. Raises ValueError for another type or shape,
+    and for an answer that is a list of arrays.
     """
+    if isinstance(answer, list):
+        raise ValueError("the answer is a list with an array for each target, which out= does not take")
     if out.shape != answer.shape or out.dtype != answer.dtype:
         raise ValueError(f"out must be an array of {answer.dtype} with the shape {answer.shape}")
     out[...] = answer

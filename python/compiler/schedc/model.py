@@ -26,6 +26,7 @@ from .device import is_on_gpu, predict_on_gpu, refuse_gpu
 from .elsewhere import no_attribute, output_of
 from .findings import Findings
 from .fitted import FAMILY, PipelineOrigin, absent_columns, direct_types, model_for
+from .labels import labels_in
 from .meaning import SECTION, Meaning
 from .methods import Methods, lacking, put
 from .origin import Origin
@@ -189,19 +190,17 @@ class Model(Methods):
         return numpy.array(names, dtype=object)
 
     @property
-    def classes_(self) -> Array:
-        """The labels of the classes, in the order of the columns of probabilities.
+    def classes_(self) -> Array | list[Array]:
+        """The labels of the classes, in the order of the columns of probabilities; a list of these for
+        several targets, where the object has one.
 
         Raises AttributeError if there are none.
         """
-        if self._answers.classes is not None and self._answers.kind != "classifier":
-            raise AttributeError(no_attribute("classes_"))
         if self._answers.classes is not None:
+            if self._answers.kind != "classifier":
+                raise AttributeError(no_attribute("classes_"))
             return self._answers.classes
-        labels = self._about["model"].get("labels")
-        if not labels:
-            raise AttributeError("the model has no labels of classes")
-        return numpy.array(labels)
+        return labels_in(self._about["model"])
 
     # Predictions.
 

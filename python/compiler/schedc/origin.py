@@ -99,7 +99,10 @@ def origin_of(model: Any, pool: Any = None) -> Origin:
 
 
 def _reader_of(model: Any) -> Callable[[Any], Origin] | None:
-    """The function that reads an object; None if it is no model."""
+    """The function that reads an object; None if it is no model, and for forests with classes of several
+    targets, whose files of Treelite lack these."""
+    if hasattr(model, "classes_") and getattr(model, "n_outputs_", 1) != 1:
+        return None
     kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(model).__mro__)
     return next((_READERS[kind] for kind in kinds if kind in _READERS), None)
 
@@ -245,9 +248,6 @@ def _by_treelite(model: Any, answers: Answers, single: bool, **more: Any) -> Ori
     """A forest of scikit-learn. Treelite's importer converts it exactly."""
     name = type(model).__name__
     treelite = _treelite(name)
-    if getattr(model, "n_outputs_", 1) > 1 and answers.kind == "classifier":
-        raise ValueError(f"the {name} has several outputs, each with classes of its own; train one model "
-                         "for each")
     trees = getattr(model, "estimators_", None)
     if trees is not None:
         # Treelite's importer trusts this parameter, which differs from the number of trees after early

@@ -1,6 +1,7 @@
 """Exported pipelines predict the values of scikit-learn, in ONNX Runtime and in ONNX's evaluator."""
 
 import inspect
+import pickle
 from dataclasses import replace
 
 import numpy
@@ -38,8 +39,8 @@ from sklearn import (  # noqa: E402
     compose,
     ensemble,
     impute,
+    kernel_approximation,
     linear_model,
-    multioutput,
     naive_bayes,
     neighbors,
     preprocessing,
@@ -157,7 +158,8 @@ REFUSED = [
     (imputed(preprocessing.FunctionTransformer(numpy.log1p), forest()), "calls log1p, which is code"),
     (imputed(ensemble.AdaBoostRegressor(n_estimators=2)), "AdaBoostRegressor.*docs/pipelines.md"),
     (imputed(boosted(init=tree.DecisionTreeClassifier())), "begins with a DecisionTreeClassifier"),
-    (imputed(multioutput.MultiOutputClassifier(forest())), "MultiOutputClassifier"),
+    (imputed(ensemble.VotingClassifier([("a", neighbors.KNeighborsClassifier())])),
+     "KNeighborsClassifier.*step votingclassifier.a"),
     (imputed(svm.SVC(kernel=linear_kernel)), "a kernel that is code; rbf, linear, poly and sigmoid are"),
 ]
 
@@ -168,10 +170,32 @@ def test_refused(model, message, tmp_path):
     texts = isinstance(model.steps[0][1], CountVectorizer)
     rows = ["red wine", "new shoes"] * 20 if texts else TABLE[NUMBERS].to_numpy()[:40]
     goal = GOALS["two"][:40]
-    model.fit(rows, numpy.column_stack([goal, goal]) if "MultiOutput" in message else goal)
-    with pytest.raises(Unsupported, match=message):
+    model.fit(rows, goal)
+    with pytest.raises(schedc.Refused, match=message) as caught:
         schedc.export(model, tmp_path / "p.onnx", check=TABLE[NUMBERS].to_numpy())
     assert not (tmp_path / "p.onnx").exists()
+    # Callers may expect either class of errors.
+    assert isinstance(caught.value, TypeError)
+    assert isinstance(pickle.loads(pickle.dumps(caught.value)), Unsupported)
+    assert [finding.code for finding in caught.value.findings] == ["M0040"]
+
+
+def test_wrong_ending(tmp_path):
+    model = forest().fit(TABLE[["floor"]], GOALS["two"])
+    with pytest.raises(ValueError, match=r"name it .*p.onnx; schedc.compile.model..save.*p.so"):
+        schedc.export(model, tmp_path / "p.so")
+    with pytest.raises(ValueError, match="name it .*p.onnx$"):
+        schedc.export(model, str(tmp_path / "p.JSON"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_unread_files(tmp_path):
+    """A file that schedc itself refuses is right, and `export` warns of it."""
+    model = make(kernel_approximation.RBFSampler(n_components=3), linear_model.Ridge())
+    model.fit(numpy.zeros((20, 2)), numpy.arange(20.0))
+    with pytest.warns(UserWarning, match="but schedc does not read it: error: M0040"):
+        schedc.export(model, tmp_path / "p.onnx")
+    assert (tmp_path / "p.onnx").exists()
 
 
 class Scaler(preprocessing.StandardScaler):

@@ -57,7 +57,8 @@ def test_an_empty_booster():
 def test_types_of_rows(kind):
     model = RandomForestRegressor(2).fit([[0.0], [1.0]], [0.0, 1.0])
     way = {"float32": ': rows="f32" is for float32', numpy.float64: ': rows="f64" is for float64'}
-    refused(ValueError, lambda: schedc.compile(model, rows=kind), f'or "both", not {kind!r}{way.get(kind, "")}')
+    message = f'or "both", not {kind!r}{way.get(kind, "")}'
+    refused(ValueError, lambda: schedc.compile(model, rows=kind), message)
 
 
 @pytest.mark.parametrize("option, word", [("effort", "fast"), ("effort", "full"), ("target", "gpu")])

@@ -520,6 +520,31 @@ def test_texts_that_look_like_numbers(tmp_path):
     numpy.testing.assert_array_equal(found, theirs.predict_proba(unknown))
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("goal", ["words", "three"])
+def test_a_hard_vote_prints_labels(goal, tmp_path):
+    theirs = imputed(ensemble.VotingClassifier([("a", forest()), ("b", boosted()), ("c", histogram())]))
+    theirs.fit(TABLE[NUMBERS].to_numpy(), GOALS[goal])
+    rows = TABLE[NUMBERS][:50]
+    rows.to_csv(tmp_path / "rows.csv", index=False, float_format="%.17g")
+    schedc.export(theirs, tmp_path / "p.onnx")
+    schedc.compile(theirs, effort="fast").save(tmp_path / "p.so")
+    for file in ("p.onnx", "p.so"):
+        command = [os.environ["SCHEDC"], "predict", "-q", tmp_path / file, "-i", tmp_path / "rows.csv",
+                   "--by-position"]
+        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        assert printed.split() == ["class", *map(str, theirs.predict(rows.to_numpy()))]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("goal", ["two", "three"])
+def test_margins_of_votes(goal):
+    """One class against another has margins alone, which also trees make."""
+    theirs = multiclass.OneVsOneClassifier(forest()).fit(TABLE[NUMBERS].fillna(0), GOALS[goal])
+    check(schedc.compile(theirs, effort="fast"), theirs, TABLE[NUMBERS].fillna(1), ("predict",))
+    assert hasattr(schedc.compile(theirs, effort="fast"), "decision_function")
+
+
 NAMES = numpy.array(["ant", "bee", "cat"])
 
 

@@ -20,7 +20,7 @@ _ROUNDING = {4: 1e-5, 8: 1e-9}
 ROOT_ROUNDING = 1e-7
 #: Share of the rows that may reach other leaves behind a value that is only within a bound. Rows that are
 #: made for the check lie on thresholds, so that a few of 100 do.
-_OUTSIDE_SHARE = 0.1
+OUTSIDE_SHARE = 0.1
 
 
 class Mismatch(ValueError):
@@ -47,8 +47,10 @@ def expected(model: Any, rows: Any, outputs: Any) -> dict[str, numpy.ndarray]:
                 result = getattr(model, calls[name])(rows)
         if result is None:
             continue
+        if isinstance(result, list):
+            result = numpy.concatenate(result, axis=1)
         result = result.toarray() if hasattr(result, "toarray") else numpy.asarray(result)
-        result = result.reshape(-1) if name == "label" else result
+        result = result.reshape(-1) if name == "label" and outputs[name].width == 0 else result
         if name != "label" and result.ndim == 1:
             result = result.reshape(-1, 1)
         found[name] = result
@@ -163,12 +165,13 @@ def _beyond(apart: numpy.ndarray, name: str, theirs: dict[str, numpy.ndarray],
     """The differences that no rounding error explains."""
     by = "margins" if "margins" in theirs else "probabilities"
     scores = theirs.get(by)
-    if name == "label" and scores is not None and outputs[by].promise is not Promise.OUTSIDE:
+    is_label = name == "label" and apart.ndim == 1
+    if is_label and scores is not None and outputs[by].promise is not Promise.OUTSIDE:
         # Labels may differ where the two best classes are as good as equal.
         ordered = numpy.sort(scores, axis=1)
         gap = numpy.abs(scores[:, 0]) if scores.shape[1] == 1 else ordered[:, -1] - ordered[:, -2]
         return numpy.asarray(apart & (gap > _rounding(scores, outputs[by], scale)))
-    return apart if apart.mean() > _OUTSIDE_SHARE else numpy.zeros_like(apart)
+    return apart if apart.mean() > OUTSIDE_SHARE else numpy.zeros_like(apart)
 
 
 def _difference(kind: str, name: str, found: Any, value: Any, apart: numpy.ndarray) -> str:

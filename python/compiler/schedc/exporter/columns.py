@@ -99,6 +99,11 @@ def same_names(columns: Columns, value: Value, sources: Sequence[Source | None] 
     return columns_of(value, names, sources, columns.sparse if sparse is None else sparse)
 
 
+def in_double(graph: Graph, columns: Columns) -> Columns:
+    """Columns beside which a chain puts its results: in double precision, as these are."""
+    return same_names(columns, columns.value(graph, FLOAT64))
+
+
 def names_out(estimator: Any, columns: Columns, width: int) -> list[str]:
     """The names that an estimator gives to its columns."""
     try:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy
 
 from .boosting import threshold_index
-from .columns import Columns, columns_of
+from .columns import Columns, columns_of, in_double
 from .curves import interpolated_as_scipy
 from .forests import best
 from .graph import FLOAT64, INT64, Graph, Promise, Value
-from .stages import Prediction, predict, refuse
+from .stages import Prediction, key_of, predict, refuse
+from .targets import indicators
 from .versions import last_of_ties
 from .votes import confidences, normalized
 
@@ -89,6 +90,8 @@ def _column(graph: Graph, value: Value) -> Value:
 
 def _response(graph: Graph, estimator: Any, part: Any, made: Prediction, method: str) -> Value:
     """What a part's method returns, as columns."""
+    if made.kind == "targets":
+        raise refuse(graph, estimator, f"reads the classes of several targets of its {type(part).__name__}")
     if method == "predict_proba" and made.probabilities is not None:
         return made.probabilities
     if method == "decision_function" and made.margins is not None:
@@ -101,6 +104,8 @@ def _response(graph: Graph, estimator: Any, part: Any, made: Prediction, method:
 
 
 def _stacked(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    if isinstance(getattr(estimator, "classes_", None), list):
+        raise refuse(graph, estimator, "predicts several targets; fit one model for each")
     table: list[Any] = []
     for (part, made), method in zip(_parts(graph, estimator, columns), estimator.stack_method_):
         value = _response(graph, estimator, part, made, method)
@@ -187,8 +192,9 @@ def _isotonic(graph: Graph, calibrator: Any, column: Value) -> Value:
 
 def one_vs_rest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """A classifier of two classes for each class; the highest score wins."""
-    if estimator.multilabel_:
-        raise refuse(graph, estimator, "predicts several labels; fit one model for each")
+    if estimator.label_binarizer_.sparse_input_:
+        raise refuse(graph, estimator, "was fitted on a sparse matrix of labels, and predicts one; fit it on "
+                     "y.toarray()")
     chances, scores = [], []
     parts = estimator.estimators_
     has_margins = all(hasattr(part, "decision_function") for part in parts)
@@ -203,6 +209,15 @@ def one_vs_rest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
         score = _response(graph, estimator, part, made, method)
         scores.append(graph.take(score, [score.width - 1]))
     score = graph.join(scores)
+    if estimator.multilabel_:
+        # The compiler keeps no margins that are the same for all rows.
+        is_constant = any(key_of(part) == "sklearn._ConstantPredictor" for part in parts)
+        found = graph.join(chances) if len(chances) == len(parts) else None
+        if found is not None and len(parts) == 1:
+            found = graph.join([graph.add("Sub", 1.0, found), found])
+        return Prediction("targets", targets=indicators(graph, score, 0.0 if has_margins else 0.5),
+                          probabilities=found if hasattr(estimator, "predict_proba") else None,
+                          margins=score if has_margins and not is_constant else None)
     if len(parts) == 1:
         index = threshold_index(graph, score, "Greater", 0.0 if has_margins else 0.5)
     else:
@@ -216,6 +231,17 @@ def one_vs_rest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
         found = normalized(graph, found, 0.0) if len(parts) > 1 else found
     return Prediction("classifier", index=index, classes=estimator.classes_, probabilities=found,
                       margins=score if has_margins else None)
+
+
+def constant(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """The part of one class against the rest for a class that all rows of training had, or none."""
+    answer = float(numpy.ravel(estimator.y_)[0])
+    value = columns.value(graph, columns.floating)
+    margins = graph.constant_columns(value, [answer])
+    return Prediction(
+        "classifier", index=threshold_index(graph, margins, "Greater"), classes=numpy.arange(2),
+        probabilities=graph.constant_columns(value, [1.0 - answer, answer]), margins=margins,
+    )
 
 
 def one_vs_one(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
@@ -257,6 +283,7 @@ def multi_output_regressor(graph: Graph, estimator: Any, columns: Columns) -> Pr
 def regressor_chain(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """A regressor for each output, which reads the outputs before it."""
     made: list[Value] = []
+    columns = in_double(graph, columns)
     table = columns
     for at, part in enumerate(estimator.estimators_):
         with graph.step(f"output{at}"):

@@ -13,6 +13,7 @@ from .graph import FLOAT64, INT64, Graph, Value
 from .linear import margins_of
 from .scalers import step
 from .stages import Prediction, refuse
+from .targets import indicators
 from .versions import scales_before_product
 
 _ACTIVATIONS = {"identity": "", "logistic": "Sigmoid", "tanh": "Tanh", "relu": "Relu", "softmax": "Softmax",
@@ -115,9 +116,9 @@ def _layers(graph: Graph, estimator: Any, columns: Columns) -> Value:
 
 def net_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """A net of layers that ends in probabilities."""
-    if estimator._label_binarizer.y_type_.startswith("multilabel"):
-        raise refuse(graph, estimator, "predicts several labels; fit one model for each")
     shares = _layers(graph, estimator, columns)
+    if estimator._label_binarizer.y_type_.startswith("multilabel"):
+        return Prediction("targets", targets=indicators(graph, shares, 0.5), probabilities=shares)
     if shares.width > 1:
         return Prediction("classifier", index=best(graph, shares), classes=estimator.classes_,
                           probabilities=shares)

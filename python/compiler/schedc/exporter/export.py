@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,13 +12,17 @@ from typing import Any
 
 import numpy
 
+from .. import _native
+from ..findings import refused
 from ..labels import labels_of
+from ..schedule import values_of
 from .check import Mismatch, compare, expected
 from .columns import Columns
 from .graph import FLOAT64, IR_VERSION, OPSET, OPSET_ML, Graph, Promise, Value, element, tensor
 from .inputs import Inputs, inputs_of
 from .rows import rows_for
 from .stages import Prediction, held, is_model, predict, transform
+from .targets import labels as target_labels
 from .versions import OLDEST, release
 
 __all__ = ["Exported", "Mismatch", "export", "exported"]
@@ -40,6 +45,8 @@ class Exported:
     """The labels that the file predicts; None if it predicts numbers."""
     labels: Any = None
     """The labels of the numbers that the object predicts, if the caller gave some."""
+    targets: tuple[Any, ...] = ()
+    """The classes of each of several targets."""
 
     def promises(self) -> dict[str, Promise]:
         """How close each output comes to the object."""
@@ -65,13 +72,39 @@ def export(model: Any, path: str | os.PathLike[str], *, check: Any = None, types
     `labels` has the labels of a classifier that was trained on their numbers: a fitted `LabelEncoder`, or a
     list. The output `label` then has these.
 
-    Raises Unsupported for estimators and options that cannot be exported exactly, Mismatch if the file and
-    the object differ, ValueError for an object that is not fitted, and ImportError without the package onnx.
+    Raises :class:`schedc.Refused` for estimators and options that cannot be exported exactly, Mismatch if the
+    file and the object differ, ValueError for an object that is not fitted and for a path with another ending
+    than `.onnx`, and ImportError without the package onnx.
     """
+    place = _checked_path(path)
     made = exported(model, rows=None if check is False else check, types=types, labels=labels)
     if check is not False:
         compare(model, made, rows_for(model, made) if check is None else check)
-    Path(path).write_bytes(made.content)
+    place.write_bytes(made.content)
+    _warn_if_unread(place, made.content)
+
+
+def _warn_if_unread(place: Path, content: bytes) -> None:
+    """Warns of a file that is right, but that schedc does not read."""
+    try:
+        _native.check("", content, values_of(None, None, None))
+    except _native.Refused as error:
+        warnings.warn(
+            f"{place} predicts what the object does, but schedc does not read it: {refused(error)}",
+            stacklevel=3,
+        )
+
+
+def _checked_path(path: str | os.PathLike[str]) -> Path:
+    """The path of an exported file. Raises ValueError for a name that ends like another kind of file."""
+    place = Path(path)
+    if place.suffix.lower() not in ("", ".onnx"):
+        library = f'; schedc.compile(model).save("{place}") writes a library' if place.suffix == ".so" else ""
+        raise ValueError(
+            f"{place} would be an ONNX file under the name of another kind of file: name it "
+            f"{place.with_suffix('.onnx')}{library}"
+        )
+    return place
 
 
 def exported(model: Any, *, rows: Any = None, types: Any = None, joint: bool = False,
@@ -97,7 +130,8 @@ def exported(model: Any, *, rows: Any = None, types: Any = None, joint: bool = F
     found = {name: value for name, value in outputs.items() if value is not None}
     names = {name: graph.output_name(name) for name in found}
     content = _file(graph, estimator, inputs, {names[name]: value for name, value in found.items()})
-    return Exported(content, inputs, graph, found, names, made.kind, made.classes, labels)
+    targets = tuple(numpy.asarray(one.classes) for one in made.targets)
+    return Exported(content, inputs, graph, found, names, made.kind, made.classes, labels, targets)
 
 
 def _require() -> None:
@@ -130,6 +164,10 @@ def _outputs(graph: Graph, made: Prediction, joint: bool) -> dict[str, Value | N
     """The outputs of a model by name."""
     if made.kind == "regressor":
         return {"variable": made.variable, "margins": made.margins}
+    if made.targets:
+        graph.details["classes"] = [numpy.asarray(one.classes).tolist() for one in made.targets]
+        return {"label": target_labels(graph, made), "probabilities": made.probabilities,
+                "margins": made.margins}
     if made.classes is not None:
         graph.details["classes"] = numpy.asarray(made.classes).tolist()
     return {
@@ -143,7 +181,7 @@ def _with_labels(made: Prediction, labels: Any) -> Prediction:
     if labels is None:
         return made
     if made.kind != "classifier":
-        raise ValueError("labels= is for classifiers: the object is none")
+        raise ValueError("labels= is for classifiers of one target: the object is none")
     return replace(made, classes=labels_of(labels, made.classes))
 
 

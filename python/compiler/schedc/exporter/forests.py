@@ -8,7 +8,7 @@ import numpy
 
 from .columns import Columns
 from .graph import FLOAT32, INT64, Graph, Value
-from .stages import Prediction, refuse
+from .stages import Prediction
 from .trees import Tree, add_trees
 from .versions import class_shares, missing_left, output_values
 
@@ -32,11 +32,6 @@ def tree_of(graph: Graph, columns: Columns, fitted: Any, value: numpy.ndarray, t
                 target)
 
 
-def _check_outputs(graph: Graph, estimator: Any) -> None:
-    if estimator.n_outputs_ > 1:
-        raise refuse(graph, estimator, "predicts several classes; fit one model for each")
-
-
 def best(graph: Graph, scores: Value) -> Value:
     """The index of the first of the highest scores, `[n_rows]`."""
     return graph.add("ArgMax", scores, axis=1, keepdims=0, dtype=INT64, width=0)
@@ -52,11 +47,27 @@ def mean_of_trees(graph: Graph, columns: Columns, fitted: list[Any], values: lis
 
 def tree_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """A tree whose leaves hold the probability of each class."""
-    _check_outputs(graph, estimator)
     fitted = estimator.tree_
-    count = int(estimator.n_classes_)
-    tree = tree_of(graph, columns, fitted, class_shares(fitted, count))
-    scores = add_trees(graph, single(graph, columns), [tree], count)
+    shares = class_shares(fitted, estimator.n_classes_)
+    tree = tree_of(graph, columns, fitted, shares)
+    scores = add_trees(graph, single(graph, columns), [tree], shares.shape[1])
+    return _of_scores(graph, estimator, scores)
+
+
+def _of_targets(graph: Graph, scores: Value, classes: list[Any]) -> Prediction:
+    """The classes of targets whose probabilities stand side by side in `scores`."""
+    made, start = [], 0
+    for known in classes:
+        shares = graph.take(scores, range(start, start + len(known)))
+        made.append(Prediction("classifier", index=best(graph, shares), classes=known, probabilities=shares))
+        start += len(known)
+    return Prediction("targets", probabilities=scores, targets=tuple(made))
+
+
+def _of_scores(graph: Graph, estimator: Any, scores: Value) -> Prediction:
+    """The results that follow from the probabilities of each class, of each target if there are several."""
+    if estimator.n_outputs_ > 1:
+        return _of_targets(graph, scores, estimator.classes_)
     return Prediction("classifier", index=best(graph, scores), classes=estimator.classes_,
                       probabilities=scores)
 
@@ -71,12 +82,9 @@ def tree_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction
 
 def forest_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """The mean of the probabilities of trees."""
-    _check_outputs(graph, estimator)
     fitted = [one.tree_ for one in estimator.estimators_]
-    shares = [class_shares(one, int(estimator.n_classes_)) for one in fitted]
-    scores = mean_of_trees(graph, columns, fitted, shares)
-    return Prediction("classifier", index=best(graph, scores), classes=estimator.classes_,
-                      probabilities=scores)
+    shares = [class_shares(one, estimator.n_classes_) for one in fitted]
+    return _of_scores(graph, estimator, mean_of_trees(graph, columns, fitted, shares))
 
 
 def forest_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:

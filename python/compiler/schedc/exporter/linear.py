@@ -11,6 +11,7 @@ from .columns import Columns
 from .forests import best
 from .graph import FLOAT64, Graph, Value
 from .stages import Prediction
+from .targets import indicators
 from .votes import normalized
 
 
@@ -44,8 +45,11 @@ def generalized(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 
 
 def classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """Classifiers without probabilities."""
+    """Classifiers without probabilities. Those of ridge regression may have several targets."""
     margins = margins_of(graph, columns, estimator.coef_, estimator.intercept_)
+    binarizer = getattr(estimator, "_label_binarizer", None)
+    if binarizer is not None and binarizer.y_type_.startswith("multilabel"):
+        return Prediction("targets", targets=indicators(graph, margins, 0.0), margins=margins)
     return _prediction(graph, estimator, margins, None)
 
 

@@ -9,12 +9,19 @@ from typing import Any
 
 import numpy
 
+from ..findings import Refused, refused_text
 from .columns import Columns
 from .graph import Graph, Value
 
 
-class Unsupported(TypeError):
+class Unsupported(Refused, TypeError):
     """An estimator, or an option of one, that cannot be exported exactly."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(refused_text(message, "M0040"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Unsupported, (str(self),)
 
 
 @dataclass(frozen=True)
@@ -22,7 +29,7 @@ class Prediction:
     """The results of a model."""
 
     kind: str
-    """`classifier`, `regressor`, `outliers`, `clusters` or `mixture`."""
+    """`classifier`, `targets`, `regressor`, `outliers`, `clusters` or `mixture`."""
     variable: Value | None = None
     """What a regressor predicts, `[n_rows, n_outputs]`."""
     index: Value | None = None
@@ -38,6 +45,9 @@ class Prediction:
     """What `transform` returns: the distance from each centre."""
     joint: Value | None = None
     """Logarithms of the classes' likelihoods, from which `predict_log_proba` follows."""
+    targets: tuple[Prediction, ...] = ()
+    """The classifiers of several targets, in the order of the labels' columns. Of their results, only `index`
+    and `classes` count."""
 
 
 #: By the class of an estimator: the module and the function that converts it. Classes built on one of these
@@ -184,7 +194,10 @@ _MODELS: dict[str, str] = {
     "sklearn.StackingRegressor": "compound:stacking_regressor",
     "sklearn.CalibratedClassifierCV": "compound:calibrated",
     "sklearn.OneVsRestClassifier": "compound:one_vs_rest",
+    "sklearn._ConstantPredictor": "compound:constant",
     "sklearn.OneVsOneClassifier": "compound:one_vs_one",
+    "sklearn.MultiOutputClassifier": "targets:multi_output",
+    "sklearn.ClassifierChain": "targets:chain",
     "sklearn.MultiOutputRegressor": "compound:multi_output_regressor",
     "sklearn.RegressorChain": "compound:regressor_chain",
     "sklearn.TransformedTargetRegressor": "compound:transformed_target",
@@ -223,7 +236,8 @@ _ADVICE = {
     "text": "run that part outside, and give schedc the numbers that it makes",
     "labels": "it encodes labels, and is no model; compile and export take it as labels= of a classifier "
               "that has its numbers as classes; OrdinalEncoder and OneHotEncoder encode columns",
-    "several": "it encodes several labels of a row; fit and compile one classifier for each of them",
+    "several": "it encodes several labels of a row, and is no model; fit a classifier of several targets on "
+               "its numbers, such as OneVsRestClassifier, and compile that",
     "rows": "it needs the training rows for each row; run that part outside, and give schedc its numbers",
 }
 

@@ -34,13 +34,15 @@ def output_values(tree: Any) -> numpy.ndarray:
     return numpy.asarray(tree.value)[:, :, 0]
 
 
-def class_shares(tree: Any, n_classes: int) -> numpy.ndarray:
-    """The probabilities of a fitted `Tree`'s nodes. Releases before 1.4 keep counts there."""
-    values = leaf_values(tree)[:, :n_classes]
-    if at_least(1, 4):
-        return values
-    total = values.sum(axis=1)[:, None]
-    return values / numpy.where(total == 0.0, 1.0, total)
+def class_shares(tree: Any, n_classes: Any) -> numpy.ndarray:
+    """The probabilities of a fitted `Tree`'s nodes, for several targets side by side. `n_classes` is the
+    number of classes, or lists those of targets. Releases before 1.4 keep counts there."""
+    values = numpy.asarray(tree.value)
+    shares = [values[:, target, :count] for target, count in enumerate(numpy.ravel(n_classes).tolist())]
+    if not at_least(1, 4):
+        totals = [counts.sum(axis=1)[:, None] for counts in shares]
+        shares = [counts / numpy.where(total == 0.0, 1.0, total) for counts, total in zip(shares, totals)]
+    return numpy.concatenate(shares, axis=1)
 
 
 def node_depths(tree: Any) -> numpy.ndarray:
