@@ -1,7 +1,7 @@
 //! Removes unfinished files when schedc is interrupted or runs out of memory.
 
 use mimalloc::MiMalloc;
-use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 use std::alloc::{GlobalAlloc, Layout};
@@ -97,6 +97,9 @@ pub fn install() {
     // SAFETY: the aborting thread raises the signal itself, at a point where it holds no lock that the
     // handler waits for forever.
     let _ = unsafe { low_level::register(SIGABRT, before_abort) };
+    // Above the limit of `ulimit -f`, a write then fails with an error that commands report.
+    // SAFETY: the handler does nothing.
+    let _ = unsafe { low_level::register(SIGXFSZ, || ()) };
     sched_llvm::without_memory(without_memory);
 }
 
