@@ -7,6 +7,7 @@ mod explain_speed;
 mod ir;
 mod lock;
 mod model_and_schedules;
+mod numbers;
 pub mod old_spellings;
 mod package;
 mod predict;
@@ -82,7 +83,7 @@ pub struct Cli {
 }
 
 /// More threads than any machine has cores.
-const MOST_THREADS: i64 = 4096;
+const MOST_THREADS: u64 = 4096;
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -1,5 +1,6 @@
 //! The arguments of `schedc bench`.
 
+use super::numbers::whole;
 use super::times::parse_time;
 use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, TimedRowOptions, cpu_help, parse_cpu};
 use clap::Args;
@@ -11,7 +12,7 @@ use std::time::Duration;
 /// Most rows per call that are timed.
 const MOST_ROWS: u64 = 1 << 24;
 /// Most samples of each point.
-const MOST_SAMPLES: i64 = 1000;
+const MOST_SAMPLES: u64 = 1000;
 
 /// Options that do not apply to --prefixes, --ablate and --sweep.
 const NOT_OF_LEDGERS: [&str; 9] =
@@ -80,15 +81,15 @@ pub struct Bench {
     /// Rows per call [default: 1,64,1024,16384; with --prefixes, --ablate or --sweep the bound of each `when`
     /// block, and 1024]
     #[arg(long, value_delimiter = ',', value_name = "ROWS")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), allow_negative_numbers = true)]
+    #[arg(value_parser = whole::<u64>(1..=MOST_ROWS), allow_negative_numbers = true)]
     pub batch: Vec<u64>,
     /// Threads per call
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
+    #[arg(value_parser = whole::<i32>(0..=MOST_THREADS))]
     pub threads: Vec<i32>,
     /// Samples of each contender for each number of rows and threads; the median counts
     #[arg(long, default_value_t = 15, value_name = "N", allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_SAMPLES))]
+    #[arg(value_parser = whole::<u32>(1..=MOST_SAMPLES))]
     pub samples: u32,
     /// Processor
     #[arg(long, help = cpu_help("Processor", ""))]

@@ -1,5 +1,6 @@
 //! The arguments of `schedc explain-speed`.
 
+use super::numbers::whole;
 use super::times::parse_time;
 use super::{MOST_THREADS, ModelOptions, RowType, ScheduleOptions, TimedRowOptions, cpu_help, parse_cpu};
 use clap::Args;
@@ -32,11 +33,11 @@ pub struct ExplainSpeed {
     pub row_type: Option<RowType>,
     /// Rows per call
     #[arg(long, default_value_t = 1024, value_name = "ROWS", allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
+    #[arg(value_parser = whole::<u64>(1..=1 << 24))]
     pub batch: u64,
     /// Threads per call
     #[arg(long, default_value_t = 1, value_name = "N", allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
+    #[arg(value_parser = whole::<i32>(0..=MOST_THREADS))]
     pub threads: i32,
     /// Processor
     #[arg(long, help = cpu_help("Processor", ""))]

@@ -1,5 +1,6 @@
 //! The arguments of `schedc package`.
 
+use super::numbers::whole;
 use clap::{Args, ValueEnum};
 use sched_llvm::runtime::Kind;
 use std::path::PathBuf;
@@ -37,6 +38,6 @@ pub struct Package {
     #[arg(long, value_parser = super::output(), default_value = Kind::Value.word(), value_name = "KIND")]
     pub output: Kind,
     /// Maximum threads per call; 0 leaves the number to the library
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..=super::MOST_THREADS))]
+    #[arg(long, default_value_t = 0, value_parser = whole::<i64>(0..=super::MOST_THREADS))]
     pub threads: i64,
 }

@@ -1,5 +1,6 @@
 //! `schedc predict`: rows in, predictions out.
 
+use super::numbers::whole;
 use super::{
     CompileOptions, LockOptions, MOST_THREADS, ModelOptions, RowOptions, ScheduleOptions, cpu_help, parse_cpu,
 };
@@ -64,7 +65,7 @@ pub struct Predict {
     /// Threads, at most as many as the machine has processors; 0 for SCHEDC_NUM_THREADS, or else the cores
     /// this process may use
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
+    #[arg(value_parser = whole::<i32>(0..=MOST_THREADS))]
     pub threads: i32,
     /// Prefix of the library's C functions, if `build` had a --name
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]

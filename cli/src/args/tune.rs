@@ -1,5 +1,6 @@
 //! The arguments of `schedc tune` and `schedc calibrate`.
 
+use super::numbers::whole;
 use super::times::parse_time;
 use super::{MOST_THREADS, ModelOptions, RowType, ScheduleValues, TimedRowOptions, cpu_help, parse_cpu};
 use clap::{Args, ValueEnum};
@@ -43,11 +44,11 @@ pub struct Tune {
     pub row_type: Option<RowType>,
     /// Rows per call to tune for; each size has an equal share of the budget
     #[arg(long, alias = "rows", value_delimiter = ',', default_value = "1,64,1024", value_name = "ROWS")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_ROWS), allow_negative_numbers = true)]
+    #[arg(value_parser = whole::<u64>(1..=MOST_ROWS), allow_negative_numbers = true)]
     pub batch: Vec<u64>,
     /// Threads per call; 0 leaves the number to the library. Several numbers have equal weight
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(i32).range(0..=MOST_THREADS))]
+    #[arg(value_parser = whole::<i32>(0..=MOST_THREADS))]
     pub threads: Vec<i32>,
     /// Time of the search, such as 10s or 2m
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10s")]

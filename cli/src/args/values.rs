@@ -1,5 +1,6 @@
 //! Arguments that give values to a schedule.
 
+use super::numbers::whole;
 use super::{parse_set, parse_target};
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 use sched_lang::Target;
@@ -16,7 +17,7 @@ struct Arguments {
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_set)]
     sets: Vec<(String, i64)>,
     /// Most rows that the loops process at once; the property `batch_size`
-    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "ROWS", value_parser = whole::<u64>(1..=u64::MAX))]
     batch_size: Option<u64>,
     /// Accept a schedule whose fingerprint is another model's
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! The arguments of `schedc verify`.
 
+use super::numbers::whole;
 use super::{CategoryOptions, ModelOptions, ScheduleOptions, cpu_help, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
@@ -61,7 +62,7 @@ pub struct Verify {
     #[arg(long, value_name = "SIZE", value_parser = parse_tolerance)]
     pub tolerance: Option<f64>,
     /// Time limit in seconds for constructing and running rows; the rest is reported as skipped
-    #[arg(long, default_value_t = 60, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 60, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX))]
     pub seconds: u64,
     /// A .npy file for the rows with differences
     #[arg(long, value_name = "FILE")]
