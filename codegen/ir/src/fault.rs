@@ -85,6 +85,8 @@ pub enum Fault {
     TermsShareWeight,
     /// Columns: a layer whose loops are arranged leaves out the last term of each tile.
     ArrangedTermsLost,
+    /// Columns: the walks of trees whose results are columns take one step too few.
+    ColumnWalksStopEarly,
     /// LIR: the results of expressions behind the trees are in the opposite order.
     OutputColumnsSwapped,
     /// Runtime: rows are packed in the type of sums if that type is wider.

@@ -13,4 +13,5 @@ mod left_out;
 mod outputs;
 mod plan;
 mod tables;
+mod trees;
 mod verify;

@@ -1,8 +1,11 @@
 //! Random columns that forests compute, before the trees and behind them.
 
+use crate::column_trees::column_trees;
 use crate::forests::grid;
 use crate::schedules::Rng;
-use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Term, TypeMismatch, Unary};
+use sched_columns::{
+    Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Term, Ties, TreesForm, TypeMismatch, Unary,
+};
 use sched_forest::{
     ClassRule, ComputedColumns, Float, Forest, Output, OutputColumns, Sigmoid, Softmax, Transform,
 };
@@ -36,10 +39,10 @@ pub fn with_computed_columns(seed: u64, forest: Forest) -> Forest {
 }
 
 /// The forms of columns.
-const FORMS: [usize; 10] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+const FORMS: [usize; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 
 /// The forms whose results are finite for finite values.
-const FINITE_FORMS: [usize; 8] = [0, 1, 3, 4, 5, 6, 7, 8];
+const FINITE_FORMS: [usize; 10] = [0, 1, 3, 4, 5, 6, 7, 8, 10, 11];
 
 /// The forest, in some cases with expressions over margins among the steps to predictions, and with classes
 /// that they compute. It has its own seed, which keeps the other random cases unchanged.
@@ -126,7 +129,8 @@ impl Drawn<'_> {
         Ok(read)
     }
 
-    /// The columns that sums of a form read: values of features, or sums of these.
+    /// The columns that sums of a form read: values of features, sums of these, or results of trees. Those
+    /// that trees have are all results of the same trees.
     fn below(&mut self, form: usize) -> Result<Vec<ColumnId>, TypeMismatch> {
         if form < 6 {
             return Ok(Vec::new());
@@ -136,8 +140,14 @@ impl Drawn<'_> {
         let inputs: Vec<u32> = features.collect();
         let inputs: Vec<ColumnId> =
             inputs.into_iter().map(|feature| self.columns.input(feature, self.float)).collect();
-        if form < 8 {
-            return Ok(inputs);
+        match form {
+            6 | 7 => return Ok(inputs),
+            10 => return self.trees(&inputs),
+            11 => {
+                let below = self.trees(&inputs)?;
+                return self.trees(&below);
+            }
+            _ => {}
         }
         let zero = self.columns.constant(ColumnValue::F64(0.0).cast(self.float.into()));
         let layer = (0..1 + self.rng.below(20)).map(|_| {
@@ -145,6 +155,26 @@ impl Drawn<'_> {
             self.columns.add(Expr::Binary(Binary::Max, sum, zero))
         });
         layer.collect()
+    }
+
+    /// All results of some trees over columns in the type of rows.
+    fn trees(&mut self, of: &[ColumnId]) -> Result<Vec<ColumnId>, TypeMismatch> {
+        let other = if self.float == Float::F32 { Float::F64 } else { Float::F32 };
+        let form = TreesForm {
+            operands: of.len() as u32,
+            results: 1 + self.rng.below(4) as u32,
+            compared: self.float,
+            sums: if self.rng.one_in(2) { other } else { self.float },
+            ties: if self.rng.one_in(2) { Ties::Above } else { Ties::Below },
+        };
+        let (of, trees) = (Arc::from(of), Arc::new(column_trees(self.rng, form)));
+        let columns = (0..form.results).map(|result| {
+            let start = ColumnValue::F64(grid(self.rng, form.sums)).cast(form.sums.into());
+            let (of, trees) = (Arc::clone(&of), Arc::clone(&trees));
+            let sum = self.columns.add(Expr::Trees { of, start, trees, result })?;
+            self.columns.cast(sum, self.float.into())
+        });
+        columns.collect()
     }
 
     fn number(&mut self) -> ColumnValue {
@@ -192,6 +222,7 @@ impl Drawn<'_> {
                 let other = self.columns.cast(y, ColumnType::F64)?;
                 self.columns.add(binary(Binary::Multiply, wide, other))
             }
+            10 | 11 => Ok(*self.rng.pick(below).unwrap_or(&x)),
             _ => self.sum(below),
         }
     }

@@ -2,6 +2,7 @@
 //! options written as words; and the distribution of a test's work to all cores. No released program depends
 //! on this crate.
 
+pub mod column_trees;
 pub mod computed;
 mod damage;
 pub mod forests;

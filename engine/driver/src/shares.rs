@@ -103,6 +103,13 @@ fn of_expr(expr: &Expr, values: &[Range], known: &HashMap<ColumnId, Range>) -> R
         Expr::Dot { start, terms } => terms.iter().fold(Range::of(start.to_f64()), |sum, term| {
             sum.plus(of(&term.column).times(Range::of(term.weight.to_f64())))
         }),
+        Expr::Trees { start, trees, result, .. } => {
+            trees.trees().iter().fold(Range::of(start.to_f64()), |sum, tree| {
+                let values = tree.values.iter().skip(*result as usize);
+                let values = values.step_by(trees.form().results.max(1) as usize);
+                sum.plus(values.map(|value| Range::of(*value)).reduce(Range::or).unwrap_or(Range::ANY))
+            })
+        }
         Expr::SquaredDistance { .. } | Expr::Step { .. } => Range::NOT_NEGATIVE,
         Expr::Bit { .. } => Range::SHARE,
         Expr::Table { .. } => Range::ANY,

@@ -185,6 +185,16 @@ impl Columns {
                 let fits = columns.len() == point.len() && all.all(|one| Some(one) == result);
                 result.filter(|_| fits).ok_or_else(|| mismatch("SquaredDistance", &columns))
             }
+            Expr::Trees { of: operands, start, trees, result } => {
+                let form = trees.form();
+                let is_compared = |operand| of(operand) == form.compared.into();
+                let fits = operands.len() == form.operands as usize
+                    && operands.iter().all(is_compared)
+                    && start.column_type() == form.sums.into()
+                    && *result < form.results;
+                let types = || operands.iter().map(of).chain([start.column_type()]).collect::<Vec<_>>();
+                fits.then(|| form.sums.into()).ok_or_else(|| mismatch("Trees", &types()))
+            }
             Expr::Bit { of: x, bit } => {
                 let x = of(x);
                 let fits = x == ColumnType::I64 && *bit < 64;
@@ -216,6 +226,10 @@ impl Expr {
             Expr::SquaredDistance { of, point } => {
                 Expr::SquaredDistance { of: of.iter().map(|column| map(*column)).collect(), point }
             }
+            Expr::Trees { of, start, trees, result } => {
+                let of = of.iter().map(|column| map(*column)).collect();
+                Expr::Trees { of, start, trees, result }
+            }
         }
     }
 
@@ -223,15 +237,17 @@ impl Expr {
     pub fn operands(&self) -> impl Iterator<Item = ColumnId> + use<> {
         let (terms, of) = match self {
             Expr::Dot { terms, .. } => (Arc::clone(terms), Arc::default()),
-            Expr::SquaredDistance { of, .. } => (Arc::default(), Arc::clone(of)),
+            Expr::SquaredDistance { of, .. } | Expr::Trees { of, .. } => (Arc::default(), Arc::clone(of)),
             _ => Default::default(),
         };
         let of_terms = (0..terms.len()).map(move |at| terms[at].column);
-        let of_distance = (0..of.len()).map(move |at| of[at]);
+        let of_list = (0..of.len()).map(move |at| of[at]);
         let columns = match *self {
-            Expr::Input { .. } | Expr::Const(_) | Expr::Dot { .. } | Expr::SquaredDistance { .. } => {
-                [None; 3]
-            }
+            Expr::Input { .. }
+            | Expr::Const(_)
+            | Expr::Dot { .. }
+            | Expr::SquaredDistance { .. }
+            | Expr::Trees { .. } => [None; 3],
             Expr::Unary(_, x) => [Some(x), None, None],
             Expr::Step { of, .. } | Expr::Table { of, .. } | Expr::Pick { of, .. } | Expr::Bit { of, .. } => {
                 [Some(of), None, None]
@@ -239,7 +255,7 @@ impl Expr {
             Expr::Binary(_, x, y) => [Some(x), Some(y), None],
             Expr::Select { condition, then, otherwise } => [Some(condition), Some(then), Some(otherwise)],
         };
-        columns.into_iter().flatten().chain(of_terms).chain(of_distance)
+        columns.into_iter().flatten().chain(of_terms).chain(of_list)
     }
 }
 

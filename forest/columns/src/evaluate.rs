@@ -4,6 +4,7 @@ use crate::columns::Columns;
 use crate::expr::{Binary, ColumnId, Expr, Unary};
 use crate::float::Float;
 use crate::functions;
+use crate::trees::ColumnTrees;
 use crate::value::{ColumnType, ColumnValue};
 
 /// Applies an operation on floating-point numbers in their own type.
@@ -70,9 +71,26 @@ impl Columns {
                 Binary::Add.apply(sum, product)
             }),
             Expr::SquaredDistance { of: columns, point } => squared_distance(columns, point, of),
+            Expr::Trees { of: operands, start, trees, result } => {
+                sum_of_trees(trees, (*start, *result), |number| of(&operands[number]).to_f64())
+            }
             Expr::Bit { of: x, bit } => ColumnValue::Bool(of(x).to_i64() >> (bit & 63) & 1 == 1),
         }
     }
+}
+
+/// A number plus a value of each tree. `operand` gives the value of an operand, widened.
+fn sum_of_trees(
+    trees: &ColumnTrees,
+    (start, result): (ColumnValue, u32),
+    operand: impl Fn(usize) -> f64,
+) -> ColumnValue {
+    let form = trees.form();
+    trees.trees().iter().fold(start, |sum, tree| {
+        let first = tree.leaf(form.ties, &operand) as usize * form.results as usize;
+        let value = tree.values.get(first + result as usize).copied().unwrap_or(f64::NAN);
+        Binary::Add.apply(sum, ColumnValue::F64(value).cast(form.sums.into()))
+    })
 }
 
 /// The sum of the squared differences between columns and a point.
@@ -183,7 +201,8 @@ fn equal(x: ColumnValue, y: ColumnValue) -> bool {
 mod tests {
     use super::*;
     use crate::category_rule::CategoryRule;
-    use crate::expr::{CategoryTable, Edges, Term, Ties};
+    use crate::expr::{CategoryTable, Edges, Term};
+    use crate::ties::Ties;
     use std::sync::Arc;
 
     /// The value of one expression of feature 0, in double precision.

@@ -2,6 +2,8 @@
 
 use crate::category_rule::CategoryRule;
 use crate::float::Float;
+use crate::ties::Ties;
+use crate::trees::ColumnTrees;
 use crate::value::{ColumnType, ColumnValue};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -85,6 +87,17 @@ pub enum Expr {
         /// A constant for each column, of the type of the columns.
         point: Arc<[ColumnValue]>,
     },
+    /// A number plus the values of trees for the row, added in the order of the trees. Each sum is rounded.
+    Trees {
+        /// The operands of the trees, of their type.
+        of: Arc<[ColumnId]>,
+        /// The number, of the type of the sums.
+        start: ColumnValue,
+        /// The trees, which columns of other results share.
+        trees: Arc<ColumnTrees>,
+        /// The value of each leaf that is added.
+        result: u32,
+    },
     /// Whether a bit of an integer is set.
     Bit {
         /// A column of integers.
@@ -167,15 +180,6 @@ pub enum Binary {
     And,
     /// Whether one is true.
     Or,
-}
-
-/// The side of a value that lies on an edge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ties {
-    /// The value reaches its edge: `edge <= value`.
-    Above,
-    /// The value does not reach its edge: only `edge < value` counts.
-    Below,
 }
 
 /// Ascending numbers that divide values into intervals.

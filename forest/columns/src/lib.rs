@@ -14,10 +14,14 @@ mod expr;
 mod float;
 mod folded;
 pub mod functions;
+mod ties;
+mod trees;
 mod value;
 
 pub use category_rule::CategoryRule;
 pub use columns::{Columns, TypeMismatch};
-pub use expr::{Binary, CategoryTable, ColumnId, Edges, Expr, Term, Ties, Unary};
+pub use expr::{Binary, CategoryTable, ColumnId, Edges, Expr, Term, Unary};
 pub use float::Float;
+pub use ties::Ties;
+pub use trees::{ColumnTree, ColumnTrees, TreeNode, TreeTest, TreesForm};
 pub use value::{ColumnType, ColumnValue};

@@ -31,6 +31,7 @@ pub(crate) fn describe(inputs: &[Input], columns: &Columns, column: ColumnId) ->
             Expr::Bit { .. } => "bit",
             Expr::Dot { .. } => "weighted sum",
             Expr::SquaredDistance { .. } => "squared distance",
+            Expr::Trees { .. } => "trees",
         };
         if !words.contains(&word) {
             words.push(word);

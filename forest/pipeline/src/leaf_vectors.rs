@@ -29,7 +29,11 @@ pub fn leaf_vectors(pipeline: Pipeline) -> Result<Pipeline, ModelError> {
     Ok(Pipeline { stages, ..pipeline })
 }
 
-fn merged(forest: Forest) -> Result<Forest, ModelError> {
+/// The forest with merged trees.
+///
+/// # Errors
+/// A [`ModelError`] if it is not valid.
+pub(crate) fn merged(forest: Forest) -> Result<Forest, ModelError> {
     let margins = forest.num_margins;
     let linear = forest.linear.iter().map(Vec::as_slice).chain(std::iter::repeat(&[][..]));
     let trees: Vec<WholeTree> = forest.trees.iter().zip(linear).collect();

@@ -1,7 +1,8 @@
 //! Random inputs, columns and rows.
 
 use sched_columns::{
-    Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Ties, Unary,
+    Binary, CategoryTable, ColumnId, ColumnTree, ColumnTrees, ColumnType, ColumnValue, Columns, Edges, Expr,
+    Ties, TreeNode, TreeTest, TreesForm, Unary,
 };
 use sched_forest::{CategoryRule, Float, Label, Names};
 use sched_pipeline::{Input, InputKind, OTHER};
@@ -197,11 +198,43 @@ impl Draw {
                 let other = self.cast(other, column_type);
                 self.add(Expr::Binary(Binary::Add, x, other))
             }
+            20 if is_float => self.trees(x),
             _ => {
                 let to = self.random.pick(&[ColumnType::F32, ColumnType::F64, ColumnType::I64]);
                 self.cast(x, to)
             }
         }
+    }
+
+    /// A result of trees over a column, and over a feature now and then.
+    fn trees(&mut self, x: ColumnId) -> ColumnId {
+        let column_type = self.columns.column_type(x);
+        let other = self.random.below(self.inputs.len() as u64) as u32;
+        let other = if self.random.one_in(3) { self.input(other) } else { x };
+        let other = self.cast(other, column_type);
+        let compared = Option::from(column_type).expect("a float");
+        let form = TreesForm {
+            operands: 2,
+            results: 2,
+            compared,
+            sums: self.random.pick(&[Float::F32, Float::F64]),
+            ties: self.random.pick(&[Ties::Above, Ties::Below]),
+        };
+        let mut test = |operand, left, right| TreeTest {
+            operand,
+            threshold: ColumnValue::F64(self.random.constant()).cast(column_type).to_f64(),
+            missing_left: self.random.one_in(2),
+            left,
+            right,
+        };
+        let leaf = TreeNode::Leaf;
+        let tests = vec![test(0, leaf(0), TreeNode::Test(1)), test(1, leaf(1), leaf(2))];
+        let values = (0..6).map(|_| self.random.below(9) as f64 / 4.0).collect();
+        let tree = ColumnTree { root: TreeNode::Test(0), tests, values };
+        let trees = ColumnTrees::new(form, vec![tree.clone(), tree]).expect("two trees");
+        let start = ColumnValue::F64(0.5).cast(form.sums.into());
+        let result = self.random.below(2) as u32;
+        self.add(Expr::Trees { of: [x, other].into(), start, trees: Arc::new(trees), result })
     }
 
     pub fn column(&mut self, float: ColumnType) -> ColumnId {

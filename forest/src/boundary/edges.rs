@@ -15,13 +15,13 @@ pub(super) fn edges(forest: &Forest, rows: RowKind) -> Vec<Vec<Key>> {
     let mut edges: Vec<BTreeSet<Key>> = vec![BTreeSet::new(); forest.num_features];
     let columns = &forest.computed.columns;
     for column in columns.all() {
-        let Some((compared, numbers)) = comparison(columns, columns.expr(column)) else { continue };
-        let Some(of_feature) = feature(columns, compared).and_then(|feature| edges.get_mut(feature)) else {
-            continue;
-        };
-        for number in numbers.into_iter().filter(|number| !number.is_nan()) {
-            let key = key(rows.float, number);
-            of_feature.extend([key - 1, key, key + 1]);
+        for (compared, numbers) in comparisons(columns, columns.expr(column)) {
+            let of_feature = feature(columns, compared).and_then(|feature| edges.get_mut(feature));
+            let Some(of_feature) = of_feature else { continue };
+            for number in numbers.into_iter().filter(|number| !number.is_nan()) {
+                let key = key(rows.float, number);
+                of_feature.extend([key - 1, key, key + 1]);
+            }
         }
     }
     let all = Keys::all(rows.float, rows.finite);
@@ -33,20 +33,29 @@ pub(super) fn edges(forest: &Forest, rows: RowKind) -> Vec<Vec<Key>> {
     edges.into_iter().map(in_rows).collect()
 }
 
-/// The column that an expression compares, and the numbers that it compares it with.
-fn comparison(columns: &Columns, expr: &Expr) -> Option<(ColumnId, Vec<f64>)> {
+/// The columns that an expression compares, each with the numbers that it compares it with.
+fn comparisons(columns: &Columns, expr: &Expr) -> Vec<(ColumnId, Vec<f64>)> {
     let constant = |column: ColumnId| match columns.expr(column) {
         Expr::Const(value) => Some(vec![value.to_f64()]),
         _ => None,
     };
-    match expr {
+    let one = match expr {
         Expr::Binary(Binary::Less | Binary::LessOrEqual | Binary::Equal, x, y) => {
             constant(*y).map(|number| (*x, number)).or_else(|| Some((*y, constant(*x)?)))
         }
         Expr::Step { of, edges } => Some((*of, edges.at.clone())),
         Expr::Table { of, table } => Some((*of, (0..=table.values.len()).map(|at| at as f64).collect())),
+        // All results of some trees make the same tests.
+        Expr::Trees { of, trees, result: 0, .. } => {
+            let mut compared: Vec<_> = of.iter().map(|operand| (*operand, Vec::new())).collect();
+            for test in trees.trees().iter().flat_map(|tree| &tree.tests) {
+                compared[test.operand as usize].1.push(test.threshold);
+            }
+            return compared;
+        }
         _ => None,
-    }
+    };
+    one.into_iter().collect()
 }
 
 /// The feature that a column is, but for missing values and for rounding.

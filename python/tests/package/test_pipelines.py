@@ -367,6 +367,58 @@ def test_trees_behind_scores():
     assert numpy.array_equal(ours.predict(numbers), theirs.predict(numbers))
 
 
+def trees_over_trees():
+    """Models whose last trees read results of other trees, with their goals."""
+    def regressor(**options):
+        return forest(ensemble.RandomForestRegressor, **options)
+
+    last = ensemble.GradientBoostingRegressor(n_estimators=10, random_state=0)
+    some = [("forest", regressor()), ("ridge", linear_model.Ridge())]
+    few = [("forest", forest()), ("linear", linear_model.LogisticRegression())]
+    yield ensemble.StackingRegressor(some, last, cv=2), "number"
+    yield ensemble.StackingRegressor(some, regressor(), cv=2, passthrough=True), "number"
+    yield ensemble.StackingRegressor(boosters("Regressor"), regressor(), cv=2), "number"
+    yield ensemble.StackingRegressor(some, boosters("Regressor", ["xgboost"])[0][1], cv=2), "number"
+    yield ensemble.StackingRegressor(
+        [("stack", ensemble.StackingRegressor(some, last, cv=2)), *some], regressor(), cv=2), "number"
+    yield multioutput.RegressorChain(regressor(), order=[2, 0, 1]), "numbers"
+    yield multioutput.RegressorChain(ensemble.HistGradientBoostingRegressor(max_iter=5)), "numbers"
+    for goal in ("two", "three"):
+        yield ensemble.StackingClassifier(few, forest(), cv=2), goal
+        yield ensemble.StackingClassifier(few, forest(), cv=2, passthrough=True), goal
+        yield ensemble.StackingClassifier(
+            [("all", tree.DecisionTreeClassifier(random_state=0)), *few],
+            tree.DecisionTreeClassifier(max_depth=3), cv=2), goal
+        yield ensemble.StackingClassifier(few, forest(), cv=2, stack_method="predict"), goal
+        last = ensemble.GradientBoostingClassifier(n_estimators=5)
+        yield ensemble.StackingClassifier(few, last, cv=2), goal
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("model", "goal"), list(trees_over_trees()),
+                         ids=lambda value: str(value).partition("(")[0])
+def test_trees_over_trees(model, goal):
+    """Trees below the last ones have the bits of their library, under every schedule."""
+    numbers = TABLE[NUMBERS].fillna(0).to_numpy()
+    if goal == "numbers":
+        goals = numpy.column_stack([GOALS["number"], numbers[:, 0] ** 2, numbers[:, 1] - numbers[:, 2]])
+    else:
+        goals = GOALS[goal]
+    theirs = model.fit(numbers, goals)
+    expected = theirs.predict(numbers)
+    vectors = "tile(batch, b0, b1, 16)\nreorder(b0, tree, b1)\ncache(b0)\nvectorize(b1, 16)"
+    for schedule in (None, "", vectors):
+        ours = schedc.compile(theirs) if schedule is None else schedc.compile(theirs, schedule)
+        for count in (1, 7, len(numbers)):
+            found = ours.predict(numbers[:count])
+            numpy.testing.assert_array_equal(found, expected[:count], f"{schedule} {count}")
+    # Probabilities of boosting pass through an exponential of another library.
+    if hasattr(theirs, "predict_proba"):
+        exact = not isinstance(model.final_estimator, ensemble.GradientBoostingClassifier)
+        apart = numpy.abs(ours.predict_proba(numbers) - theirs.predict_proba(numbers)).max()
+        assert apart == 0 if exact else apart <= 1e-12
+
+
 def test_schedules_of_several_libraries():
     numbers, labels = TABLE[NUMBERS].fillna(0).to_numpy(), GOALS["three"]
     parts = [("x", xgboost.XGBClassifier(n_estimators=60, max_depth=3, n_jobs=1)),

@@ -8,6 +8,7 @@ use super::runs::{ColumnRun, ColumnRuns, StoredRun};
 use super::stored::StoredColumns;
 use super::sums::SumCode;
 use super::value::{Evaluator, Features, Lanes};
+use super::walks::TreesCode;
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Value};
 
 /// Bytes of columns of a row that are computed together.
@@ -135,6 +136,11 @@ impl<'a> ColumnCode<'a> {
                         self.run(b, run, rows, Target::Stored);
                     });
                 }
+                StoredRun::Trees(run) => {
+                    self.each_lanes(b, from, stored, sizes, |b, rows, _| {
+                        TreesCode { run, pools: &self.pools, stored: rows.stored }.emit(b, rows.lanes);
+                    });
+                }
                 StoredRun::Layers(run) => {
                     let sums = SumCode { run, pools: &self.pools, stored, register: self.register };
                     match arrangements.next().and_then(Option::as_ref) {
@@ -192,6 +198,9 @@ impl<'a> ColumnCode<'a> {
         for run in &self.runs.stored_runs {
             match run {
                 StoredRun::Values(run) => self.run(b, run, rows, Target::Stored),
+                StoredRun::Trees(run) => {
+                    TreesCode { run, pools: &self.pools, stored: rows.stored }.emit(b, rows.lanes);
+                }
                 StoredRun::Layers(run) => {
                     let (pools, stored, register) = (&self.pools, rows.stored, self.register);
                     let sums = SumCode { run, pools, stored, register };

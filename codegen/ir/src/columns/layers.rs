@@ -1,8 +1,9 @@
 //! Layers: sums that read the same columns with other constants.
 //!
 //! Sums are products with constants ([`Expr::Dot`]) and squares of differences from constants
-//! ([`Expr::SquaredDistance`]). They and their operands are *stored*: computed once for each row, in memory
-//! beside the copy. Expressions load stored columns, so code for a second layer does not repeat the first.
+//! ([`Expr::SquaredDistance`]), beside those of trees ([`Expr::Trees`]). They and their operands are
+//! *stored*: computed once for each row, in memory beside the copy. Expressions load stored columns, so code
+//! for a second layer does not repeat the first.
 //!
 //! Stored columns have *levels*: a column of a level reads only stored columns of levels below. The operands
 //! of a sum have consecutive places where possible.
@@ -106,7 +107,7 @@ impl Places {
     }
 
     /// Gives columns of one type the next places, and `padding` places behind them to none.
-    fn add(&mut self, columns: &[ColumnId], float: Float, padding: i64) -> i64 {
+    pub fn add(&mut self, columns: &[ColumnId], float: Float, padding: i64) -> i64 {
         let next = self.counts.entry(float).or_default();
         let first = *next;
         self.places.extend(columns.iter().copied().zip(first..));
@@ -120,8 +121,10 @@ impl Places {
 pub(super) struct StoredLevel {
     /// Operands that are no sums, by type, in the order in which sums name them.
     pub values: BTreeMap<ColumnType, Vec<ColumnId>>,
-    /// Sums, each after its operands.
+    /// Sums of terms, each after its operands.
     sums: Vec<ColumnId>,
+    /// Sums of trees.
+    pub trees: Vec<ColumnId>,
 }
 
 /// Sums of one layer.
@@ -167,9 +170,10 @@ pub(super) fn levels(columns: &Columns, tested: &[ColumnId]) -> Vec<StoredLevel>
         for column in columns.expr(sum).operands().chain([sum]).filter(|column| seen.insert(*column)) {
             let at = level_of.get(&column).copied().unwrap_or(0);
             levels.resize(levels.len().max(at + 1), StoredLevel::default());
-            match is_sum(columns.expr(column)) {
-                true => levels[at].sums.push(column),
-                false => levels[at].values.entry(columns.column_type(column)).or_default().push(column),
+            match columns.expr(column) {
+                Expr::Trees { .. } => levels[at].trees.push(column),
+                expr if is_sum(expr) => levels[at].sums.push(column),
+                _ => levels[at].values.entry(columns.column_type(column)).or_default().push(column),
             }
         }
     }
@@ -297,7 +301,7 @@ fn padded(units: i64, panel: i64) -> i64 {
     units.unsigned_abs().next_multiple_of(panel.unsigned_abs().max(1)) as i64
 }
 
-/// Whether code computes an expression as part of a layer.
+/// Whether code computes an expression apart from those that read it: as part of a layer, or by trees.
 pub(super) fn is_sum(expr: &Expr) -> bool {
-    matches!(expr, Expr::Dot { .. } | Expr::SquaredDistance { .. })
+    matches!(expr, Expr::Dot { .. } | Expr::SquaredDistance { .. } | Expr::Trees { .. })
 }

@@ -9,6 +9,7 @@ use super::numbers::{Parameter, Stored};
 use super::pools::{PoolTables, Pools};
 use super::stored::StoredCounts;
 use super::trace::{Node, ShapeOp, Trace, Tracer};
+use super::trees::{TreesRun, tree_runs};
 use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Scalar, Table};
@@ -57,8 +58,10 @@ pub(super) enum Part {
 pub(super) enum StoredRun {
     /// Operands of sums.
     Values(ColumnRun),
-    /// Sums.
+    /// Sums of terms.
     Layers(LayerRun),
+    /// Sums of trees.
+    Trees(TreesRun),
 }
 
 /// Adjacent columns of one shape.
@@ -127,6 +130,8 @@ impl ColumnRuns {
             }
             let layers = level.layers(columns, &mut tracer.places, &mut tracer.pools);
             stored_runs.extend(layers.into_iter().map(StoredRun::Layers));
+            let trees = tree_runs(columns, &level.trees, &mut tracer.places, &mut tracer.pools);
+            stored_runs.extend(trees.into_iter().map(StoredRun::Trees));
         }
         let runs = runs_of(&mut tracer, tested, 0);
         let Tracer { pools, places, .. } = tracer;
@@ -147,20 +152,20 @@ impl ColumnRuns {
     /// The runs of layers in order, as stages of schedules: each with its sums and their terms.
     pub fn stages(&self) -> Vec<(StageKind, u32, u32)> {
         let count = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
-        let layers = self.stored_runs.iter().filter_map(|run| match run {
-            StoredRun::Values(_) => None,
-            StoredRun::Layers(run) => Some((run.term.stage(), count(run.units), count(run.terms))),
-        });
-        layers.collect()
+        let stage = |run: &LayerRun| (run.term.stage(), count(run.units), count(run.terms));
+        self.layer_runs().map(stage).collect()
     }
 
     /// Sums of a layer whose constants are adjacent, by the position of the layer's run.
     pub fn panel(&self, layer: usize) -> u16 {
-        let runs = self.stored_runs.iter().filter_map(|run| match run {
-            StoredRun::Values(_) => None,
-            StoredRun::Layers(run) => Some(run.panel),
-        });
-        runs.into_iter().nth(layer).map_or(1, |panel| panel as u16)
+        self.layer_runs().nth(layer).map_or(1, |run| run.panel as u16)
+    }
+
+    fn layer_runs(&self) -> impl Iterator<Item = &LayerRun> {
+        self.stored_runs.iter().filter_map(|run| match run {
+            StoredRun::Values(_) | StoredRun::Trees(_) => None,
+            StoredRun::Layers(run) => Some(run),
+        })
     }
 
     /// Adds the tables of a module by `add`, which returns their numbers.

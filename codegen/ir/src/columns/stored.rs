@@ -1,7 +1,7 @@
 //! Memory of stored columns: a buffer for each element.
 
 use super::layers::Places;
-use crate::lir::{BufferId, Build, Builder, Scalar, Value};
+use crate::lir::{BufferId, Build, Builder, Cast, Gather, Scalar, Ty, Value};
 
 /// Numbers of stored columns of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +88,24 @@ impl StoredColumns {
         let buffer = if element == Scalar::F32 { self.singles } else { self.doubles };
         // Only elements of stored columns are read and stored.
         buffer.unwrap_or(BufferId(0))
+    }
+
+    /// Values of the columns at some places: lane `i` is that of row `i`. Only rows of a block are in lanes,
+    /// and their elements have numbers of 32 bits.
+    pub(super) fn of_rows(&self, b: &mut Builder, element: Scalar, places: Value) -> Value {
+        let ty = b.ty(places);
+        let stride = match self.stride {
+            Stride::Constant(stride) => b.int_of(ty, stride),
+            Stride::Value(stride) => {
+                let stride = b.cast(Cast::Trunc, stride, Ty::of(Scalar::I32));
+                b.splat(stride, ty.lanes)
+            }
+        };
+        let (base, lane) = (self.row.unwrap_or_else(|| b.int(0)), b.iota(ty));
+        let index = b.mul(places, stride);
+        let index = b.add(index, lane);
+        let (buffer, stride) = (self.buffer(element), element.bytes());
+        b.gather(element, Gather { buffer, base, index, stride, offset: 0, mask: None })
     }
 
     /// Index of the first row's element of the column at a place.

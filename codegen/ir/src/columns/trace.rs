@@ -221,7 +221,7 @@ impl Tracer<'_> {
                 (ShapeOp::Pick { is_clamped }, ty, parameters)
             }
             // Sums are stored.
-            Expr::Dot { .. } | Expr::SquaredDistance { .. } => {
+            Expr::Dot { .. } | Expr::SquaredDistance { .. } | Expr::Trees { .. } => {
                 let place = self.places.get(column).unwrap_or(0);
                 (ShapeOp::Stored, own, vec![Parameter::Number(place)])
             }

@@ -184,10 +184,11 @@ pub fn steps_of_a_row(forest: &Forest) -> usize {
 
 /// Steps of the evaluation of all columns for a row.
 fn steps_of_columns(columns: &Columns) -> usize {
-    let terms = |column| match columns.expr(column) {
-        Expr::Dot { terms, .. } => terms.len(),
-        Expr::SquaredDistance { of, .. } => of.len(),
+    let steps = |column| match columns.expr(column) {
+        Expr::Dot { terms, .. } => terms.len() * COLUMN_TERM,
+        Expr::SquaredDistance { of, .. } => of.len() * COLUMN_TERM,
+        Expr::Trees { trees, .. } => trees.steps() * OTHER_TEST,
         _ => 0,
     };
-    columns.all().map(|column| OTHER_TEST + terms(column) * COLUMN_TERM).sum()
+    columns.all().map(|column| OTHER_TEST + steps(column)).sum()
 }

@@ -8,17 +8,18 @@ use super::inputs::GraphInputs;
 use super::linear::linear_model;
 use super::node::{GraphNode, OUTSIDE};
 use super::operators::{OperatorSet, operator};
-use super::order::{is_ensemble, needed_nodes, scores_node};
+use super::order::{is_ensemble, needed_nodes, scores_node, trees_below_trees};
 use super::outcome::{Behind, Operand, Trees};
 use super::parts::PartForest;
 use super::scan::{Scan, stacked};
 use super::stacked::{Arranged, Stacked, run, stacking};
 use super::tensor::{Cells, Element, Tensor};
+use super::tree_columns::results_as_columns;
 use crate::pipeline::{Pipeline, Stage};
 use sched_columns::{ColumnId, ColumnValue};
 use sched_forest::onnx::{Attributes, Message, Tensor as FileTensor, node_forest};
 use sched_forest::{Float, Forest, ModelError, Note, codes};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// The meaning of a name of the graph.
@@ -39,6 +40,8 @@ pub(super) struct GraphReader<'a> {
     found: Option<PartForest>,
     /// The node whose results are the scores, in a graph without trees.
     scores_node: Option<usize>,
+    /// The nodes of trees whose results other trees read.
+    trees_below_trees: HashSet<usize>,
     /// The forests so far, if the graph is read as several parts.
     parts: Option<Vec<PartForest>>,
     file: usize,
@@ -80,6 +83,7 @@ fn read_as(
         values: HashMap::new(),
         found: None,
         scores_node: None,
+        trees_below_trees: HashSet::new(),
         parts,
         file,
         notes: Vec::new(),
@@ -90,6 +94,7 @@ fn read_as(
         reader.constants.insert(constant.text(field::CONSTANT_NAME)?, constant);
     }
     let needed = needed_nodes(graph)?;
+    reader.trees_below_trees = trees_below_trees(graph, &needed)?;
     reader.scores_node = match reader.parts {
         Some(_) => None,
         None => scores_node(graph, &needed)?,
@@ -149,7 +154,7 @@ impl<'a> GraphReader<'a> {
             inputs.push(value);
         }
         let results = match OperatorSet::named(domain) {
-            Some(OperatorSet::Learning) if is_ensemble(name) => self.trees(node, own, &label, &inputs)?,
+            Some(OperatorSet::Learning) if is_ensemble(name) => self.trees(index, node, &label, &inputs)?,
             Some(_) if inputs.iter().flatten().any(|input| matches!(input, GraphValue::Behind(_))) => {
                 vec![self.behind(node, name, &label, inputs)?]
             }
@@ -293,8 +298,8 @@ impl<'a> GraphReader<'a> {
     /// Reads a tree ensemble.
     fn trees(
         &mut self,
+        index: usize,
         node: Message<'a>,
-        name: &str,
         label: &str,
         inputs: &[Option<GraphValue>],
     ) -> Result<Vec<GraphValue>, ModelError> {
@@ -305,7 +310,8 @@ impl<'a> GraphReader<'a> {
             let message = format!("the operator {label} reads results of other trees");
             return refuse(message, "make a model of each");
         };
-        if self.found.is_some() {
+        let is_below = self.trees_below_trees.contains(&index);
+        if self.found.is_some() && !is_below {
             let message = format!("the operator {label} is a second tree ensemble");
             return refuse(message, "make a model of each");
         }
@@ -319,8 +325,13 @@ impl<'a> GraphReader<'a> {
         let forest = node_forest(node, (float, tested.len()), self.file, &mut self.notes)?;
         let Some(forest) = forest else { return Err(not_understood(label, "before")) };
         let is_classifier = forest.output.classes.is_some();
-        let read = PartForest { name: name.to_owned(), forest, tested };
+        let name = node.text(field::NODE_NAME)?.to_owned();
+        let read = PartForest { name, forest, tested };
         let scores = match &mut self.parts {
+            _ if is_below => {
+                let results = results_as_columns(&read, &mut self.builder, label)?;
+                return Ok(results.into_iter().map(|tensor| GraphValue::Tensor(Rc::new(tensor))).collect());
+            }
             Some(parts) => {
                 let first = parts.iter().map(|part| part.forest.num_margins).sum();
                 let scores = read.scores(&mut self.builder, (self.inputs.len(), first), label)?;

@@ -34,6 +34,7 @@ mod sizes;
 mod stacked;
 mod svm;
 mod tensor;
+mod tree_columns;
 mod whole;
 
 use crate::pipeline::{Pipeline, Stage};

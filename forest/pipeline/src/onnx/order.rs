@@ -28,6 +28,32 @@ pub(super) fn needed_nodes(graph: Message<'_>) -> Result<HashSet<usize>, ModelEr
     Ok(needed)
 }
 
+/// The tree ensembles whose results other tree ensembles read, by position among the nodes.
+pub(super) fn trees_below_trees(
+    graph: Message<'_>,
+    needed: &HashSet<usize>,
+) -> Result<HashSet<usize>, ModelError> {
+    let mut below = HashSet::new();
+    let mut read: HashSet<&str> = HashSet::new();
+    let nodes: Vec<Message> = graph.all(field::GRAPH_NODE).collect::<Result<_, _>>()?;
+    for (index, node) in nodes.iter().enumerate().rev().filter(|(index, _)| needed.contains(index)) {
+        let mut is_read = false;
+        for output in node.all(field::NODE_OUTPUT) {
+            is_read |= read.contains(output?.as_text()?);
+        }
+        let has_trees = is_ensemble(node.text(field::NODE_OPERATOR)?);
+        if is_read && has_trees {
+            below.insert(index);
+        }
+        if is_read || has_trees {
+            for input in node.all(field::NODE_INPUT) {
+                read.insert(input?.as_text()?);
+            }
+        }
+    }
+    Ok(below)
+}
+
 /// The node whose results are the scores of a model without trees: all outputs are computed from them alone.
 ///
 /// Candidates follow the last sum of a row's values, and precede operators that turn scores into

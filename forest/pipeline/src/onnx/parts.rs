@@ -228,17 +228,41 @@ impl PartForest {
             return Err(refused(&format!("the operator {label}, which reads results of other trees")));
         }
         let float = self.forest.types.accumulator;
-        let element = if float == Float::F32 { Element::F32 } else { Element::F64 };
         let margins = first..first + self.forest.num_margins;
         let mut cells = Vec::with_capacity(margins.len());
         for margin in margins {
             cells.push(builder.add(margin_input(num_features, margin, float))?);
         }
-        for step in self.forest.output.raw.iter().chain(&self.forest.output.value) {
-            cells = applied(step, cells, builder, element)?
+        let steps = self.forest.output.raw.iter().chain(&self.forest.output.value);
+        let cells = self.after(steps, cells, builder, label)?;
+        Ok(self.tensor(cells))
+    }
+
+    /// Results as a tensor.
+    pub fn tensor(&self, cells: Vec<ColumnId>) -> Tensor {
+        Tensor::numbers(true, vec![cells.len()], self.element(), cells)
+    }
+
+    fn element(&self) -> Element {
+        if self.forest.types.accumulator == Float::F32 { Element::F32 } else { Element::F64 }
+    }
+
+    /// Cells after some steps of the forest's node.
+    ///
+    /// # Errors
+    /// `M0040` for steps that mix margins.
+    pub fn after<'s>(
+        &self,
+        steps: impl IntoIterator<Item = &'s Transform>,
+        mut cells: Vec<ColumnId>,
+        builder: &mut GraphColumns,
+        label: &str,
+    ) -> Result<Vec<ColumnId>, ModelError> {
+        for step in steps {
+            cells = applied(step, cells, builder, self.element())?
                 .ok_or_else(|| refused(&format!("steps of the operator {label} beside other trees")))?;
         }
-        Ok(Tensor::numbers(true, vec![cells.len()], element, cells))
+        Ok(cells)
     }
 }
 

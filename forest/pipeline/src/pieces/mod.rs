@@ -108,7 +108,7 @@ impl PieceFinder<'_> {
             return Some(compressed(values.collect()));
         }
         // A sum of several pieces has no known order.
-        if let Expr::Dot { .. } | Expr::SquaredDistance { .. } = expr {
+        if let Expr::Dot { .. } | Expr::SquaredDistance { .. } | Expr::Trees { .. } = expr {
             return None;
         }
         let operands: Vec<usize> = expr.operands().map(|operand| operand.index()).collect();
@@ -164,7 +164,7 @@ impl PieceFinder<'_> {
                 _ => None,
             },
             Expr::Step { .. } => Some(interval.piece(course)),
-            Expr::Bit { .. } | Expr::Dot { .. } | Expr::SquaredDistance { .. } => None,
+            Expr::Bit { .. } | Expr::Dot { .. } | Expr::SquaredDistance { .. } | Expr::Trees { .. } => None,
             Expr::Pick { values, .. } => {
                 let last = values.len() as i64 - 1;
                 self.by(operands[0], interval, |value| match value {

@@ -177,6 +177,7 @@ pub(super) fn operations(columns: &Columns, of: &[ColumnId], look_up: usize) -> 
         Expr::Input { .. } | Expr::Const(_) => 0,
         Expr::Table { .. } | Expr::Pick { .. } => look_up,
         Expr::Step { edges, .. } => 2 * edges.at.len(),
+        Expr::Trees { trees, .. } => trees.steps(),
         _ => 1,
     };
     columns.needed_for(of).into_iter().map(operations).sum()

@@ -106,7 +106,7 @@ fn stepped(columns: &Columns, domains: &[FeatureDomain]) -> Vec<bool> {
             Expr::Unary(Unary::IsNan | Unary::Not | Unary::Cast(ColumnType::Bool), _) => true,
             Expr::Binary(op, ..) if is_test(*op) => true,
             Expr::Select { then, otherwise, .. } => of(*then) && of(*otherwise),
-            Expr::Dot { .. } | Expr::SquaredDistance { .. } => false,
+            Expr::Dot { .. } | Expr::SquaredDistance { .. } | Expr::Trees { .. } => false,
             Expr::Unary(..) | Expr::Binary(..) | Expr::Bit { .. } => expr.operands().all(of),
         };
         is_stepped.push(stepped);

@@ -32,6 +32,7 @@ from sklearn.ensemble import (
     GradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
+    StackingClassifier,
 )
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.impute import SimpleImputer
@@ -137,6 +138,9 @@ def cases():
     yield "kernel-pca", make_pipeline(*scaled, kernel, LinearRegression()), False, "number"
     yield "quadratic", make_pipeline(impute, QuadraticDiscriminantAnalysis()), False, "three"
     yield "adaboost", make_pipeline(impute, AdaBoostClassifier(n_estimators=2)), False, "two"
+    below = [("some", forest()), ("more", ExtraTreesClassifier(n_estimators=3, max_depth=3, random_state=0))]
+    over = StackingClassifier(below, forest(), cv=2, passthrough=True)
+    yield "stacking-trees", make_pipeline(impute, over), False, "three"
 
 
 def entry(name, array, **more):
@@ -171,11 +175,15 @@ def make(name, pipeline, is_table, target):
     # A file with the step that makes a dict of each row.
     options = {"zipmap": name == "svc-linear"} if is_classifier(pipeline) else None
     made = to_onnx(pipeline, initial_types=types, options=options)
+    write(name, made, feeds, "bound" if name in BOUND else "single" if name in SINGLE else "equal")
+
+
+def write(name, made, feeds, promise):
+    """Writes a file with rows and the answers of ONNX Runtime."""
     threads = onnxruntime.SessionOptions()
     threads.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(made.SerializeToString(), threads)
     results = zip(session.get_outputs(), session.run(None, feeds), strict=True)
-    promise = "bound" if name in BOUND else "single" if name in SINGLE else "equal"
     content = {
         "rows": N_ROWS,
         "inputs": [entry(one, array) for one, array in feeds.items()],
@@ -187,6 +195,43 @@ def make(name, pipeline, is_table, target):
     (HERE / f"{name}.json").write_text(json.dumps(content) + "\n")
 
 
+def trees_of(fitted, sample, names):
+    """The node of the trees of a fitted classifier, with these names of its input and its outputs."""
+    made = to_onnx(fitted, sample[:1], options={"zipmap": False})
+    node = next(one for one in made.graph.node if one.op_type == "TreeEnsembleClassifier")
+    del node.input[:], node.output[:]
+    node.name = names[-1]
+    node.input.append(names[0])
+    node.output.extend(names[1:])
+    return node
+
+
+def class_below_trees():
+    """A graph whose last forest reads the class of another one, beside the features."""
+    table, targets = data()
+    sample = np.nan_to_num(table[NUMBERS].to_numpy()).astype(np.float32)
+    first, last = (RandomForestClassifier(n_estimators=3, max_depth=3, random_state=one) for one in range(2))
+    first.fit(sample, targets["three"])
+    both = np.column_stack([sample, first.predict(sample)]).astype(np.float32)
+    last.fit(both, targets["words"])
+    nodes = [
+        trees_of(first, sample, ["X", "class", "chances"]),
+        helper.make_node("Cast", ["class"], ["number"], to=1),
+        helper.make_node("Unsqueeze", ["number", "axis"], ["column"]),
+        helper.make_node("Concat", ["X", "column"], ["all"], axis=1),
+        trees_of(last, both, ["all", "label", "probabilities"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "graph", [helper.make_tensor_value_info("X", 1, [None, sample.shape[1]])],
+        [helper.make_tensor_value_info("label", 8, None),
+         helper.make_tensor_value_info("probabilities", 1, None)],
+        [helper.make_tensor("axis", 7, [1], [1])],
+    )
+    sets = [helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 3)]
+    made = helper.make_model(graph, opset_imports=sets, ir_version=9)
+    write("class-below-trees", made, {"X": sample[:N_ROWS]}, "equal")
+
+
 def class_of_part():
     """A graph that adds the class of one of two forests to their probabilities: schedc refuses it."""
     table, targets = data()
@@ -194,11 +239,8 @@ def class_of_part():
     makers = [helper.make_node("Cast", ["label0"], ["class"], to=1)]
     for number in range(2):
         fitted = RandomForestClassifier(n_estimators=1, max_depth=2, random_state=number)
-        made = to_onnx(fitted.fit(sample, targets["three"]), sample[:1], options={"zipmap": False})
-        node = next(one for one in made.graph.node if one.op_type == "TreeEnsembleClassifier")
-        del node.output[:]
-        node.output.extend([f"label{number}", f"chances{number}"])
-        makers.insert(number, node)
+        fitted.fit(sample, targets["three"])
+        makers.insert(number, trees_of(fitted, sample, ["X", f"label{number}", f"chances{number}"]))
     makers.append(helper.make_node("Add", ["chances0", "chances1"], ["chances"]))
     makers.append(helper.make_node("Unsqueeze", ["class", "axis"], ["column"]))
     makers.append(helper.make_node("Concat", ["chances", "column"], ["all"], axis=1))
@@ -207,9 +249,6 @@ def class_of_part():
         [helper.make_tensor_value_info("all", 1, None)],
         [helper.make_tensor("axis", 7, [1], [1])],
     )
-    for node in graph.node:
-        if node.op_type == "TreeEnsembleClassifier":
-            node.input[0] = "X"
     sets = [helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 3)]
     made = helper.make_model(graph, opset_imports=sets, ir_version=9)
     (HERE / "no-class-of-part.onnx").write_bytes(made.SerializeToString())
@@ -220,6 +259,8 @@ if __name__ == "__main__":
     chosen = sys.argv[1:]
     if not chosen or "no-class-of-part" in chosen:
         class_of_part()
+    if not chosen or "class-below-trees" in chosen:
+        class_below_trees()
     for case in cases():
         if not chosen or case[0] in chosen:
             make(*case)

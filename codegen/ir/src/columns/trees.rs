@@ -1,0 +1,252 @@
+//! Trees whose results are columns.
+//!
+//! A node is 64 bits, which one load fetches: its operand, the distance to its first child, and the
+//! threshold where that is of single precision. Both children are adjacent. A leaf leads to itself: its
+//! distance is 0, and no value reaches its threshold, NaN. So a walk takes as many steps as the deepest tree
+//! that walks with it, and code does not grow with the trees. Sums of all results are stored columns, to
+//! which some trees at a time are added.
+
+use super::layers::Places;
+use super::numbers::{Parameter, Stored};
+use super::pools::Pools;
+use crate::bytes::scalar;
+use crate::fault::{Fault, seeded};
+use crate::lir::Scalar;
+use sched_columns::{
+    ColumnId, ColumnTree, ColumnTrees, ColumnValue, Columns, Expr, Ties, TreeNode, TreeTest,
+};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Trees whose walks take their steps together: each step waits for three loads.
+pub(super) const TOGETHER: usize = 4;
+
+/// Trees over stored columns, with the columns that are their results.
+#[derive(Clone, Debug)]
+pub(super) struct TreesRun {
+    /// Element of operands and thresholds.
+    pub compared: Scalar,
+    /// Element of the sums.
+    pub sums: Scalar,
+    pub ties: Ties,
+    pub missing: MissingSide,
+    /// Number of columns.
+    pub units: i64,
+    /// Number of groups of trees that walk together.
+    pub groups: i64,
+    /// Steps of each group.
+    pub steps: Stored,
+    /// Position of the roots of all trees in the pool of integers.
+    pub roots: i64,
+    /// Position of the nodes in the pool of wide integers.
+    pub nodes: i64,
+    pub form: NodeForm,
+    /// Position of the values in the pool of the sums: for each node one for each column.
+    pub values: i64,
+    /// Position of the first summands: one for each column.
+    pub starts: i64,
+    /// Place of the first column.
+    pub to: i64,
+}
+
+/// The parts of a node's 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NodeForm {
+    /// The threshold, the operand's number with these bits, and the distance to the first child.
+    Whole(u32),
+    /// The operand's number and the distance, with 32 bits each. Thresholds are in the pool of their type
+    /// from this position on.
+    Beside(i64),
+}
+
+/// The side to which tests send NaN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MissingSide {
+    /// The left one. Decision 1 is a comparison that is false for NaN: the way to the right.
+    Left,
+    /// The right one. Decision 1 is the way to the left.
+    Right,
+    /// Either one. Decision 1 is the way to the right. The lowest bit of an operand's number is set if NaN
+    /// goes there, and its place is in the other bits.
+    Either,
+}
+
+/// Columns that are results of the same trees over the same operands.
+struct SharedTrees<'a> {
+    of: &'a Arc<[ColumnId]>,
+    trees: &'a Arc<ColumnTrees>,
+    /// The columns, with the number of their result and their first summand.
+    columns: Vec<(ColumnId, u32, ColumnValue)>,
+}
+
+/// The trees of some columns, which get places.
+pub(super) fn tree_runs(
+    columns: &Columns,
+    wanted: &[ColumnId],
+    places: &mut Places,
+    pools: &mut Pools,
+) -> Vec<TreesRun> {
+    let mut all: Vec<SharedTrees> = Vec::new();
+    let mut numbers: HashMap<(&Arc<[ColumnId]>, &Arc<ColumnTrees>), usize> = HashMap::new();
+    for column in wanted {
+        let Expr::Trees { of, start, trees, result } = columns.expr(*column) else { continue };
+        let number = *numbers.entry((of, trees)).or_insert(all.len());
+        if number == all.len() {
+            all.push(SharedTrees { of, trees, columns: Vec::new() });
+        }
+        all[number].columns.push((*column, *result, *start));
+    }
+    all.iter().map(|shared| TreesRun::new(shared, places, pools)).collect()
+}
+
+impl TreesRun {
+    fn new(shared: &SharedTrees, places: &mut Places, pools: &mut Pools) -> TreesRun {
+        let (form, trees) = (shared.trees.form(), shared.trees.trees());
+        let (compared, sums) = (scalar(form.compared), scalar(form.sums));
+        let missing = MissingSide::of(trees);
+        let operand_place = |operand: u32| {
+            let column = shared.of.get(operand as usize);
+            column.and_then(|column| places.get(*column)).unwrap_or(0)
+        };
+        let numbered = NumberedTrees::of(trees, form.results as usize, missing);
+        let operands: Vec<i64> = numbered
+            .nodes
+            .iter()
+            // Leaves load some operand, and pay no attention to it.
+            .map(|node| node.test.map_or((0, true), |test| (test.operand, test.missing_left)))
+            .map(|(operand, missing_left)| missing.number(operand_place(operand), missing_left))
+            .collect();
+        let threshold = |node: &Numbered| node.test.map_or(f64::NAN, |test| test.threshold);
+        let nodes = pools.len(Scalar::I64) as i64;
+        let node_form = match place_bits(&operands, &numbered.nodes).filter(|_| compared == Scalar::F32) {
+            Some(bits) => {
+                for (node, operand) in numbered.nodes.iter().zip(&operands) {
+                    let threshold = i64::from((threshold(node) as f32).to_bits());
+                    let word = (node.distance << bits | operand) << 32 | threshold;
+                    pools.push_integer(Scalar::I64, word);
+                }
+                NodeForm::Whole(bits)
+            }
+            None => {
+                let position = pools.len(compared) as i64;
+                for (node, operand) in numbered.nodes.iter().zip(&operands) {
+                    pools.push_integer(Scalar::I64, node.distance << 32 | operand);
+                    pools.push_float(compared, threshold(node));
+                }
+                NodeForm::Beside(position)
+            }
+        };
+        let roots = pools.len(Scalar::I32) as i64;
+        numbered.roots.iter().for_each(|root| pools.push_integer(Scalar::I32, *root));
+        let values = pools.len(sums) as i64;
+        for node in &numbered.nodes {
+            for (_, result, _) in &shared.columns {
+                // A sum with -0 is the number itself.
+                pools.push_float(sums, node.values.get(*result as usize).copied().unwrap_or(-0.0));
+            }
+        }
+        let starts = pools.len(sums) as i64;
+        shared.columns.iter().for_each(|(.., start)| pools.push_float(sums, start.to_f64()));
+        let steps: Vec<Parameter> = numbered.steps.into_iter().map(Parameter::Number).collect();
+        let columns: Vec<ColumnId> = shared.columns.iter().map(|(column, ..)| *column).collect();
+        TreesRun {
+            compared,
+            sums,
+            ties: form.ties,
+            missing,
+            units: columns.len() as i64,
+            groups: steps.len() as i64,
+            steps: Stored::new(&steps, Scalar::I32, pools),
+            roots,
+            nodes,
+            form: node_form,
+            values,
+            starts,
+            to: places.add(&columns, form.sums, 0),
+        }
+    }
+}
+
+/// Bits of operands' numbers, if they and the distances to children fit 32 bits.
+fn place_bits(operands: &[i64], nodes: &[Numbered]) -> Option<u32> {
+    let bits = |most: i64| i64::BITS - most.leading_zeros();
+    let operand = bits(operands.iter().copied().max().unwrap_or(0));
+    let distance = bits(nodes.iter().map(|node| node.distance).max().unwrap_or(0));
+    // The highest bit stays 0.
+    (operand + distance < 32).then_some(operand)
+}
+
+/// A node with its distance to the first of two children; 0 for a leaf.
+#[derive(Clone, Copy)]
+struct Numbered<'a> {
+    test: Option<&'a TreeTest>,
+    distance: i64,
+    /// The values of a leaf.
+    values: &'a [f64],
+}
+
+/// The nodes of trees.
+struct NumberedTrees<'a> {
+    nodes: Vec<Numbered<'a>>,
+    /// The number of each tree's root. The last group of trees is filled with leaves without values.
+    roots: Vec<i64>,
+    /// The longest path of each group.
+    steps: Vec<i64>,
+}
+
+impl<'a> NumberedTrees<'a> {
+    fn of(trees: &'a [ColumnTree], results: usize, missing: MissingSide) -> NumberedTrees<'a> {
+        let (mut nodes, mut roots) = (Vec::new(), Vec::new());
+        let leaf = Numbered { test: None, distance: 0, values: &[] };
+        for tree in trees {
+            roots.push(nodes.len() as i64);
+            let mut open = vec![(nodes.len(), tree.root)];
+            nodes.push(leaf);
+            while let Some((at, node)) = open.pop() {
+                nodes[at] = match node {
+                    TreeNode::Leaf(number) => {
+                        let values = tree.values.chunks(results.max(1)).nth(number as usize);
+                        Numbered { values: values.unwrap_or_default(), ..leaf }
+                    }
+                    TreeNode::Test(number) => {
+                        let (first, test) = (nodes.len(), &tree.tests[number as usize]);
+                        let children = match missing {
+                            MissingSide::Right => [test.right, test.left],
+                            MissingSide::Left | MissingSide::Either => [test.left, test.right],
+                        };
+                        nodes.extend([leaf; 2]);
+                        open.extend((first..).zip(children));
+                        Numbered { test: Some(test), distance: (first - at) as i64, ..leaf }
+                    }
+                };
+            }
+        }
+        let unfilled = trees.len().next_multiple_of(TOGETHER) - trees.len();
+        roots.extend(vec![nodes.len() as i64; unfilled]);
+        nodes.push(leaf);
+        let lost = i64::from(seeded(Fault::ColumnWalksStopEarly));
+        let depths: Vec<i64> = trees.iter().map(|tree| i64::from(tree.depth())).collect();
+        let steps = depths.chunks(TOGETHER).map(|group| (group.iter().max().unwrap_or(&0) - lost).max(0));
+        NumberedTrees { nodes, roots, steps: steps.collect() }
+    }
+}
+
+impl MissingSide {
+    /// The side of all tests.
+    fn of(trees: &[ColumnTree]) -> MissingSide {
+        let mut tests = trees.iter().flat_map(|tree| &tree.tests);
+        match tests.clone().all(|test| test.missing_left) {
+            true => MissingSide::Left,
+            false if tests.any(|test| test.missing_left) => MissingSide::Either,
+            false => MissingSide::Right,
+        }
+    }
+
+    /// The number of an operand at a place.
+    fn number(self, place: i64, missing_left: bool) -> i64 {
+        match self {
+            MissingSide::Left | MissingSide::Right => place,
+            MissingSide::Either => place << 1 | i64::from(!missing_left),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Random trees whose results are columns.
+
+use crate::forests::grid;
+use crate::schedules::Rng;
+use sched_columns::{ColumnTree, ColumnTrees, TreeNode, TreeTest, TreesForm};
+
+/// Most tests on a path.
+const DEEPEST: usize = 6;
+
+/// Trees of a form, some of them single leaves. Missing values go left, right, or either way.
+pub fn column_trees(rng: &mut Rng, form: TreesForm) -> ColumnTrees {
+    let missing = rng.below(3);
+    let trees = (0..rng.below(11)).map(|_| {
+        let mut growing = Growing { rng, form, missing, tests: Vec::new(), values: Vec::new() };
+        let depth = growing.rng.below(DEEPEST + 1);
+        let root = growing.node(depth);
+        ColumnTree { root, tests: growing.tests, values: growing.values }
+    });
+    let trees = trees.collect();
+    ColumnTrees::new(form, trees).expect("the generator keeps the promises of trees")
+}
+
+/// A tree while it grows.
+struct Growing<'a> {
+    rng: &'a mut Rng,
+    form: TreesForm,
+    missing: usize,
+    tests: Vec<TreeTest>,
+    values: Vec<f64>,
+}
+
+impl Growing<'_> {
+    /// A node with at most `depth` tests on each path.
+    fn node(&mut self, depth: usize) -> TreeNode {
+        if depth == 0 || self.form.operands == 0 || self.rng.one_in(5) {
+            let leaf = self.values.len() / self.form.results as usize;
+            for _ in 0..self.form.results {
+                self.values.push(grid(self.rng, self.form.sums));
+            }
+            return TreeNode::Leaf(leaf as u32);
+        }
+        let index = self.tests.len();
+        let missing_left = self.missing == 0 || (self.missing == 2 && self.rng.one_in(2));
+        let operand = self.rng.below(self.form.operands as usize) as u32;
+        let threshold = grid(self.rng, self.form.compared);
+        let (left, right) = (TreeNode::Leaf(0), TreeNode::Leaf(0));
+        self.tests.push(TreeTest { operand, threshold, missing_left, left, right });
+        self.tests[index].left = self.node(depth - 1);
+        self.tests[index].right = self.node(depth - 1);
+        TreeNode::Test(index as u32)
+    }
+}
