@@ -47,10 +47,10 @@ mod tests {
     }
 
     #[test]
-    fn pages_have_a_text_and_a_way_out() {
+    fn pages_have_a_text_and_help() {
         for code in all().filter(|code| code.family() != CODES[0].family()) {
             let page = code.page();
-            assert!(page.contains("\n\nWay out: ") && page.trim_end().ends_with('.'), "{page:?}");
+            assert!(page.contains("\n\nHelp: ") && page.trim_end().ends_with('.'), "{page:?}");
             assert_eq!(page.matches("\n# ").count(), 0, "{page:?}");
         }
     }

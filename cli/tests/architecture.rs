@@ -402,8 +402,8 @@ fn the_lock_of_the_fuzz_targets_knows_the_crates_as_they_are() -> Result<()> {
         }
     }
     assert!(seen > 4, "{seen} crates are fuzzed");
-    let way_out = "cp Cargo.lock fuzz/Cargo.lock; cd fuzz; cargo metadata --format-version 1 >/dev/null";
-    assert!(problems.is_empty(), "fuzz/Cargo.lock:\n{}\nrun {way_out}", problems.join("\n"));
+    let help = "cp Cargo.lock fuzz/Cargo.lock; cd fuzz; cargo metadata --format-version 1 >/dev/null";
+    assert!(problems.is_empty(), "fuzz/Cargo.lock:\n{}\nrun {help}", problems.join("\n"));
     Ok(())
 }
 

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn other_trainers_get_a_way_out() {
+    fn other_trainers_get_help() {
         for (bytes, way) in
             [(b"CBM1\0".as_slice(), "format=\"json\""), (b"<?xml version=\"1.0\"?>", "save_model")]
         {

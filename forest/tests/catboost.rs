@@ -86,7 +86,7 @@ fn numbers_are_those_of_catboost() {
 }
 
 #[test]
-fn what_is_not_computed_is_refused_with_a_way_out() {
+fn what_is_not_computed_is_refused_with_help() {
     let refused = files(&fixtures("catboost/refused"));
     assert!(refused.len() >= 3);
     for path in refused {

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_read_with_their_code_and_the_way_out() {
+    fn errors_are_read_with_their_code_and_the_help() {
         let refusal = Refusal::read(
             "note: old\nerror: M0003: m.json, byte 7: it ends\n  help: save it \
                                      again\n",

@@ -177,7 +177,7 @@ impl DeviceArray {
             0 => 0,
             _ => {
                 let allocated = driver_of_call()?.alloc(device, bytes, stream);
-                allocated.map_err(|error| SchedcError::new_err(format!("{error}; {OUT}")))?
+                allocated.map_err(|error| SchedcError::new_err(format!("{error}; {HELP}")))?
             }
         };
         let memory =
@@ -203,8 +203,8 @@ impl DeviceArray {
     }
 }
 
-/// The way out if no memory can be allocated.
-const OUT: &str = "out= takes an array of the caller's";
+/// Help if no memory can be allocated.
+const HELP: &str = "out= takes an array of the caller's";
 
 /// The driver; SchedcError if there is none.
 fn driver_of_call() -> PyResult<&'static sched_library::Driver> {

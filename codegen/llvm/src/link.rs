@@ -90,9 +90,7 @@ pub(crate) fn archive(object: &[u8], name: &str) -> Result<Vec<u8>, LlvmError> {
     let member = NewArchiveMember::new(object, &DEFAULT_OBJECT_READER, name.to_string());
     let mut bytes = Cursor::new(Vec::new());
     write_archive_to_stream(&mut bytes, &[member], ArchiveKind::Gnu, false, Some(false)).map_err(
-        |error| {
-            LlvmError::new(codes::CODE_GENERATION, format!("the static library cannot be written: {error}"))
-        },
+        |error| LlvmError::new(codes::TOOL_FAILED, format!("the static library cannot be written: {error}")),
     )?;
     Ok(bytes.into_inner())
 }

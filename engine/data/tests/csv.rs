@@ -328,7 +328,7 @@ fn errors_say_what_and_where() {
         let error = read_for(model, text).expect_err(what);
         let message = error.to_string();
         assert_eq!(message.lines().next(), Some(wanted), "{what}");
-        assert!(error.help.is_some(), "{what}: a way out");
+        assert!(error.help.is_some(), "{what}: help");
     }
 }
 

@@ -29,7 +29,7 @@ pub use failure::{Failure, reason};
 pub use job::{Job, Lookup, PendingJob, Reporter};
 pub use lock::LockUse;
 pub use model::{Model, RowTypes};
-pub use predictor::{Predictor, way_out};
+pub use predictor::{Predictor, help_for_status};
 pub use sched_pipeline::{ColumnSummary, Fate, StageSummary};
 pub use schedule::{NamedModel, ScheduleValues, Source};
 pub use simulator::Simulator;

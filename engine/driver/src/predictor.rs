@@ -27,7 +27,7 @@ pub trait Predictor {
     /// Predicts `n` rows. `out` has `n` rows of the output's columns.
     ///
     /// # Errors
-    /// When the code refuses the call, or cannot finish it. [`way_out`] has the help.
+    /// When the code refuses the call, or cannot finish it. [`help_for_status`] has the help.
     fn predict(
         &self,
         kind: Kind,
@@ -38,8 +38,8 @@ pub trait Predictor {
     ) -> Result<(), CallError>;
 }
 
-/// Returns the way out of a failed call, by its [`CallError::status`].
-pub fn way_out(status: Option<i32>) -> &'static str {
+/// Returns the help for a failed call, by its [`CallError::status`].
+pub fn help_for_status(status: Option<i32>) -> &'static str {
     match status {
         Some(Status::CPU) => "compile the model for this processor, with --cpu or on this machine",
         Some(Status::MEMORY) => "end other programs, or predict parts of the rows, as with --shard 0/2",

@@ -5,7 +5,7 @@ use crate::samples::Quartiles;
 use rustix::time::{ClockId, clock_gettime};
 use sched_llvm::runtime::{Dtype, Kind, Status, output_type};
 use sched_llvm::{Jit, Output, Predict};
-use schedc_driver::{Failure, way_out};
+use schedc_driver::{Failure, help_for_status};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -264,7 +264,7 @@ fn sample(
             let help = match status.code() {
                 Status::DRIVER | Status::DEVICE => "time it on a machine with a GPU, or name --target cpu",
                 Status::MEMORY | Status::DEVICE_MEMORY => "time fewer rows a call, with --batch",
-                other => way_out(Some(other)),
+                other => help_for_status(Some(other)),
             };
             Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {status}"), help)
         })?;

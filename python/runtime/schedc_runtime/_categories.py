@@ -79,7 +79,7 @@ class Feature:
         return found
 
     def _refuse(self, why: Any, name: str, row: int) -> None:
-        message, way_out, unseen = why
+        message, advice, unseen = why
         meant = None if unseen is None else near(unseen, self._categories.texts(self._feature))
         hint = f"{quoted(meant)} may be meant; " if meant is not None else ""
-        raise ValueError(f"column {quoted(name)}, row {row + 1}: {message}; {hint}{way_out}")
+        raise ValueError(f"column {quoted(name)}, row {row + 1}: {message}; {hint}{advice}")

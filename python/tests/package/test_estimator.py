@@ -57,7 +57,7 @@ def test_no_fit(X, y):
             call()
 
 
-def test_way_out(X, y):
+def test_frozen_estimators_keep_a_compiled_model(X, y):
     theirs = classifier().fit(X, y)
     kept = frozen.FrozenEstimator(schedc.compile(theirs))
     assert clone(kept) is kept and kept.fit(X, y) is kept

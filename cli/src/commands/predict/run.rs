@@ -10,7 +10,7 @@ use sched_llvm::runtime::{Dtype, Kind};
 use sched_llvm::{Extras, Output as Results, Rows};
 use schedc_data::{Batch, Destination, Number, Numbers, RowStream, TableWriter, Values};
 use schedc_driver::outputs::lacked;
-use schedc_driver::{Failure, Predictor, way_out};
+use schedc_driver::{Failure, Predictor, help_for_status};
 use std::time::{Duration, Instant};
 
 /// Most numbers in the rows of a batch, and in its results. Larger batches take more memory.
@@ -176,7 +176,7 @@ impl PredictRun<'_> {
         };
         let extras = Extras { threads: self.args.threads, base_margin: begin.map(Begin::as_rows), stride: 0 };
         predictor.predict(kind, rows, n, out, extras).map_err(|error| {
-            let help = way_out(error.status);
+            let help = help_for_status(error.status);
             Failure::new(sched_llvm::codes::PREDICTION, format!("prediction failed: {error}"), help)
         })?;
         // Code returns classes as floats; they are written as numbers or labels.

@@ -117,8 +117,8 @@ pub(super) fn reader<'a>(
         ));
     }
     let Some(format) = Format::of(&head) else {
-        let (kind, way_out) = foreign(&head).unwrap_or(("of an unknown format", CONVERT));
-        return Err(DataError::new(codes::UNKNOWN_FORMAT, name, format!("this is {kind}")).help(way_out));
+        let (kind, help) = foreign(&head).unwrap_or(("of an unknown format", CONVERT));
+        return Err(DataError::new(codes::UNKNOWN_FORMAT, name, format!("this is {kind}")).help(help));
     };
     if format.needs_file() && !input.is_seekable() {
         let message =
@@ -193,7 +193,7 @@ const FOREIGN: [(&[u8], &str, &str); 17] = [
 /// The name of a format that schedc does not read, and help.
 fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
     let known = FOREIGN.iter().find(|(magic, ..)| head.starts_with(magic));
-    known.map(|&(_, kind, way_out)| (kind, way_out)).or_else(|| zeros(head))
+    known.map(|&(_, kind, help)| (kind, help)).or_else(|| zeros(head))
 }
 
 /// The kind of data with zero bytes: text in UTF-16 without its mark has one in each second place.
