@@ -73,13 +73,7 @@ pub(crate) fn infer(builder: &NestBuilder) -> Accumulation {
             (None, Execution::Serial) => None,
             (around, _) => match enter_loop(around, builder, id, (run, several)) {
                 Ok(inside) => Some(inside),
-                Err(trees) => {
-                    let name = builder.name(trees);
-                    let why = format!(
-                        "`{name}` runs over trees in parallel, so partial sums are added up separately."
-                    );
-                    return Accumulation::Reassociated(why);
-                }
+                Err(why) => return Accumulation::Reassociated(why),
             },
         };
         stack.extend(builder.tree().inside(id).children().map(|child| (child, path)));
@@ -96,30 +90,47 @@ fn run(node: &LoopNode) -> Execution {
     node.annotations.iter().find_map(|(annotation, _)| runs(annotation)).unwrap_or(Execution::Serial)
 }
 
-/// Extends the path by a loop at or inside a parallel one. Returns the parallel tree loop whose sums are not
-/// single trees or not added in order, if there is one.
+/// The reason for another order of additions: the sums of a parallel tree loop are not single trees, or are
+/// not added in order.
+fn partial_sums(builder: &NestBuilder, trees: LoopId) -> String {
+    let name = builder.name(trees);
+    format!("`{name}` runs over trees in parallel, so partial sums are added up separately.")
+}
+
+/// Extends the path by a loop at or inside a parallel one.
+///
+/// # Errors
+/// The reason why the loops of the path do not add trees in the model's order.
 fn enter_loop(
     around: Option<ParallelRegion>,
     builder: &NestBuilder,
     id: LoopId,
     (run, several): (Execution, bool),
-) -> Result<ParallelRegion, LoopId> {
+) -> Result<ParallelRegion, String> {
     let node = builder.node(id);
     let mut path = around.unwrap_or_default();
     let on_block = path.on_block || run == Execution::On(GpuLevel::Block);
     if node.axis == Axis::Tree && run != Execution::Serial {
-        let is = |wanted: fn(&Annotation) -> bool| node.annotations.iter().any(|(said, _)| wanted(said));
-        let atomic = is(|said| matches!(said, Annotation::AtomicReduce));
+        let is = |wanted: fn(&Annotation) -> bool| {
+            node.annotations.iter().any(|(annotation, _)| wanted(annotation))
+        };
+        if is(|annotation| matches!(annotation, Annotation::AtomicReduce)) {
+            let name = builder.name(id);
+            return Err(format!(
+                "`{name}` adds atomically, so the order of additions differs from run to run."
+            ));
+        }
         // Walks of a group share one sum.
-        let groups = is(|said| matches!(said, Annotation::Interleave(_) | Annotation::Vectorize(_)));
+        let groups =
+            is(|annotation| matches!(annotation, Annotation::Interleave(_) | Annotation::Vectorize(_)));
         // Sums added after the outermost parallel loop come after the other parts inside it.
         let among_parts = around.is_some() && node.is_part;
         let nested = path.trees.is_some() && run == Execution::Parallel;
-        path.shared |= is(|said| matches!(said, Annotation::SharedReduce));
+        path.shared |= is(|annotation| matches!(annotation, Annotation::SharedReduce));
         path.trees_on_grid |= run == Execution::On(GpuLevel::Grid);
         path.trees = path.trees.or(Some(id));
-        if atomic || groups || among_parts || nested {
-            return Err(id);
+        if groups || among_parts || nested {
+            return Err(partial_sums(builder, id));
         }
     } else if several {
         path.repeated |= path.on_block || path.trees.is_some() || node.is_part;
@@ -133,7 +144,7 @@ fn enter_loop(
     };
     let ends = builder.tree().inside(id).children().next().is_none();
     match path.trees.filter(|_| ends && !in_order) {
-        Some(trees) => Err(trees),
+        Some(trees) => Err(partial_sums(builder, trees)),
         None => Ok(path),
     }
 }

@@ -124,15 +124,22 @@ impl Signature {
     pub fn usage(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
         for (at, parameter) in self.parameters.iter().enumerate() {
-            // `representation` has an optional first parameter, all others an optional last one.
-            let optional =
-                if self.op == Op::Representation { at < self.required } else { at >= self.required };
-            parts.push(if optional { format!("[{}]", parameter.name) } else { parameter.name.to_owned() });
+            parts.push(if self.is_optional(at) {
+                format!("[{}]", parameter.name)
+            } else {
+                parameter.name.to_owned()
+            });
         }
         if self.repeats {
             parts.push("...".to_owned());
         }
         format!("{}({})", self.name, parts.join(", "))
+    }
+
+    /// Whether it may be written without the parameter at a position.
+    pub fn is_optional(&self, at: usize) -> bool {
+        // `representation` has an optional first parameter, all others an optional last one.
+        if self.op == Op::Representation { at < self.required } else { at >= self.required }
     }
 
     /// The position of its first parameter of this kind.

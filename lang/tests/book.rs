@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use sched_lang::check;
 use sched_lang::diagnostics::{CODES, Code, Severity, codes, full};
-use sched_lang::directives::{Lowered, Op, SIGNATURES, Signature};
+use sched_lang::directives::{Lowered, Op, Role, SIGNATURES, Signature};
 use sched_nest::show::show_nests;
 
 /// Chapters before the directives, and after them.
@@ -206,17 +206,27 @@ fn judge(path: &str, words: &str, schedule: &str, wrong: &mut Vec<String>) {
 /// Usage, targets and diagnostics of a directive.
 fn model(signature: &Signature, raised: &BTreeMap<Op, BTreeSet<Code>>) -> String {
     let mut text = format!("```text\n{}\n```\n\n{}\n\n", signature.usage(), signature.summary);
-    let kind = if signature.shapes {
-        "A loop modifier. Loop modifiers apply one after the other, in the order of the text."
+    let loops = signature.position(|role| role == Role::Index);
+    let kind = match (signature.shapes, loops) {
+        (true, Some(_)) => "A loop modifier.",
+        (true, None) => "A modifier of the whole nest.",
+        (false, Some(at)) if signature.is_optional(at) => {
+            "An annotation of a loop of the final nest, or of all."
+        }
+        (false, Some(_)) => "An annotation of a loop of the final nest.",
+        (false, None) => "An annotation of the whole nest.",
+    };
+    let order = if signature.shapes {
+        "Modifiers apply one after the other, in the order of the text."
     } else {
-        "An annotation of a loop of the final nest. Annotations have no order."
+        "Annotations have no order."
     };
     let support = match signature.lowered {
         Lowered::Everywhere => "For CPUs and GPUs.",
         Lowered::OnCpus => "For CPUs only.",
         Lowered::OnGpus => "For GPUs only, or for `schedc predict --simulate`.",
     };
-    let _ = writeln!(text, "{kind}\n{support}\n");
+    let _ = writeln!(text, "{kind} {order}\n{support}\n");
     let codes = raised.get(&signature.op).cloned().unwrap_or_default();
     let links: Vec<String> = codes.iter().map(|code| format!("[{code}](../errors/{code}.md)")).collect();
     if !links.is_empty() {

@@ -15,7 +15,7 @@ pub(super) fn narrow_vector(
         _ => "two-byte",
     };
     let message = format!("{lanes} rows fill only part of a register, which holds {full} {bins} bins");
-    Wording::new(message, format!("{full} rows take as long"))
+    Wording::new(message, format!("{full} rows fit a register"))
         .and(chosen, "rows are quantized for this layout")
         .help(format!("Use {full} lanes. For small calls, add a block `when n_rows <= {lanes}`."))
         .fix(context.replace(&full.to_string(), Applicability::Unsure))
@@ -26,8 +26,7 @@ pub(super) fn tile_beyond(context: &Context, extent: i64, size: i64) -> Wording 
     Wording::new(message, format!("more than {extent}"))
         .help(
             "The outer loop runs once, and the inner loop checks for the end in each iteration. Use a \
-               smaller tile, or \
-             leave it out.",
+             smaller tile, or leave it out.",
         )
         .fix(context.replace(&extent.to_string(), Applicability::Unsure))
 }
@@ -42,8 +41,7 @@ pub(super) fn one_block(context: &Context, rows: Option<(u64, i64)>) -> Wording 
         Some((most, size)) => (
             format!(
                 "one iteration of `{first}` covers {size} rows and calls have at most {most}, so one thread \
-                 does all \
-                 the work"
+                 does all the work"
             ),
             format!("Use a smaller tile: size {} gives eight iterations.", (most / 8).max(1)),
         ),
@@ -57,8 +55,7 @@ pub(super) fn unrolled_far(context: &Context, copies: i64) -> Wording {
     Wording::new(message, "more code, but no faster")
         .help(format!(
             "This compiles slowly and runs no faster. Leave `unroll` out, or tile `{first}` and \
-                       unroll the inner loop. \
-             `interleave` and `unrollAndJam` overlap walks without it."
+             unroll the inner loop. `interleave` and `unrollAndJam` overlap walks without it."
         ))
         .fix(Some(context.remove(step)))
 }
