@@ -241,7 +241,7 @@ def link(name):
 
 class Techniques(Summary):
     header = ("technique", "model", "rows a call", "before, µs/row", "after, µs/row", "gain", "ns/walk",
-              "after")
+              "schedule after")
 
     def rows(self, case, run):
         for (_, batch), found in times(run).items():

@@ -149,7 +149,7 @@ fn axes(out: &mut String, run: &BenchRun, x: &Axis, y: &Axis) -> std::fmt::Resul
         writeln!(
             out,
             "<text x=\"{left}\" y=\"{at:.1}\" text-anchor=\"end\">{tick}</text>",
-            tick = plain(tick)
+            tick = tick_label(tick)
         )?;
     }
     let mut batches: Vec<usize> = run.points.iter().map(|point| point.batch).collect();
@@ -242,8 +242,8 @@ fn shortened(name: &str) -> String {
     std::iter::once('…').chain(kept.into_iter().rev()).collect()
 }
 
-/// A tick's number without the rounding digits of powers of ten.
-fn plain(tick: f64) -> String {
+/// Formats a tick with two significant digits, so that inexact powers of ten do not show.
+fn tick_label(tick: f64) -> String {
     // Two digits are enough for every tick.
     let digits = (1.0 - tick.log10().floor()).max(0.0) as usize;
     let text = format!("{tick:.digits$}");
