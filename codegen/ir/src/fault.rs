@@ -59,8 +59,8 @@ pub enum Fault {
     ArrayFlipsTies,
     /// Representations: missing values always go right.
     SparseForgetsMissing,
-    /// Representations: a tile's tests lead to the child of the opposite outcomes.
-    TileReversesOutcomes,
+    /// Representations: a tile's tests lead to the child of the opposite decisions.
+    TileReversesDecisions,
     /// Representations: a value equal to a threshold gets the bin of the value before.
     BinsFlipTies,
     /// Representations: nodes of 16 bits lead to the other side.

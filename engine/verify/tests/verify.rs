@@ -105,7 +105,7 @@ fn faults() -> Vec<(Fault, String, &'static str)> {
         (Fault::TogetherRepeatsTree, vectors("vectorize(b1, 8)\ninterleave(b1, 2)\nunrollAndJam(tree)")),
         (Fault::ArrayFlipsTies, "representation(array)".to_string()),
         (Fault::SparseForgetsMissing, "representation(sparse)".to_string()),
-        (Fault::TileReversesOutcomes, "tileTrees(4)".to_string()),
+        (Fault::TileReversesDecisions, "tileTrees(4)".to_string()),
         (Fault::BinsFlipTies, "representation(quantized)".to_string()),
         (Fault::SweepForgetsPlace, vectors("representation(preorder)\nvectorize(b1, 16)")),
         (Fault::ReachFallsShort, "representation(preorder)".to_string()),

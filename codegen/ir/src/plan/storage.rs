@@ -85,7 +85,8 @@ impl<'a> StorageDemand<'a> {
             }
             // Bins have columns of their own.
             let lanes = if format == Format::LaneTrees { walks.lanes } else { 1 };
-            let storage = Storage { format, lanes, columns: transposed && !walks.layout.compares_bins() };
+            let storage =
+                Storage { format, tree_lanes: lanes, columns: transposed && !walks.layout.compares_bins() };
             let used: &mut Vec<bool> =
                 trees.entry(storage).or_insert_with(|| vec![false; hir.forest.trees.len()]);
             used[walks.trees.clone()].fill(true);
@@ -137,7 +138,7 @@ impl<'a> StorageDemand<'a> {
             depths: &self.hir.depths,
             tiles: self.hir.tiles.as_ref(),
             used,
-            lanes: storage.lanes,
+            tree_lanes: storage.tree_lanes,
             leaf_indices: self.leaf_indices,
             leaf_columns: self.leaf_columns,
             subset: subset.filter(|_| storage.columns),
@@ -188,9 +189,19 @@ impl<'a> StorageDemand<'a> {
 /// The key of the tables that a storage's layout encodes for a request: the text of everything that they
 /// depend on, besides the forest.
 fn key(storage: Storage, request: &Request<'_>) -> String {
-    let Request { forest: _, depths, tiles, used, lanes, leaf_indices, leaf_columns, subset, bins, fetch } =
-        *request;
-    let flags = (lanes, leaf_indices, leaf_columns, tiles.is_some(), bins.is_some());
+    let Request {
+        forest: _,
+        depths,
+        tiles,
+        used,
+        tree_lanes,
+        leaf_indices,
+        leaf_columns,
+        subset,
+        bins,
+        fetch,
+    } = *request;
+    let flags = (tree_lanes, leaf_indices, leaf_columns, tiles.is_some(), bins.is_some());
     format!("{storage:?} {depths:?} {used:?} {flags:?} {subset:?} {fetch:?} {:?}", fault::current())
 }
 

@@ -1,7 +1,7 @@
 //! The levels layout for walks of one row down several trees, with one tree per lane of a vector.
 //!
 //! Nodes are numbered as in the array layout. Every tree has the same number of records, so a tree's
-//! position follows from its number. A record holds threshold and feature code if they fit 64 bits, and
+//! position follows from its number. A record holds threshold and feature field if they fit 64 bits, and
 //! has no more bytes than these. So a step takes one gather, whose upper bytes belong to the next
 //! record. Three levels at a time form chunks that hold each node with its children and grandchildren,
 //! so that three steps touch one cache line. The first levels are also stored lane by lane, for each
@@ -35,13 +35,13 @@ use std::ops::Range;
 pub struct LaneTrees {
     schema: Schema,
     test: Test,
-    /// Fields of a node: its threshold, and its feature's code in the same record or in a separate
+    /// Fields of a node: its threshold, and its feature field in the same record or in a separate
     /// table.
     operand: Field,
-    code: Field,
+    feature: Field,
     /// Tables of the first levels, lane by lane.
     top_operand: Field,
-    top_code: Field,
+    top_feature: Field,
     leaves: Leaves,
     /// Trees per vector.
     lanes: u64,
@@ -116,7 +116,7 @@ struct Tops {
 impl LaneTrees {
     /// The layout for a forest whose used trees are complete, walked by vectors of trees.
     pub fn new(request: &Request) -> Result<LaneTrees, CompileError> {
-        let lanes = request.lanes;
+        let lanes = request.tree_lanes;
         let forest = request.forest;
         let test = Test::of(request, Layout::Levels);
         let used = || request.used.iter().enumerate().filter(|(_, used)| **used).map(|(at, _)| at);
@@ -124,11 +124,11 @@ impl LaneTrees {
         let depth = used().map(|at| request.depths[at].0).max().unwrap_or(0);
         let each = if depth < 32 { records(depth) } else { u64::MAX };
         let records = (trees.end - trees.start).saturating_mul(each);
-        let codes = test.codes(forest.num_features as u64);
+        let limit = test.feature_limit(forest.num_features as u64);
         let tops = (trees.end - trees.start + 2 * u64::from(lanes)).saturating_mul(TOP_NODES);
-        // Record indices count bytes if threshold and code share a record.
+        // Record indices count bytes if threshold and feature field share a record.
         let bytes = records.saturating_add(1).saturating_mul(8);
-        if i32::try_from(bytes).is_err() || i32::try_from(tops).is_err() || codes > 1 << 31 {
+        if i32::try_from(bytes).is_err() || i32::try_from(tops).is_err() || limit > 1 << 31 {
             return Err(CompileError::new(
                 codes::LAYOUT_BUDGET,
                 format!("the layout needs {bytes} bytes of nodes, more than indices of 31 bits reach"),
@@ -136,10 +136,10 @@ impl LaneTrees {
             ));
         }
         let lanes = u64::from(lanes);
-        let code = narrowest(codes).unwrap_or(Scalar::I32);
+        let feature = narrowest(limit).unwrap_or(Scalar::I32);
         let operand = test.operand();
         let joint = operand == Scalar::F32;
-        let record = if joint { operand.bytes() + code.bytes() } else { operand.bytes() };
+        let record = if joint { operand.bytes() + feature.bytes() } else { operand.bytes() };
         let first = trees.start / lanes * lanes;
         let tops = (trees.end - first).next_multiple_of(lanes) * TOP_NODES;
         let mut schema = Schema::default();
@@ -149,15 +149,15 @@ impl LaneTrees {
         schema.tail(table, 8 - u64::from(record));
         let apart = schema.column("lane_features", Scalar::I32, if joint { 0 } else { records });
         let top_operand = schema.column("lane_tops", operand, tops);
-        let top_code = schema.column("lane_top_features", code, tops);
+        let top_feature = schema.column("lane_top_features", feature, tops);
         let leaves = (trees.end - trees.start) << depth;
         let leaf = schema.column("lane_leaves", Payload::element(forest), leaves);
         let leaf_indices = LeafIndices::declare(request, &mut schema, "lane_leaf_indices", leaves);
         Ok(LaneTrees {
             operand: schema.field(table, "threshold", operand, 0),
-            code: if joint { schema.field(table, "feature", code, operand.bytes()) } else { apart },
+            feature: if joint { schema.field(table, "feature", feature, operand.bytes()) } else { apart },
             top_operand,
-            top_code,
+            top_feature,
             leaves: Leaves::new(Payload::new(forest, leaf), leaf_indices),
             lanes,
             depths: request.depths_of_used(),
@@ -168,9 +168,9 @@ impl LaneTrees {
         })
     }
 
-    /// Whether threshold and code share a record, of at most 64 bits.
+    /// Whether threshold and feature field share a record, of at most 64 bits.
     fn in_one_record(&self) -> bool {
-        self.operand.table() == self.code.table()
+        self.operand.table() == self.feature.table()
     }
 
     /// Bytes of a record.
@@ -178,13 +178,14 @@ impl LaneTrees {
         self.operand.stride()
     }
 
-    /// Factor from record numbers to indices, which count bytes if threshold and code share a record.
+    /// Factor from record numbers to indices, which count bytes if threshold and feature field share a
+    /// record.
     fn unit(&self) -> i64 {
         if self.in_one_record() { self.record().into() } else { 1 }
     }
 
-    fn code_bits(&self) -> u32 {
-        8 * self.top_code.scalar.bytes()
+    fn feature_bits(&self) -> u32 {
+        8 * self.top_feature.scalar.bytes()
     }
 
     /// Index of a used tree's first leaf.
@@ -197,22 +198,22 @@ impl LaneTrees {
         self.trees.start / self.lanes * self.lanes
     }
 
-    /// Index of a top node's threshold and code.
+    /// Index of a top node's threshold and feature field.
     fn top(&self, tree: u64, node: u64) -> u64 {
         let tree = tree - self.first_of_tops();
         tree / self.lanes * self.lanes * TOP_NODES + node * self.lanes + tree % self.lanes
     }
 
     fn write_node(&self, bytes: &mut TableBytes, tree: u64, node: u64, inner: &Inner) {
-        let test = self.test.encode(inner, self.code_bits());
+        let test = self.test.encode(inner, self.feature_bits());
         let start = (tree - self.trees.start) * records(self.depth);
         let record = (start + LevelRecords::of(node.ilog2(), self.depth).record(node)) as usize;
         self.operand.write_operand(bytes, record, test.operand);
-        self.code.write(bytes, record, test.feature);
+        self.feature.write(bytes, record, test.feature);
         if node < TOP_NODES {
             let top = self.top(tree, node) as usize;
             self.top_operand.write_operand(bytes, top, test.operand);
-            self.top_code.write(bytes, top, test.feature);
+            self.top_feature.write(bytes, top, test.feature);
         }
     }
 
@@ -230,8 +231,8 @@ impl LaneTrees {
         });
     }
 
-    /// Loads threshold and code from the tables of top nodes: all nodes of the level, selected by the
-    /// decisions.
+    /// Loads threshold and feature field from the tables of top nodes: all nodes of the level, selected by
+    /// the decisions.
     fn look_up_top(
         &self,
         b: &mut Builder,
@@ -240,22 +241,22 @@ impl LaneTrees {
         decisions: &[Value],
     ) -> (Value, Value) {
         let nodes = 1u64 << decisions.len()..2 << decisions.len();
-        let (thresholds, codes) = nodes.map(|node| self.load_top(b, buffers, tops, node)).unzip();
-        (choose(b, thresholds, decisions), choose(b, codes, decisions))
+        let (thresholds, fields) = nodes.map(|node| self.load_top(b, buffers, tops, node)).unzip();
+        (choose(b, thresholds, decisions), choose(b, fields, decisions))
     }
 
-    /// Loads threshold and code of one top node of each lane's tree.
+    /// Loads threshold and feature field of one top node of each lane's tree.
     fn load_top(&self, b: &mut Builder, buffers: &Buffers, tops: Tops, node: u64) -> (Value, Value) {
         let mut load = |field: Field| {
             let at = b.beyond(field.address(buffers, tops.first), (node * self.lanes) as i64);
             b.load(Ty::vector(field.scalar, tops.lanes), at)
         };
-        let (operand, code) = (load(self.top_operand), load(self.top_code));
+        let (operand, field) = (load(self.top_operand), load(self.top_feature));
         let ty = Ty::vector(Scalar::I32, tops.lanes);
-        (operand, if self.top_code.scalar == Scalar::I32 { code } else { b.cast(Cast::ZExt, code, ty) })
+        (operand, if self.top_feature.scalar == Scalar::I32 { field } else { b.cast(Cast::ZExt, field, ty) })
     }
 
-    /// Loads threshold and code from the records of a level.
+    /// Loads threshold and feature field from the records of a level.
     fn look_up(
         &self,
         b: &mut Builder,
@@ -280,16 +281,16 @@ impl LaneTrees {
         let node = if below == 0 { start } else { b.add(start, local) };
         if !self.in_one_record() {
             let operand = self.operand.load(b, buffers, state, node);
-            return (operand, self.code.load(b, buffers, state, node));
+            return (operand, self.feature.load(b, buffers, state, node));
         }
         // Indices count bytes.
-        let (operand, code) = (self.operand.by_bytes(), self.code.by_bytes());
+        let (operand, field) = (self.operand.by_bytes(), self.feature.by_bytes());
         if ty.lanes == 1 {
-            return (operand.load(b, buffers, state, node), code.load(b, buffers, state, node));
+            return (operand.load(b, buffers, state, node), field.load(b, buffers, state, node));
         }
         let word = operand.with_scalar(Scalar::I64).load(b, buffers, state, node);
-        let (low, code) = (b.extract_half(word, 0), b.extract_half(word, 1));
-        (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), b.bits(code, 0, self.code_bits()))
+        let (low, field) = (b.extract_half(word, 0), b.extract_half(word, 1));
+        (b.cast(Cast::Bits, low, ty.with(Scalar::F32)), b.bits(field, 0, self.feature_bits()))
     }
 
     /// Index of a tree's first record, and of its first leaf.
@@ -361,14 +362,14 @@ impl Representation for LaneTrees {
         let ty = b.ty(*node);
         // Walks are straight-line, so all steps are counted.
         let taken = decisions.len() as u32;
-        let (threshold, code) = match (state.loaded, step) {
+        let (threshold, field) = match (state.loaded, step) {
             (Loaded::Leaves { tops: Some(first), .. }, Step::Level { level, .. }) if level < TOP => {
                 self.look_up_top(b, buffers, Tops { first, lanes: ty.lanes }, decisions)
             }
             _ => self.look_up(b, buffers, state, at, taken.min(self.depth.saturating_sub(1))),
         };
-        let code = if ty.lanes == 1 { b.to_index(code) } else { code };
-        let (feature, flag) = self.test.split(b, code, self.code_bits());
+        let field = if ty.lanes == 1 { b.to_index(field) } else { field };
+        let (feature, flag) = self.test.split(b, field, self.feature_bits());
         let x = row.load(b, feature);
         let right = self.test.goes_right(b, x, threshold, flag);
         at.descend(b, right)
@@ -397,14 +398,14 @@ impl LevelOrder for LaneTrees {
     fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> NodeTest {
         let node = state.number(b, number);
         let lanes = b.ty(node).lanes;
-        let (threshold, code) = match state.loaded {
+        let (threshold, field) = match state.loaded {
             Loaded::Leaves { tops: Some(first), .. } if number < TOP_NODES => {
                 self.load_top(b, buffers, Tops { first, lanes }, number)
             }
             _ => self.look_up(b, buffers, state, &Cursor::of(node), number.ilog2()),
         };
-        let code = if lanes == 1 { b.to_index(code) } else { code };
-        let (feature, missing_left) = self.test.split(b, code, self.code_bits());
+        let field = if lanes == 1 { b.to_index(field) } else { field };
+        let (feature, missing_left) = self.test.split(b, field, self.feature_bits());
         NodeTest { operand: threshold, feature, missing_left }
     }
 }

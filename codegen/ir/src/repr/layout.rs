@@ -26,7 +26,7 @@ pub struct Storage {
     /// Nodes that are stored, their order and their fields.
     pub format: Format,
     /// Trees of a vector, if the format depends on it; else 1.
-    pub lanes: u32,
+    pub tree_lanes: u32,
     /// Whether nodes name columns of a transposed copy of rows, which has only the features in use.
     pub columns: bool,
 }

@@ -2,11 +2,11 @@
 //! gathered.
 //!
 //! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`.
-//! Thresholds and feature codes have separate tables, indexed by node number. So the nodes of a level
+//! Thresholds and feature fields have separate tables, indexed by node number. So the nodes of a level
 //! are contiguous: level `h` has `2^h` entries from number `2^h` on. The low bits of a node's number
-//! are its index in the level. A vector of walks looks thresholds and codes up in the level's table,
-//! which fits a few registers. In the first levels it loads whole columns of features instead, because
-//! few nodes mean few features. Leaves have a third table.
+//! are its index in the level. A vector of walks looks thresholds and feature fields up in the level's
+//! table, which fits a few registers. In the first levels it loads whole columns of features instead,
+//! because few nodes mean few features. Leaves have a third table.
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
@@ -31,11 +31,11 @@ use crate::quantize::fetch::FetchStrategy;
 use crate::rows::Row;
 use sched_forest::Forest;
 
-/// Trees as tables of thresholds, codes and leaves.
+/// Trees as tables of thresholds, feature fields and leaves.
 pub struct Levels {
     schema: Schema,
     operand: Field,
-    code: Field,
+    feature: Field,
     test: Test,
     trees: Complete,
 }
@@ -43,7 +43,7 @@ pub struct Levels {
 const NAMES: TableNames =
     TableNames { nodes: "levels_leaves", trees: "levels_trees", leaf_indices: "levels_leaf_indices" };
 
-/// Entries of the first table of codes, which wide vectors use for several levels.
+/// Entries of the first table of feature fields, which wide vectors use for several levels.
 const TOGETHER: u64 = 64;
 
 impl Levels {
@@ -51,40 +51,40 @@ impl Levels {
     pub fn new(request: &Request) -> Result<Levels, CompileError> {
         let forest = request.forest;
         let test = Test::of(request, sched_nest::Layout::Levels);
-        let codes = test.codes(forest.num_features as u64);
-        let code = narrowest(codes).unwrap_or(Scalar::I32);
+        let limit = test.feature_limit(forest.num_features as u64);
+        let feature = narrowest(limit).unwrap_or(Scalar::I32);
         let depths = Depths::of(request);
         let starts = depths.starts()?;
-        if codes > 1 << 31 {
-            return Err(too_many(codes, "entries"));
+        if limit > 1 << 31 {
+            return Err(too_many(limit, "entries"));
         }
         let mut schema = Schema::default();
         let operand = schema.column("levels_thresholds", test.operand(), starts.count());
-        let code = schema.column("levels_features", code, starts.count());
+        let feature = schema.column("levels_features", feature, starts.count());
         schema.prefetch_with_trees(operand.table());
-        schema.prefetch_with_trees(code.table());
+        schema.prefetch_with_trees(feature.table());
         let trees = Complete::declare(request, &mut schema, NAMES, depths, starts);
-        Ok(Levels { schema, operand, code, test, trees })
+        Ok(Levels { schema, operand, feature, test, trees })
     }
 
-    fn code_bits(&self) -> u32 {
-        8 * self.code.scalar.bytes()
+    fn feature_bits(&self) -> u32 {
+        8 * self.feature.scalar.bytes()
     }
 
-    /// Loads the first tables of thresholds and of codes, which vectors of walks use for several levels
+    /// Loads the first tables of thresholds and feature fields, which vectors of walks use for several levels
     /// each.
     fn first_tables(&self, b: &mut Builder, buffers: &Buffers, base: Value, walks: WalkShape) -> Loaded {
-        let (thresholds, codes) = if walks.lanes < 16 { (8, 8) } else { (SMALLEST, TOGETHER) };
+        let (thresholds, fields) = if walks.lanes < 16 { (8, 8) } else { (SMALLEST, TOGETHER) };
         let all = SMALLEST.max(1 << walks.steps.min(30));
         let first = b.int(0);
         Loaded::Tables {
             operands: load_entries(b, buffers, self.operand, base, first, thresholds.min(all)),
-            features: load_entries(b, buffers, self.code, base, first, codes.min(all)),
+            features: load_entries(b, buffers, self.feature, base, first, fields.min(all)),
             offsets: None,
         }
     }
 
-    /// Looks up threshold and code for a vector of nodes of a level with `size` nodes, in the first
+    /// Looks up threshold and feature field for a vector of nodes of a level with `size` nodes, in the first
     /// tables or in those of the level.
     fn look_up(
         &self,
@@ -106,24 +106,24 @@ impl Levels {
             };
             b.lookup(table, node)
         };
-        (from(operands, self.operand), from(features, self.code))
+        (from(operands, self.operand), from(features, self.feature))
     }
 
-    /// Loads threshold and code of a single node.
+    /// Loads threshold and feature field of a single node.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
         let threshold = self.operand.load(b, buffers, state, node);
-        let code = self.code.load(b, buffers, state, node);
-        (threshold, b.to_index(code))
+        let field = self.feature.load(b, buffers, state, node);
+        (threshold, b.to_index(field))
     }
 
     fn gather(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (Value, Value) {
         let threshold = self.operand.load(b, buffers, state, node);
-        if self.code.scalar == Scalar::I32 {
-            return (threshold, self.code.load(b, buffers, state, node));
+        if self.feature.scalar == Scalar::I32 {
+            return (threshold, self.feature.load(b, buffers, state, node));
         }
-        // Gathers fetch words only: gather the word with the code and extract it. The table has whole
+        // Gathers fetch words only: gather the word with the field and extract it. The table has whole
         // words.
-        let each = 4 / self.code.scalar.bytes();
+        let each = 4 / self.feature.scalar.bytes();
         let ty = b.ty(node);
         let (per_word, last) = (i64::from(each.ilog2()), b.int_of(ty, i64::from(each) - 1));
         let node = state.lanes.map_or(node, |lanes| b.add(lanes, node));
@@ -132,18 +132,18 @@ impl Levels {
         let (shift, zero) = (b.int(per_word), b.int(0));
         let base = b.bin(Bin::Shr, state.base, shift);
         let base = if state.lanes.is_some() { zero } else { base };
-        let buffer = self.code.buffer(buffers);
+        let buffer = self.feature.buffer(buffers);
         let gather = Gather { buffer, base, index: word, stride: 4, offset: 0, mask: None };
         let word = b.gather(Scalar::I32, gather);
         let place = b.bin(Bin::And, node, last);
-        let mut code = b.bits(word, 0, self.code_bits());
+        let mut field = b.bits(word, 0, self.feature_bits());
         for at in 1..each {
             let this = b.int_of(ty, i64::from(at));
             let here = b.cmp(Cmp::Eq, place, this);
-            let other = b.bits(word, at * self.code_bits(), self.code_bits());
-            code = b.select(here, other, code);
+            let other = b.bits(word, at * self.feature_bits(), self.feature_bits());
+            field = b.select(here, other, field);
         }
-        (threshold, code)
+        (threshold, field)
     }
 
     /// Values that the nodes of one of the first levels test, for adjacent rows: loads the columns of
@@ -159,9 +159,9 @@ impl Levels {
         let nodes = 1i64 << cursor.decisions.len()..2 << cursor.decisions.len();
         let width = b.ty(cursor.node).lanes;
         let mut column = |number: i64| {
-            let at = b.beyond(self.code.address(buffers, state.base), number);
-            let code = b.load_index(self.code.scalar, at);
-            let (feature, _) = self.test.split(b, code, self.code_bits());
+            let at = b.beyond(self.feature.address(buffers, state.base), number);
+            let field = b.load_index(self.feature.scalar, at);
+            let (feature, _) = self.test.split(b, field, self.feature_bits());
             row.load_column(b, feature, width)
         };
         let columns = nodes.map(&mut column).collect();
@@ -185,9 +185,9 @@ fn load_entries(
 impl Representation for Levels {
     fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
         self.trees.fill(forest, bytes, |bytes, NodeSlot { entry, .. }, inner| {
-            let test = self.test.encode(inner, self.code_bits());
+            let test = self.test.encode(inner, self.feature_bits());
             self.operand.write_operand(bytes, entry, test.operand);
-            self.code.write(bytes, entry, test.feature);
+            self.feature.write(bytes, entry, test.feature);
         });
     }
 
@@ -202,13 +202,13 @@ impl Representation for Levels {
             Step::Level { level, fetch, .. } => (level, fetch),
             Step::Unmasked | Step::Masked => (0, None),
         };
-        let (threshold, code) = match fetch {
+        let (threshold, field) = match fetch {
             Some(FetchStrategy::GatherNodes) => self.gather(b, buffers, state, node),
             Some(_) => self.look_up(b, buffers, state, node, 1 << level),
             None if b.ty(node).lanes > 1 => self.gather(b, buffers, state, node),
             None => self.load(b, buffers, state, node),
         };
-        let (feature, flag) = self.test.split(b, code, self.code_bits());
+        let (feature, flag) = self.test.split(b, field, self.feature_bits());
         let x = match fetch {
             Some(FetchStrategy::ByNode) => self.columns(b, buffers, state, row, at),
             _ => row.load(b, feature),
@@ -251,12 +251,12 @@ impl LevelOrder for Levels {
 
     fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, number: u64) -> NodeTest {
         let number = state.number(b, number);
-        let (threshold, code) = if state.lanes.is_some() {
+        let (threshold, field) = if state.lanes.is_some() {
             self.gather(b, buffers, state, number)
         } else {
             self.load(b, buffers, state, number)
         };
-        let (feature, missing_left) = self.test.split(b, code, self.code_bits());
+        let (feature, missing_left) = self.test.split(b, field, self.feature_bits());
         NodeTest { operand: threshold, feature, missing_left }
     }
 }

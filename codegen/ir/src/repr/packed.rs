@@ -2,7 +2,7 @@
 //! gather.
 //!
 //! The low half is the threshold or the leaf value; 64-bit leaf values have a separate table, and the
-//! low half is the index there. The high half has the feature's code in its low bits and the left
+//! low half is the index there. The high half has the feature field in its low bits and the left
 //! child's number above. A leaf has child number 0, which no child has. The root is node 0, and
 //! siblings have consecutive numbers.
 
@@ -33,10 +33,10 @@ pub struct PackedNodes {
     leaves: Leaves,
     /// The threshold.
     low: Field,
-    /// The feature's code and the left child's number.
+    /// The feature field and the left child's number.
     high: Field,
-    /// Bits of a feature's code.
-    code_bits: u32,
+    /// Bits of a feature field.
+    feature_bits: u32,
     start: StartField,
     starts: TreeStarts,
 }
@@ -49,8 +49,8 @@ fn bits(end: u64) -> u32 {
 /// Tests and numbers of a forest's nodes, as the layout encodes them.
 struct Encoding {
     test: Test,
-    /// Bits of a feature's code.
-    code_bits: u32,
+    /// Bits of a feature field.
+    feature_bits: u32,
     /// First records of the used trees.
     starts: TreeStarts,
 }
@@ -58,10 +58,10 @@ struct Encoding {
 impl Encoding {
     fn of(request: &Request) -> Encoding {
         let test = Test::of(request, Layout::Sparse);
-        let code_bits = bits(test.codes(request.forest.num_features as u64));
+        let feature_bits = bits(test.feature_limit(request.forest.num_features as u64));
         let used = request.forest.trees.iter().zip(request.used);
         let starts = TreeStarts::new(used.map(|(tree, used)| if *used { order::size(tree) } else { 0 }));
-        Encoding { test, code_bits, starts }
+        Encoding { test, feature_bits, starts }
     }
 }
 
@@ -72,7 +72,7 @@ impl PackedNodes {
     ///
     /// Never fails: [`PackedNodes::fits`] excludes forests that are too large.
     pub fn new(request: &Request) -> Result<PackedNodes, CompileError> {
-        let Encoding { test, code_bits, starts } = Encoding::of(request);
+        let Encoding { test, feature_bits, starts } = Encoding::of(request);
         let mut schema = Schema::default();
         let table = schema.table("packed_nodes", Scalar::I64, 8, starts.count());
         schema.prefetch_with_trees(table);
@@ -85,20 +85,20 @@ impl PackedNodes {
             leaves: Leaves::new(payload, leaf_indices),
             low: schema.field(table, "threshold", Scalar::F32, 0),
             high: schema.field(table, "feature and child", Scalar::I32, 4),
-            code_bits,
+            feature_bits,
             start,
             starts,
             schema,
         })
     }
 
-    /// Whether a forest's nodes fit into 64 bits. Thresholds must have 32 bits, codes and child numbers
-    /// must share 32 bits, and 31 bits must number the nodes.
+    /// Whether a forest's nodes fit into 64 bits. Thresholds must have 32 bits, feature fields and child
+    /// numbers must share 32 bits, and 31 bits must number the nodes.
     pub fn fits(request: &Request) -> bool {
-        let Encoding { test, code_bits, starts } = Encoding::of(request);
+        let Encoding { test, feature_bits, starts } = Encoding::of(request);
         test.operand() == Scalar::F32
             && i32::try_from(starts.count()).is_ok()
-            && code_bits + bits(starts.most(1)) <= 32
+            && feature_bits + bits(starts.most(1)) <= 32
     }
 
     /// Loads the two halves of a node.
@@ -115,15 +115,15 @@ impl PackedNodes {
 
     /// Left child's number, from the high half.
     fn child(&self, b: &mut Builder, high: Value) -> Value {
-        b.bits(high, self.code_bits, 32 - self.code_bits)
+        b.bits(high, self.feature_bits, 32 - self.feature_bits)
     }
 
     /// Loads a node as a test with its left child's number.
     fn read(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> (NodeTest, Value) {
         let (operand, high) = self.halves(b, buffers, state, node);
         let child = self.child(b, high);
-        let code = b.bits(high, 0, self.code_bits);
-        let (feature, missing_left) = self.test.split(b, code, self.code_bits);
+        let field = b.bits(high, 0, self.feature_bits);
+        let (feature, missing_left) = self.test.split(b, field, self.feature_bits);
         (NodeTest { operand, feature, missing_left }, child)
     }
 
@@ -143,9 +143,9 @@ impl Representation for PackedNodes {
                 let record = start.unwrap_or(0) + number as usize;
                 match node {
                     NodeRef::Inner(inner) => {
-                        let test = self.test.encode(&tree.inner[inner as usize], self.code_bits);
+                        let test = self.test.encode(&tree.inner[inner as usize], self.feature_bits);
                         self.low.write_operand(bytes, record, test.operand);
-                        self.high.write(bytes, record, test.feature | child << self.code_bits);
+                        self.high.write(bytes, record, test.feature | child << self.feature_bits);
                     }
                     NodeRef::Leaf(leaf) => {
                         let source = &tree.leaves[leaf as usize];

@@ -1,4 +1,4 @@
-//! Node records: a threshold or leaf payload, a feature code and, in some layouts, a child number.
+//! Node records: a threshold or leaf payload, a feature field and, in some layouts, a child number.
 
 use super::payload::Payload;
 use super::request::Request;
@@ -16,8 +16,8 @@ use sched_nest::Layout;
 
 /// Fields of a node's record, and the meaning of its comparison.
 ///
-/// The threshold (or leaf payload) comes first, then the feature's code, then the child. In layouts
-/// without child numbers, a code of all ones marks a leaf.
+/// The threshold (or leaf payload) comes first, then the feature field, then the child. In layouts
+/// without child numbers, a feature field of all ones marks a leaf.
 #[derive(Clone, Debug)]
 pub struct Record {
     operand: Field,
@@ -47,8 +47,8 @@ impl Record {
                 "split the model into several",
             )
         };
-        let feature =
-            narrowest(test.codes(forest.num_features as u64)).ok_or_else(|| too_wide("feature numbers"))?;
+        let feature = narrowest(test.feature_limit(forest.num_features as u64))
+            .ok_or_else(|| too_wide("feature numbers"))?;
         let child = match children {
             Some(most) => Some(narrowest(most).ok_or_else(|| too_wide("node numbers"))?),
             None => None,
@@ -68,18 +68,18 @@ impl Record {
         })
     }
 
-    fn code_bits(&self) -> u32 {
+    fn feature_bits(&self) -> u32 {
         8 * self.feature.scalar.bytes()
     }
 
     /// Code of all ones, which marks leaves.
     fn leaf_mark(&self) -> u64 {
-        u64::MAX >> (64 - self.code_bits())
+        u64::MAX >> (64 - self.feature_bits())
     }
 
     /// Writes an inner node's record.
     pub fn write_inner(&self, bytes: &mut TableBytes, record: usize, inner: &Inner, child: u64) {
-        let test = self.test.encode(inner, self.code_bits());
+        let test = self.test.encode(inner, self.feature_bits());
         self.operand.write_operand(bytes, record, test.operand);
         self.feature.write(bytes, record, test.feature);
         if let Some(field) = self.child {
@@ -141,8 +141,8 @@ impl Record {
 
     /// Loads an inner node.
     pub fn node(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> NodeTest {
-        let code = self.load(b, buffers, state, node, self.feature);
-        let (feature, missing_left) = self.test.split(b, code, self.code_bits());
+        let field = self.load(b, buffers, state, node, self.feature);
+        let (feature, missing_left) = self.test.split(b, field, self.feature_bits());
         let operand = self.operand.load(b, buffers, state, node);
         NodeTest { operand, feature, missing_left }
     }
@@ -152,11 +152,11 @@ impl Record {
         &self.test
     }
 
-    /// Whether the code marks a leaf.
+    /// Whether the feature field marks a leaf.
     pub fn is_marked(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         let feature = self.load(b, buffers, state, node, self.feature);
         let mark = match b.ty(feature).scalar {
-            // A 32-bit code of all ones is -1 in a vector of 32-bit numbers.
+            // A 32-bit feature field of all ones is -1 in a vector of 32-bit numbers.
             Scalar::I32 if self.feature.scalar == Scalar::I32 => -1,
             _ => self.leaf_mark() as i64,
         };

@@ -19,7 +19,7 @@ pub struct Request<'a> {
     /// Whether each tree is walked in this layout.
     pub used: &'a [bool],
     /// Trees of a vector, if lanes are trees; else 1.
-    pub lanes: u32,
+    pub tree_lanes: u32,
     /// Whether a kernel returns leaf indices.
     pub leaf_indices: bool,
     /// Whether vectors of rows add leaf vectors margin by margin.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 enum Missing {
     Left,
     Right,
-    /// Depends on the node: the highest bit of its feature's code says it.
+    /// Depends on the node: the highest bit of its feature field says it.
     Mixed,
 }
 
@@ -72,8 +72,8 @@ impl Test {
         Test { comparison: request.forest.comparison, missing, layout, operand, bins, subset }
     }
 
-    /// One more than the largest code of a feature; the code of all ones stays unused.
-    pub fn codes(&self, features: u64) -> u64 {
+    /// One more than the largest feature field; a field of all ones stays unused.
+    pub fn feature_limit(&self, features: u64) -> u64 {
         let features = self.subset.as_ref().map_or(features, |subset| subset.count() as u64);
         if self.missing == Missing::Mixed { features.saturating_mul(2) + 1 } else { features }
     }
@@ -83,7 +83,7 @@ impl Test {
         self.operand
     }
 
-    /// Encodes a node's test, with the feature's code in `bits` bits.
+    /// Encodes a node's test, with the feature field in `bits` bits.
     pub fn encode(&self, inner: &Inner, bits: u32) -> Encoded {
         if let Some(bins) = &self.bins {
             let (threshold_bin, column) = bins.of_node(inner);
@@ -94,31 +94,32 @@ impl Test {
             // Other tests do not occur: kernels read derived columns, whose tests are all numeric.
             _ => f64::NAN,
         };
-        Encoded { operand: Operand::Threshold(threshold), feature: self.code(inner, bits) }
+        Encoded { operand: Operand::Threshold(threshold), feature: self.feature_field(inner, bits) }
     }
 
-    /// Feature code of a node in `bits` bits: the feature's column, and in the highest bit whether missing
+    /// Feature field of a node in `bits` bits: the feature's column, and in the highest bit whether missing
     /// values go left, if that depends on the node.
-    fn code(&self, inner: &Inner, bits: u32) -> u64 {
+    fn feature_field(&self, inner: &Inner, bits: u32) -> u64 {
         let flag = if self.missing == Missing::Mixed && inner.missing_left { 1 << (bits - 1) } else { 0 };
         let column = self.subset.as_ref().map_or(inner.feature, |subset| subset.column(inner.feature));
         u64::from(column) | flag
     }
 
-    /// Splits a code into the feature and, if it depends on the node, whether missing values go left.
-    pub fn split(&self, b: &mut Builder, code: Value, bits: u32) -> (Value, Option<Value>) {
+    /// Splits a feature field into the feature and, if it depends on the node, whether missing values go
+    /// left.
+    pub fn split(&self, b: &mut Builder, field: Value, bits: u32) -> (Value, Option<Value>) {
         if self.missing != Missing::Mixed {
-            return (code, None);
+            return (field, None);
         }
-        let ty = b.ty(code);
+        let ty = b.ty(field);
         let highest = match (bits, ty.scalar) {
             (32, Scalar::I32) => i64::from(i32::MIN),
             _ => 1 << (bits - 1),
         };
         let (flag, zero) = (b.int_of(ty, highest), b.int_of(ty, 0));
-        let bit = b.bin(Bin::And, code, flag);
+        let bit = b.bin(Bin::And, field, flag);
         let left = b.cmp(Cmp::Ne, bit, zero);
-        (b.bits(code, 0, bits - 1), Some(left))
+        (b.bits(field, 0, bits - 1), Some(left))
     }
 
     /// Whether a row whose feature is `x` goes right.

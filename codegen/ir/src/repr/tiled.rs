@@ -1,10 +1,10 @@
 //! The sparse layout of tiles of nodes: a step makes all tests of a tile at once.
 //!
-//! A tile's record has the thresholds of its nodes and the codes of their features. It also has the
-//! index of the tile's first child, and the start of its shape's row in the table of outcomes. The bits
-//! of the tests are a number, which selects a child, from left to right, in that row. Children have
-//! their own table, with those of a tile contiguous: `n >= 0` is tile `n` of the tree, and `!n` is leaf
-//! `n`. A tile with fewer nodes has additional tests whose bits do not matter.
+//! A tile's record has the thresholds and feature fields of its nodes. It also has the index of the
+//! tile's first child, and the start of its shape's row in the look-up table. The decisions of the tests
+//! are the bits of a number, which selects a child, from left to right, in that row. Children have their
+//! own table, with those of a tile contiguous: `n >= 0` is tile `n` of the tree, and `!n` is leaf `n`. A
+//! tile with fewer nodes has additional tests whose decisions do not matter.
 
 use super::cursor::{Cursor, Step};
 use super::leaves::Leaves;
@@ -31,26 +31,26 @@ use sched_nest::Layout;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Trees as records of tiles, with tables of their children and of outcomes.
+/// Trees as records of tiles, with their children and a look-up table of shapes.
 pub struct Tiled {
     tiling: Arc<Tiling>,
     /// Tests per record, a power of two.
     lanes: u16,
     schema: Schema,
     test: Test,
-    /// Fields of a tile: operands and feature codes of its tests, its first child, its row of outcomes.
+    /// Fields of a tile: operands and feature fields of its tests, its first child, its row of `lut`.
     operands: Field,
     features: Field,
     child: Field,
     row: Field,
     /// Tile or leaf of each child.
     children: Field,
-    /// Child that each combination of test bits leads to.
-    outcomes: Field,
+    /// Child that each combination of decisions leads to.
+    lut: Field,
     leaves: Leaves,
     starts: TreeStarts,
     start: StartField,
-    /// Start of each shape's row of outcomes.
+    /// Start of each shape's row of `lut`.
     rows: BTreeMap<Shape, u64>,
 }
 
@@ -95,7 +95,7 @@ impl Tiled {
             each().map(|((_, tiled), used)| if *used { tiled.tiles.len() as u64 } else { 0 }),
         );
         let tiles = starts.count();
-        let feature = narrowest(test.codes(forest.num_features as u64));
+        let feature = narrowest(test.feature_limit(forest.num_features as u64));
         let fits = [tiles, children, leaves].into_iter().all(|count| i32::try_from(count).is_ok());
         let Some(feature) = feature.filter(|_| fits) else {
             return Err(CompileError::new(
@@ -112,7 +112,7 @@ impl Tiled {
         schema.prefetch_with_trees(table);
         let start = starts.declare(&mut schema, "tile_trees");
         let children = schema.column("tile_children", Scalar::I32, children);
-        let outcomes = schema.column("tile_lut", Scalar::I8, (rows.len() as u64) << lanes);
+        let lut = schema.column("tile_lut", Scalar::I8, (rows.len() as u64) << lanes);
         let leaf = schema.column("tile_leaves", Payload::element(forest), leaves);
         let numbers = LeafIndices::declare(request, &mut schema, "tile_leaf_indices", leaves);
         Ok(Tiled {
@@ -121,9 +121,9 @@ impl Tiled {
             operands: schema.field(table, "thresholds", operand, 0),
             features: schema.field(table, "features", feature, features_at),
             child: schema.field(table, "first child", Scalar::I32, child_at),
-            row: schema.field(table, "outcomes", Scalar::I32, child_at + 4),
+            row: schema.field(table, "look-up row", Scalar::I32, child_at + 4),
             children,
-            outcomes,
+            lut,
             leaves: Leaves::new(Payload::new(forest, leaf), numbers),
             starts,
             start,
@@ -133,13 +133,13 @@ impl Tiled {
         })
     }
 
-    fn code_bits(&self) -> u32 {
+    fn feature_bits(&self) -> u32 {
         8 * self.features.scalar.bytes()
     }
 
     fn write_tile(&self, bytes: &mut TableBytes, record: usize, tree: &Tree, tile: &Tile) {
         for (lane, node) in (0..).zip(&tile.nodes) {
-            let test = self.test.encode(&tree.inner[*node as usize], self.code_bits());
+            let test = self.test.encode(&tree.inner[*node as usize], self.feature_bits());
             let of_lane = |field: Field| field.offset_by(lane * field.scalar.bytes());
             of_lane(self.operands).write_operand(bytes, record, test.operand);
             of_lane(self.features).write(bytes, record, test.feature);
@@ -147,22 +147,22 @@ impl Tiled {
         self.row.write(bytes, record, self.rows.get(&tile.shape).copied().unwrap_or(0));
     }
 
-    /// Writes the child of each outcome of each shape.
-    fn write_outcomes(&self, bytes: &mut TableBytes) {
+    /// Writes the child of each combination of decisions, for each shape.
+    fn write_lut(&self, bytes: &mut TableBytes) {
         for (shape, start) in &self.rows {
-            let mut row = shape.outcomes(u32::from(self.lanes));
-            if seeded(Fault::TileReversesOutcomes) {
+            let mut row = shape.lut(u32::from(self.lanes));
+            if seeded(Fault::TileReversesDecisions) {
                 row.reverse();
             }
-            self.outcomes.of_record(bytes, *start as usize)[..row.len()].copy_from_slice(&row);
+            self.lut.of_record(bytes, *start as usize)[..row.len()].copy_from_slice(&row);
         }
     }
 
-    /// Bits of a tile's tests, set if the row goes right, as an index.
-    fn tests(&self, b: &mut Builder, buffers: &Buffers, tile: Value, row: &Row) -> Value {
-        let codes = self.features.load_run_of(b, buffers, tile, self.lanes);
-        let codes = b.to_index(codes);
-        let (feature, flag) = self.test.split(b, codes, self.code_bits());
+    /// Decisions of a tile's tests as the bits of an index.
+    fn decisions(&self, b: &mut Builder, buffers: &Buffers, tile: Value, row: &Row) -> Value {
+        let fields = self.features.load_run_of(b, buffers, tile, self.lanes);
+        let fields = b.to_index(fields);
+        let (feature, flag) = self.test.split(b, fields, self.feature_bits());
         // All lanes read the same row.
         let lanes = Some(RowLanes { distance: None, adjacent: false, mask: None });
         let x = Row { lanes, ..*row }.load(b, feature);
@@ -175,7 +175,7 @@ impl Tiled {
 
 impl Representation for Tiled {
     fn fill(&self, forest: &Forest, bytes: &mut TableBytes) {
-        self.write_outcomes(bytes);
+        self.write_lut(bytes);
         self.starts.write(self.start, bytes);
         let (mut next_child, mut first_leaf, mut in_forest) = (0, 0, 0u32);
         for (at, (tree, tiled)) in forest.trees.iter().zip(&self.tiling.trees).enumerate() {
@@ -213,11 +213,11 @@ impl Representation for Tiled {
         // A walk that has arrived tests the root again and ignores the result.
         let within = if step == Step::Masked { b.bin(Bin::Max, node, zero) } else { node };
         let tile = b.add(state.base, within);
-        let bits = self.tests(b, buffers, tile, row);
+        let decisions = self.decisions(b, buffers, tile, row);
         let first = b.load_index(Scalar::I32, self.child.address(buffers, tile));
         let start = b.load_index(Scalar::I32, self.row.address(buffers, tile));
-        let index = b.add(start, bits);
-        let number = b.load_index(Scalar::I8, self.outcomes.address(buffers, index));
+        let index = b.add(start, decisions);
+        let number = b.load_index(Scalar::I8, self.lut.address(buffers, index));
         let index = b.add(first, number);
         let next = b.load(Ty::of(Scalar::I32), self.children.address(buffers, index));
         let next = b.cast(Cast::SExt, next, b.index());

@@ -94,7 +94,7 @@ pub enum Loaded {
     Tables {
         /// Thresholds or threshold bins.
         operands: Value,
-        /// Codes of features or columns.
+        /// Feature fields.
         features: Value,
         /// Index of the tree's first entry in the table of column offsets, if there is one.
         offsets: Option<Value>,

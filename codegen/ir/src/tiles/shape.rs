@@ -1,5 +1,5 @@
-//! Shapes of tiles: parents and children in a tile, and the child that each outcome of its tests leads
-//! to.
+//! Shapes of tiles: parents and children in a tile, and the child that each combination of decisions
+//! leads to.
 
 /// Shape of a tile: two bits per node in level order. Bit 2k is set if the left child of node k is in
 /// the tile, bit 2k + 1 if its right child is. A tile without nodes has one child for all rows.
@@ -36,18 +36,18 @@ impl Shape {
         self.nodes + 1
     }
 
-    /// The child that each outcome of `tests` tests leads to. Bit k of an outcome is set if the row
-    /// goes right at node k. Bits beyond the tile's nodes are ignored.
-    pub fn outcomes(self, tests: u32) -> Vec<u8> {
+    /// The child that each combination of decisions of `tests` tests leads to. Bit k of the index is the
+    /// decision at node k. Bits beyond the tile's nodes are ignored.
+    pub fn lut(self, tests: u32) -> Vec<u8> {
         let below = self.below();
-        (0..1u32 << tests).map(|outcome| self.child_of(&below, outcome)).collect()
+        (0..1u32 << tests).map(|decisions| self.child_of(&below, decisions)).collect()
     }
 
-    fn child_of(self, below: &[[Below; 2]], outcome: u32) -> u8 {
+    fn child_of(self, below: &[[Below; 2]], decisions: u32) -> u8 {
         let mut node = 0u8;
         // A path has no more nodes than the tile.
         for _ in 0..self.nodes {
-            let right = outcome >> node & 1;
+            let right = decisions >> node & 1;
             match below.get(usize::from(node)).map_or(Below::Child(0), |sides| sides[right as usize]) {
                 Below::Node(next) => node = next,
                 Below::Child(child) => return child,
@@ -100,30 +100,30 @@ mod tests {
     #[test]
     fn a_tile_without_nodes_has_one_child() {
         assert_eq!(Shape::default().children(), 1);
-        assert_eq!(Shape::default().outcomes(2), [0, 0, 0, 0]);
+        assert_eq!(Shape::default().lut(2), [0, 0, 0, 0]);
     }
 
     #[test]
     fn children_are_numbered_from_left_to_right() {
         // One node: left is 0, right is 1; the missing second test does not matter.
-        assert_eq!(Shape::of([(false, false)]).outcomes(2), [0, 1, 0, 1]);
+        assert_eq!(Shape::of([(false, false)]).lut(2), [0, 1, 0, 1]);
         // A root with both children in the tile: node 1 decides on the left, node 2 on the right.
         let full = Shape::of([(true, true), (false, false), (false, false)]);
         assert_eq!(full.children(), 4);
-        assert_eq!(full.outcomes(3), [0, 2, 1, 2, 0, 3, 1, 3]);
+        assert_eq!(full.lut(3), [0, 2, 1, 2, 0, 3, 1, 3]);
         // A chain to the right: going left anywhere leaves the tile.
         let chain = Shape::of([(false, true), (false, true), (false, false)]);
-        assert_eq!(chain.outcomes(3), [0, 1, 0, 2, 0, 1, 0, 3]);
+        assert_eq!(chain.lut(3), [0, 1, 0, 2, 0, 1, 0, 3]);
         // A chain to the left that turns right: the leftmost child comes first.
         let bent = Shape::of([(true, false), (false, true), (false, false)]);
-        assert_eq!(bent.outcomes(3), [0, 3, 1, 3, 0, 3, 2, 3]);
+        assert_eq!(bent.lut(3), [0, 3, 1, 3, 0, 3, 2, 3]);
     }
 
     #[test]
     fn every_child_is_reached() {
         let (both, left, right, none) = ((true, true), (true, false), (false, true), (false, false));
         let all = Shape::of([both, left, right, both, left, none, none, none]);
-        let mut reached = all.outcomes(8);
+        let mut reached = all.lut(8);
         reached.sort_unstable();
         reached.dedup();
         assert_eq!(reached, (0..all.children()).collect::<Vec<_>>());

@@ -221,7 +221,7 @@ fn seeded_faults_are_seen() {
         (Fault::TogetherRepeatsTree, 1),
         (Fault::ArrayFlipsTies, 3),
         (Fault::SparseForgetsMissing, 1),
-        (Fault::TileReversesOutcomes, 31),
+        (Fault::TileReversesDecisions, 31),
         (Fault::BinsFlipTies, 17),
         (Fault::SweepForgetsPlace, 55),
         (Fault::ReachFallsShort, 20),
