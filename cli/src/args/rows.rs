@@ -11,7 +11,7 @@ pub enum Unseen {
     Error,
     /// A missing value.
     Missing,
-    /// A category that no tree asks for.
+    /// A category that no tree tests.
     Other,
 }
 
@@ -20,7 +20,7 @@ pub enum Unseen {
 pub enum NumbersAs {
     /// Names of categories.
     Names,
-    /// Codes: places in the model's list of names, from 0 on.
+    /// Codes: positions in the model's list of names, from 0.
     Codes,
 }
 

@@ -106,14 +106,14 @@ impl From<GpuStrategy> for Strategy {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  schedc calibrate          measures the cost of instructions and memory, and keeps it for this user
-  schedc calibrate --json   prints the table")]
+  schedc calibrate          measures the costs of instructions and memory, and stores them for this user
+  schedc calibrate --json   prints the measured costs")]
 pub struct Calibrate {
     /// Processor
-    #[arg(long, help = cpu_help("Processor", "; only native is kept"))]
+    #[arg(long, help = cpu_help("Processor", "; only costs of native are stored"))]
     #[arg(default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
-    /// Print the table, and keep nothing
+    /// Print the measured costs as JSON instead of storing them
     #[arg(long)]
     pub json: bool,
 }

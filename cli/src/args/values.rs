@@ -22,7 +22,7 @@ struct Arguments {
     /// Accept a schedule whose fingerprint is another model's
     #[arg(long)]
     ignore_fingerprint: bool,
-    /// A profile from `schedc profile`: how often rows reach each leaf; for `tileTrees` by probability
+    /// Row counts per leaf, from `schedc profile`; needed by `tileTrees(n, probability)`
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
 }

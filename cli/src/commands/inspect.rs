@@ -65,7 +65,7 @@ fn inspect_library(args: &Inspect, bytes: &[u8]) -> Result<(), Failure> {
     ];
     if let Some((option, _)) = decided.iter().find(|(_, given)| *given) {
         return Err(Failure::usage(
-            format!("{option} has no effect on {}, which is compiled", args.model.display()),
+            format!("{option} has no effect on {}, which is already compiled", args.model.display()),
             "inspect the model that the library was built from",
         ));
     }

@@ -303,7 +303,7 @@ fn find(args: &Predict, cpu: Cpu, terminal: &Terminal) -> Result<PendingJob, Fai
     let lock = args.lock.as_used();
     let threads = u32::try_from(args.threads).ok().filter(|threads| *threads > 0);
     let mut show = |miss| terminal.show(miss);
-    let mut lookup = Lookup { lock: &lock, cpus: &[cpu], threads, tell: &mut show };
+    let mut lookup = Lookup { lock: &lock, cpus: &[cpu], threads, report: &mut show };
     let found = find_job(&args.model, &args.schedule, &args.reading, &mut lookup)?;
     for note in found.notes(cpu).iter().filter(|_| !args.quiet) {
         terminal.say(&format!("note: {note}"));
@@ -339,7 +339,7 @@ fn load(args: &Predict) -> Result<Library, Failure> {
     ];
     if let Some((option, _)) = decided.iter().find(|(_, given)| *given) {
         return Err(Failure::usage(
-            format!("{option} has no effect on {path}, which is compiled"),
+            format!("{option} has no effect on {path}, which is already compiled"),
             "give the option to `schedc build`, or predict with the model instead of the library",
         ));
     }

@@ -120,7 +120,7 @@ fn library(args: &Verify, path: &Path, model: &Model) -> Result<ModelCode, Failu
     ];
     if let Some((option, _)) = decided.iter().find(|(_, given)| *given) {
         return Err(Failure::usage(
-            format!("{option} has no effect on {}, which is compiled", path.display()),
+            format!("{option} has no effect on {}, which is already compiled", path.display()),
             "give the option to `schedc build`, or verify the model without the library",
         ));
     }

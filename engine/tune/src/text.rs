@@ -89,7 +89,8 @@ pub fn than(gain: f64) -> String {
     }
 }
 
-/// The calls of a result, in words: `64 rows, 1 thread`. Predictions have no number of threads.
+/// Describes the calls of a result: `64 rows, 1 thread`. Timings have a number of threads (0 for all); the
+/// cost model's predictions have none.
 pub fn calls(rows: usize, threads: Option<i32>) -> String {
     let rows = if rows == 1 { "1 row".to_string() } else { format!("{rows} rows") };
     match threads {

@@ -184,11 +184,9 @@ def _lock_of(
     if lock is None and not locked:
         return {"frozen": frozen or schedule is not None or not isinstance(model, (str, PathLike))}
     if frozen:
-        raise ValueError("frozen=True looks for no lock: leave out lock and locked")
+        raise ValueError("frozen=True ignores locks; omit lock= and locked=True")
     if schedule is not None:
-        raise ValueError(
-            "the schedule of a lock is asked for, and a schedule is given: leave one of them out"
-        )
+        raise ValueError("both a schedule and a lock were given; omit one")
     if not isinstance(model, (str, PathLike)):
         raise ValueError(
             "the entries of a lock name models by their files: give the path of the model's file"

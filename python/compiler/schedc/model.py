@@ -487,7 +487,8 @@ def _array_of(rows: Sequence[Any]) -> Array:
     if array.ndim == 1:
         kind = type(rows[0]).__name__
         raise ValueError(
-            f"a list has a list or a dict for each row, and this one has {kind}: give one row as [row]"
+            f"each item of a list must be a row (a list or a dict), but the first item is {kind}; "
+            "write [row] for a single row"
         )
     return array
 

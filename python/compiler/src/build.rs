@@ -398,8 +398,8 @@ fn finished(prepared: &Prepared, keeper: &Keeper, is_cancelled: &dyn Fn() -> boo
     let source = match given(options) {
         Some(source) => source,
         None => {
-            let mut tell = |diagnostic: Diagnostic| miss = Some(diagnostic.to_string());
-            let mut lookup = Lookup { lock, cpus, threads: None, tell: &mut tell };
+            let mut report = |diagnostic: Diagnostic| miss = Some(diagnostic.to_string());
+            let mut lookup = Lookup { lock, cpus, threads: None, report: &mut report };
             lookup.source(model, values.target.as_ref(), (first, effort.destination()))?
         }
     };

@@ -66,7 +66,7 @@ def test_without_a_lock_a_schedule_is_chosen_unless_it_must_be_locked(model):
 
 def test_what_contradicts_itself_is_refused(model):
     for options in [{"lock": "a.lock", "frozen": True}, {"locked": True, "schedule": "parallel(batch)"}]:
-        with pytest.raises(ValueError, match="leave"):
+        with pytest.raises(ValueError, match="omit"):
             schedc.compile(model, **options)
     with pytest.raises(ValueError, match="give the path"):
         schedc.compile(model.read_bytes(), locked=True)

@@ -1,4 +1,4 @@
-"""Messages for wrong calls from Python: each says what is wrong and names the way out."""
+"""Messages for wrong calls from Python: each says what is wrong and how to correct it."""
 
 import decimal
 import re
@@ -147,8 +147,8 @@ def test_an_empty_list_has_no_rows(compiled):
     ("given", "parts"),
     [
         (pandas.DataFrame(), ["the table has no columns", 'the model reads "a", "b", "c" and 5 more']),
-        ([0.5] * 8, ["a list or a dict for each row, and this one has float", "one row as [row]"]),
-        (["a", "b"], ["this one has str"]),
+        ([0.5] * 8, ["a row (a list or a dict), but the first item is float", "write [row]"]),
+        (["a", "b"], ["the first item is str"]),
         ([[0.5] * 8, [0.5] * 7], ["the rows of the list have different numbers of columns"]),
         ([[]], ["rows have 0 columns, but the model has 8 features"]),
     ],

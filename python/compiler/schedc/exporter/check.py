@@ -153,9 +153,9 @@ def compare(model: Any, made: Any, rows: Any) -> None:
                 message = _difference(type(model).__name__, name, found, value, apart)
                 if output.promise is Promise.OUTSIDE:
                     raise Mismatch(
-                        f"{message}: a step before the model is equal within its rounding error only, and "
-                        "the model tests values that lie as near as that; fit it on rows in float64, or "
-                        "accept the difference by check=False"
+                        f"{message}: a step before the model rounds differently from scikit-learn, and a "
+                        "tested value lies that close to a threshold; fit the pipeline on float64 rows, or "
+                        "pass check=False to accept the difference"
                     )
                 raise Mismatch(f"{message}; this is a fault of schedc, please report it")
 
