@@ -13,11 +13,12 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 pub struct Allocator;
 
 /// Whether an allocation has failed. Most callers abort the process in this case.
-static REFUSED: AtomicBool = AtomicBool::new(false);
+static ALLOCATION_FAILED: AtomicBool = AtomicBool::new(false);
 
-fn noted(memory: *mut u8) -> *mut u8 {
+/// Sets [`ALLOCATION_FAILED`] if there is no memory.
+fn record_failure(memory: *mut u8) -> *mut u8 {
     if memory.is_null() {
-        REFUSED.store(true, Ordering::Relaxed);
+        ALLOCATION_FAILED.store(true, Ordering::Relaxed);
     }
     memory
 }
@@ -26,7 +27,7 @@ fn noted(memory: *mut u8) -> *mut u8 {
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises, here and below.
-        noted(unsafe { MiMalloc.alloc(layout) })
+        record_failure(unsafe { MiMalloc.alloc(layout) })
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
@@ -36,12 +37,12 @@ unsafe impl GlobalAlloc for Allocator {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
-        noted(unsafe { MiMalloc.alloc_zeroed(layout) })
+        record_failure(unsafe { MiMalloc.alloc_zeroed(layout) })
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as above.
-        noted(unsafe { MiMalloc.realloc(memory, layout, size) })
+        record_failure(unsafe { MiMalloc.realloc(memory, layout, size) })
     }
 }
 
@@ -138,7 +139,7 @@ fn before_abort() {
 
 /// Ends the process if memory has run out, which explains any other apparent bug.
 pub fn end_if_out_of_memory() {
-    if REFUSED.load(Ordering::Relaxed) || is_memory_short() || was_limit_near() {
+    if ALLOCATION_FAILED.load(Ordering::Relaxed) || is_memory_short() || was_limit_near() {
         without_memory();
     }
 }

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// The file that the caller named.
-static OWN: OnceLock<PathBuf> = OnceLock::new();
+static EXECUTABLE: OnceLock<PathBuf> = OnceLock::new();
 
 /// Sets the file, if it is not the process's own.
 pub fn set(program: Option<PathBuf>) {
     if let Some(program) = program {
-        let _ = OWN.set(program);
+        let _ = EXECUTABLE.set(program);
     }
 }
 
@@ -18,6 +18,6 @@ pub fn set(program: Option<PathBuf>) {
 ///
 /// # Errors
 /// The system does not say which file the process runs.
-pub fn own() -> io::Result<PathBuf> {
-    OWN.get().cloned().map_or_else(std::env::current_exe, Ok)
+pub fn executable() -> io::Result<PathBuf> {
+    EXECUTABLE.get().cloned().map_or_else(std::env::current_exe, Ok)
 }

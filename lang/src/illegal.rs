@@ -124,7 +124,7 @@ problems! {
         },
         /// A split point between two values of the loop.
         SPLIT_OFF_STEP => SplitOffStep {
-            /// Distance from the loop's start.
+            /// Distance of the split point from the loop's start.
             offset: i64,
             /// The loop's step.
             stride: i64,

@@ -96,7 +96,7 @@ fn build(
 ) -> Result<Option<saved::Build>, Failure> {
     let first = args.cpu.first().copied().unwrap_or_default();
     let mut show = |miss| terminal.show(miss);
-    let mut lookup = Lookup { lock, cpus: &args.cpu, threads: None, tell: &mut show };
+    let mut lookup = Lookup { lock, cpus: &args.cpu, threads: None, report: &mut show };
     let place = (first, args.effort.destination());
     let mut job = load_locked_job(model, &args.schedule, &args.reading, place, &mut lookup)?;
     let notes: Vec<String> = job.notes(first).into_iter().chain(job.note_of_effort(args.effort)).collect();

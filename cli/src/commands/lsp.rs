@@ -24,7 +24,7 @@ pub struct Lsp {
 
 /// Runs the command; returns only if that fails.
 pub fn run() -> Result<(), Failure> {
-    let own = program::own().ok();
+    let own = program::executable().ok();
     let beside = own.and_then(|own| Some(own.parent()?.join(SERVER))).filter(|path| path.is_file());
     let server = beside.unwrap_or_else(|| PathBuf::from(SERVER));
     let error = Command::new(&server).exec();

@@ -35,9 +35,9 @@ pub fn write_atomically(
             buffered(&mut file).map_err(failed)
         }
         Target::Replace(target) => {
-            let mut beside = create_beside(&target).map_err(failed)?;
-            buffered(beside.file.as_file_mut()).map_err(failed)?;
-            put_in_place(vec![(beside.finished(), target)]).map_err(|(_, error)| failed(error))
+            let mut temporary = create_temporary(&target).map_err(failed)?;
+            buffered(temporary.file.as_file_mut()).map_err(failed)?;
+            put_in_place(vec![(temporary.close(), target)]).map_err(|(_, error)| failed(error))
         }
     }
 }
@@ -51,7 +51,7 @@ pub fn expect_writable(path: &Path) -> Result<(), DataError> {
     let failed = |error: io::Error| unwritable(path, &error);
     match Target::of(path).map_err(failed)? {
         Target::Direct => Ok(()),
-        Target::Replace(target) => create_beside(&target).map(drop).map_err(failed),
+        Target::Replace(target) => create_temporary(&target).map(drop).map_err(failed),
     }
 }
 
@@ -59,7 +59,7 @@ pub fn expect_writable(path: &Path) -> Result<(), DataError> {
 /// or stays absent. Dropping it removes the unfinished file.
 pub(crate) struct Unfinished {
     path: PathBuf,
-    beside: Option<(Beside, PathBuf)>,
+    temporary: Option<(TemporaryFile, PathBuf)>,
     file: File,
 }
 
@@ -67,14 +67,14 @@ impl Unfinished {
     /// Creates an unfinished file beside the target, as [`write_atomically`] does.
     pub(crate) fn create(path: &Path) -> Result<Self, DataError> {
         let failed = |error: io::Error| unwritable(path, &error);
-        let (file, beside) = match Target::of(path).map_err(failed)? {
+        let (file, temporary) = match Target::of(path).map_err(failed)? {
             Target::Direct => (OpenOptions::new().write(true).open(path).map_err(failed)?, None),
             Target::Replace(target) => {
-                let beside = create_beside(&target).map_err(failed)?;
-                (beside.file.as_file().try_clone().map_err(failed)?, Some((beside, target)))
+                let temporary = create_temporary(&target).map_err(failed)?;
+                (temporary.file.as_file().try_clone().map_err(failed)?, Some((temporary, target)))
             }
         };
-        Ok(Unfinished { path: path.to_path_buf(), beside, file })
+        Ok(Unfinished { path: path.to_path_buf(), temporary, file })
     }
 
     /// A handle for writing to the file.
@@ -84,13 +84,13 @@ impl Unfinished {
 
     /// Whether the file can seek: it is neither a pipe nor a device.
     pub(crate) fn is_regular(&self) -> bool {
-        self.beside.is_some()
+        self.temporary.is_some()
     }
 
     /// Completes the file: renames it from its temporary name to its path.
     pub(crate) fn finish(self) -> Result<(), DataError> {
-        let Some((beside, target)) = self.beside else { return Ok(()) };
-        put_in_place(vec![(beside.finished(), target)]).map_err(|(_, error)| unwritable(&self.path, &error))
+        let Some((temporary, target)) = self.temporary else { return Ok(()) };
+        put_in_place(vec![(temporary.close(), target)]).map_err(|(_, error)| unwritable(&self.path, &error))
     }
 }
 
@@ -101,7 +101,7 @@ impl Unfinished {
 ///
 /// `D0012` if a target cannot be written.
 pub fn write_together(files: &[(&Path, &[u8])]) -> Result<(), DataError> {
-    let mut finished = Vec::new();
+    let mut closed = Vec::new();
     let mut direct = Vec::new();
     let mut paths = Vec::new();
     for (path, bytes) in files {
@@ -109,9 +109,9 @@ pub fn write_together(files: &[(&Path, &[u8])]) -> Result<(), DataError> {
         match Target::of(path).map_err(failed)? {
             Target::Direct => direct.push((path, bytes)),
             Target::Replace(target) => {
-                let mut beside = create_beside(&target).map_err(failed)?;
-                beside.file.write_all(bytes).map_err(failed)?;
-                finished.push((beside.finished(), target));
+                let mut temporary = create_temporary(&target).map_err(failed)?;
+                temporary.file.write_all(bytes).map_err(failed)?;
+                closed.push((temporary.close(), target));
                 paths.push(path);
             }
         }
@@ -119,7 +119,7 @@ pub fn write_together(files: &[(&Path, &[u8])]) -> Result<(), DataError> {
     for (path, bytes) in direct {
         write_atomically(path, |out| out.write_all(bytes))?;
     }
-    put_in_place(finished)
+    put_in_place(closed)
         .map_err(|(at, error)| unwritable(paths.get(at).copied().unwrap_or(&Path::new("")), &error))
 }
 
@@ -141,9 +141,9 @@ pub fn replace_atomically<T, E: From<DataError>>(
             Err(error.help("name a file that does not exist yet, or one that may be replaced").into())
         }
         Target::Replace(target) => {
-            let beside = create_beside(&target).map_err(failed)?.finished();
-            let made = make(&beside.path)?;
-            put_in_place(vec![(beside, target)]).map_err(|(_, error)| failed(error))?;
+            let temporary = create_temporary(&target).map_err(failed)?.close();
+            let made = make(&temporary.path)?;
+            put_in_place(vec![(temporary, target)]).map_err(|(_, error)| failed(error))?;
             Ok(made)
         }
     }
@@ -225,42 +225,42 @@ pub fn abandon_unfinished() {
 }
 
 /// An unfinished file in its target's directory.
-struct Beside {
+struct TemporaryFile {
     file: NamedTempFile,
-    listed: Listed,
+    entry: CleanupEntry,
 }
 
-/// A closed [`Unfinished`] file. Dropping it removes the file, unless it has been renamed.
-struct Finished {
+/// A closed [`TemporaryFile`]. Dropping it removes the file, unless it has been renamed.
+struct ClosedFile {
     path: TempPath,
-    _listed: Listed,
+    _entry: CleanupEntry,
 }
 
-impl Beside {
-    fn finished(self) -> Finished {
-        Finished { path: self.file.into_temp_path(), _listed: self.listed }
+impl TemporaryFile {
+    fn close(self) -> ClosedFile {
+        ClosedFile { path: self.file.into_temp_path(), _entry: self.entry }
     }
 }
 
 /// Keeps a path in [`UNFINISHED`] while it lives.
-pub(crate) struct Listed(PathBuf);
+pub(crate) struct CleanupEntry(PathBuf);
 
-impl Listed {
+impl CleanupEntry {
     /// Adds the path of an unfinished file or folder.
-    pub(crate) fn new(path: PathBuf) -> Listed {
+    pub(crate) fn new(path: PathBuf) -> CleanupEntry {
         unfinished().push(path.clone());
-        Listed(path)
+        CleanupEntry(path)
     }
 }
 
-impl Drop for Listed {
+impl Drop for CleanupEntry {
     fn drop(&mut self) {
         unfinished().retain(|path| *path != self.0);
     }
 }
 
 /// Creates an empty file in the target's directory. It is removed on drop, unless it has been renamed.
-fn create_beside(target: &Path) -> io::Result<Beside> {
+fn create_temporary(target: &Path) -> io::Result<TemporaryFile> {
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
     builder.prefix(".schedc-").suffix(".tmp");
@@ -271,12 +271,12 @@ fn create_beside(target: &Path) -> io::Result<Beside> {
     let file = builder.tempfile_in(directory.unwrap_or(Path::new(".")))?;
     let path = file.path().to_path_buf();
     unfinished.push(path.clone());
-    Ok(Beside { file, listed: Listed(path) })
+    Ok(TemporaryFile { file, entry: CleanupEntry(path) })
 }
 
 /// Renames finished files to their targets. A file takes over the mode of a target that exists. Errors have
 /// the index of the file.
-fn put_in_place(files: Vec<(Finished, PathBuf)>) -> Result<(), (usize, io::Error)> {
+fn put_in_place(files: Vec<(ClosedFile, PathBuf)>) -> Result<(), (usize, io::Error)> {
     for (at, (file, target)) in files.iter().enumerate() {
         if let Ok(replaced) = fs::metadata(target) {
             fs::set_permissions(&file.path, replaced.permissions()).map_err(|error| (at, error))?;

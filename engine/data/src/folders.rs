@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::DataError;
-use crate::files::{Listed, unwritable, whole};
+use crate::files::{CleanupEntry, unwritable, whole};
 
 /// Writes a folder with files, each by its path within. Until all files are written, the folder keeps its old
 /// content, or stays absent. Then the new content replaces the old one.
@@ -15,49 +15,49 @@ use crate::files::{Listed, unwritable, whole};
 /// `D0012` if it cannot be written.
 pub fn replace_folder(folder: &Path, files: &[(PathBuf, Vec<u8>)]) -> Result<(), DataError> {
     let failed = |error: io::Error| unwritable(folder, &error);
-    let beside = Beside::create(folder).map_err(failed)?;
+    let temporary = TemporaryFolder::create(folder).map_err(failed)?;
     for (path, bytes) in files {
-        let path = beside.path.join(path);
-        let inner = path.parent().unwrap_or(&beside.path);
+        let path = temporary.path.join(path);
+        let inner = path.parent().unwrap_or(&temporary.path);
         fs::create_dir_all(inner).and_then(|()| fs::write(&path, bytes)).map_err(failed)?;
     }
-    let old = Beside::create(folder).map_err(failed)?;
+    let old = TemporaryFolder::create(folder).map_err(failed)?;
     // An interrupt comes before all of it or after all.
     let _whole = whole();
     match fs::rename(folder, &old.path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
-    fs::rename(&beside.path, folder).map_err(|error| {
+    fs::rename(&temporary.path, folder).map_err(|error| {
         // Restores the old folder, if there was one.
         let _ = fs::rename(&old.path, folder);
         failed(error)
     })
 }
 
-/// A folder beside another one, which is removed unless it has been renamed.
-struct Beside {
+/// A folder in the directory of its target. Dropping it removes the folder, unless it has been renamed.
+struct TemporaryFolder {
     path: PathBuf,
-    _listed: Listed,
+    _entry: CleanupEntry,
 }
 
-impl Beside {
-    fn create(folder: &Path) -> io::Result<Beside> {
+impl TemporaryFolder {
+    fn create(folder: &Path) -> io::Result<TemporaryFolder> {
         let parent =
             folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut number = 0;
         loop {
             let path = parent.join(format!(".schedc-{}-{number}.tmp", std::process::id()));
-            let listed = Listed::new(path.clone());
+            let entry = CleanupEntry::new(path.clone());
             match fs::create_dir(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-                made => return made.map(|()| Beside { path, _listed: listed }),
+                made => return made.map(|()| TemporaryFolder { path, _entry: entry }),
             }
         }
     }
 }
 
-impl Drop for Beside {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.path);
     }

@@ -46,7 +46,7 @@ pub fn calibrate(cpu: Cpu, done: &dyn Fn(f64)) -> Result<Machine, Failure> {
     let all = probes(register_bits, register_bits);
     let lengths = (1..).map(|n| register_bits >> n).take_while(|bits| *bits >= SHORTEST);
     let shorter: Vec<(u32, Vec<Probe>)> =
-        lengths.map(|bits| (bits, of_short_vectors(bits, register_bits))).collect();
+        lengths.map(|bits| (bits, short_vector_probes(bits, register_bits))).collect();
     let count = all.len() + shorter.iter().map(|(_, probes)| probes.len()).sum::<usize>();
     let begun = Cell::new(0);
     let share = |more: f64| (begun.get() as f64 + more) / (count + LEVELS) as f64;
@@ -83,7 +83,7 @@ pub fn calibrate(cpu: Cpu, done: &dyn Fn(f64)) -> Result<Machine, Failure> {
 
 /// The probes of vectors of `bits` bits, shorter than registers. Gathers are left out, since they cost by
 /// the lane, and so are scalars.
-fn of_short_vectors(bits: u32, register_bits: u32) -> Vec<Probe> {
+fn short_vector_probes(bits: u32, register_bits: u32) -> Vec<Probe> {
     let is_vector = |probe: &Probe| !matches!(probe.kind, Kind::Scalar | Kind::Gather { .. });
     probes(bits, register_bits).into_iter().filter(is_vector).collect()
 }

@@ -37,7 +37,7 @@ pub struct Lookup<'a> {
     /// Threads of a call, 0 for all; `None` if each call chooses them.
     pub threads: Option<u32>,
     /// Receives the reason why an entry of the lock cannot be used.
-    pub tell: &'a mut dyn FnMut(Diagnostic),
+    pub report: &'a mut dyn FnMut(Diagnostic),
 }
 
 impl Lookup<'_> {
@@ -58,7 +58,7 @@ impl Lookup<'_> {
     /// The schedule of the lock, if it has one.
     fn locked(&mut self, model: &Model, target: Option<&Target>) -> Result<Option<Source>, Failure> {
         let wanted = LockQuery { model, target, cpus: self.cpus, threads: self.threads };
-        self.lock.schedule(&wanted, self.tell)
+        self.lock.schedule(&wanted, self.report)
     }
 }
 
@@ -140,7 +140,7 @@ impl Job {
             lock: &LockUse { frozen: true, ..LockUse::default() },
             cpus: &[],
             threads: None,
-            tell: &mut drop,
+            report: &mut drop,
         };
         Job::load_locked(what, schedule, values, reading, place, &mut locked)
     }

@@ -86,7 +86,7 @@ pub fn explained(
     caches: &Caches,
 ) -> Option<Explained> {
     let stages = compiled.variants.rest();
-    let machine = caches.of_machine(machine);
+    let machine = caches.installed_in(machine);
     let breakdown = cycles(&compiled.lir, &Facts::of(model.forest()), &machine, calls)?;
     let context = BoundsContext { stages, calls, caches, machine: &machine, breakdown: &breakdown };
     let nest = &stages.hir.nest;

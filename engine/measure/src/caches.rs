@@ -15,8 +15,8 @@ impl Caches {
         Caches::of_folder(Path::new("/sys/devices/system/cpu/cpu0/cache"))
     }
 
-    /// A machine with these caches.
-    pub fn of_machine(&self, machine: &Machine) -> Machine {
+    /// Returns the machine with these caches.
+    pub fn installed_in(&self, machine: &Machine) -> Machine {
         let (Some((memory, known)), false) = (machine.caches.split_last(), self.levels.is_empty()) else {
             return machine.clone();
         };

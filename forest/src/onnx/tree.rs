@@ -5,7 +5,7 @@ use crate::compare::{Test, one_comparison};
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Inner, Leaf, LeafValues, NodeRef, Predicate, Target, Tree};
 
-/// The operators' own comparisons.
+/// Comparison of a node, as ONNX's tree operators name it (`BRANCH_LEQ` and others).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Mode {
     LessOrEqual,
@@ -21,20 +21,20 @@ pub(super) enum Mode {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Split {
     Numeric(Test),
-    /// The value is this one.
+    /// Equality with a value.
     Equal(f64),
-    /// The value is in the set of this number.
+    /// Membership in the set of this number.
     Member(u32),
 }
 
-/// A node as the format has it. Children are numbers that the format understands.
+/// A node of a model file. Children are the file's numbers of nodes.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
     Leaf { source: u32, values: LeafValues },
     Inner(InnerNode),
 }
 
-/// An inner node as the format has it, with children for true and false.
+/// An inner node of a model file, with children for true and false.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InnerNode {
     pub feature: u32,
@@ -47,7 +47,7 @@ pub(super) struct InnerNode {
 }
 
 impl InnerNode {
-    /// A node with the operator's comparison. `tracks_true` says that a missing value passes.
+    /// A node with the operator's comparison. A missing value passes if `tracks_true` is set.
     pub fn new(mode: Mode, value: f64, set: u32, tracks_true: bool) -> InnerNode {
         let numeric = |comparison| Split::Numeric(Test { comparison, threshold: value });
         let (split, is_swapped) = match mode {

@@ -26,7 +26,8 @@ pub struct Prepared {
     stages: Vec<(StageInfo, Vec<Call>)>,
     /// Spans of all directives, including unknown ones, by directive index.
     directives: Vec<Span>,
-    names: HashSet<String>,
+    /// Names that are in use anywhere in the text.
+    taken_names: HashSet<String>,
     numbers: Vec<DeclaredNumber>,
     target_free: bool,
     limits: Limits,
@@ -56,7 +57,7 @@ pub(super) fn prepare_part(source: &str, file: &File, options: &Options, known: 
     let directives = file.stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Directive(_)));
     Prepared {
         directives: directives.map(|stmt| stmt.span).collect(),
-        names: scope.names(),
+        taken_names: scope.names(),
         numbers: scope.numbers(),
         limits: Limits::of_check(&target, options),
         target_free: options.target.is_none() && header.target.is_none(),
@@ -107,7 +108,7 @@ impl Prepared {
 
     /// Whether a name is in use anywhere in the text.
     pub fn is_taken(&self, name: &str) -> bool {
-        self.names.contains(name)
+        self.taken_names.contains(name)
     }
 
     /// The params and consts in order.

@@ -147,7 +147,7 @@ impl<'a> ResolvedPart<'a> {
 
 /// Reports unknown properties in a nest that is to be compiled.
 fn not_known(variant: &Variant, source: &str, parsed: &Parsed) -> Option<Diagnostic> {
-    let unknown = unknown_facts(variant.nest());
+    let unknown = unknown_properties(variant.nest());
     if unknown.is_empty() && !variant.builder.names().has_uncounted_copies() {
         return None;
     }
@@ -165,14 +165,12 @@ fn batch_size_not_known(source: &str, parsed: &Parsed) -> Diagnostic {
     let blocks = parsed.file.stmts.iter().filter(|stmt| !stmt.body().is_empty()).map(|stmt| stmt.span);
     let hidden: Vec<Span> =
         parsed.comments.iter().map(|comment: &Comment| comment.span).chain(blocks).collect();
-    let is_said = |at: &usize| !hidden.iter().any(|span| span.range().contains(at));
-    let at = source.match_indices(name).map(|(at, _)| at).find(is_said).unwrap_or(0);
+    let is_visible = |at: &usize| !hidden.iter().any(|span| span.range().contains(at));
+    let at = source.match_indices(name).map(|(at, _)| at).find(is_visible).unwrap_or(0);
     let message = format!("the schedule uses `{name}`, which is unknown");
     let span = Span::new(at, at + name.len());
     let help = "Give the largest number of rows that the loops process at once: `schedc check ... \
-                --batch-size \
-                4096`. \
-                Or write a number instead.";
+                --batch-size 4096`. Or write a number instead.";
     Diagnostic::new(codes::NOT_KNOWN, span, message).label("unknown").help(help).fix(
         "write `4096`",
         span,
@@ -182,7 +180,7 @@ fn batch_size_not_known(source: &str, parsed: &Parsed) -> Diagnostic {
 }
 
 /// Unknown properties in the nest.
-fn unknown_facts(nest: &Nest) -> Vec<Property> {
+fn unknown_properties(nest: &Nest) -> Vec<Property> {
     let mut unknown = Vec::new();
     let loops = nest.loops.iter().flat_map(|l| [&l.start, &l.stop, &l.step]);
     let syms = loops.chain(nest.constraints.iter().map(|c| &c.bound));

@@ -16,7 +16,7 @@ pub(crate) struct Sum {
     pub(crate) bound: Sym,
 }
 
-/// All sums, with those of each loop.
+/// The constraints `sum(loops) < bound` of a nest, indexed by loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Constraints {
     sums: Vec<Sum>,

@@ -20,7 +20,7 @@ pub enum Arg {
     Number(Sym),
     /// One of the directive's words.
     Word(&'static str),
-    /// Another expression, which was reported.
+    /// An invalid argument, already reported.
     Bad,
 }
 

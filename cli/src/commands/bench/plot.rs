@@ -362,7 +362,7 @@ mod tests {
             assert_eq!(picture.matches(&open).count(), picture.matches(&closed).count(), "{tag}");
         }
         assert!(svg(&run(&[])).ends_with("</svg>\n"), "no points, no panic");
-        let none = [1e-3, 0.02, 0.5, 1.0, 1.5, 20.0, 150.0].map(plain);
+        let none = [1e-3, 0.02, 0.5, 1.0, 1.5, 20.0, 150.0].map(tick_label);
         assert_eq!(none, ["0.001", "0.02", "0.5", "1", "1.5", "20", "150"]);
     }
 }

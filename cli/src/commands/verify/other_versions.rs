@@ -21,7 +21,7 @@ pub fn verify_others(args: &Verify, path: &Path) -> Result<Vec<Version>, Failure
 
 /// Verifies one version in a separate process.
 fn verify(args: &Verify, path: &Path, target: &str) -> Result<serde_json::Value, Failure> {
-    let program = crate::program::own().map_err(|error| refused(target, &error))?;
+    let program = crate::program::executable().map_err(|error| refused(target, &error))?;
     let mut command = Command::new(program);
     command.arg("verify").arg(&args.model).arg(path).arg("--json");
     command.arg("--name").arg(&args.name).arg("--seconds").arg(args.seconds.to_string());

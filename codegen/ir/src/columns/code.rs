@@ -32,7 +32,8 @@ pub struct ColumnCode<'a> {
     pub pools: PoolTables<BufferId>,
     /// Bytes of a vector register, if vectors may compute several columns of a row.
     pub register: Option<u32>,
-    /// The arrangements of layers, by their runs: none for those that are computed in tiles of registers.
+    /// The arrangement of each layer of columns, in the order of layers; `None` if no stage of the schedule
+    /// arranges it, so that register tiles compute it.
     pub arrangements: &'a [Option<Arrangement>],
 }
 

@@ -90,7 +90,7 @@ pub struct Race {
     pub other_iteration: i64,
     /// Head of the parallel loop or launch that runs both.
     pub parallel: String,
-    /// In a launch, the threads of a block; iterations then are threads, counted over all blocks.
+    /// Threads per block, in a launch; `iteration` then counts threads over all blocks.
     pub threads: Option<u32>,
 }
 

@@ -141,7 +141,7 @@ fn floats(op: Cmp, x: f64, y: f64) -> bool {
     }
 }
 
-/// A conversion.
+/// Converts one lane, held in 64 bits.
 #[inline]
 pub(super) fn cast(cast: Cast, from: Scalar, to: Scalar, lane: u64) -> u64 {
     match cast {

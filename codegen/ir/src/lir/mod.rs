@@ -136,7 +136,7 @@ pub enum Space {
     Model(u32),
     /// Memory of one [`Stmt::Alloc`]; inside a launch, of one thread.
     Private,
-    /// Memory of one [`Stmt::Alloc`] inside a launch that the threads of a block share.
+    /// Memory of one [`Stmt::Alloc`] that the threads of a block share; only inside a launch.
     Shared,
 }
 

@@ -1,7 +1,7 @@
 //! A kernel under construction.
 
 use super::ports::Ports;
-use super::row_source::RowCopy;
+use super::row_source::RowBuffer;
 use super::scope::{InScope, Scope, WindowRows};
 use super::sum_target::{CopiedSums, KeptSums, PrivateBuffer, SumTarget};
 use crate::lir::{BufferId, Build, Builder, Origin, ProcessorKind, Task, Value};
@@ -127,7 +127,7 @@ impl KernelBuilder<'_> {
     }
 
     /// Runs `body` with a copy of rows in scope.
-    pub fn with_copy(&mut self, id: CacheId, copy: RowCopy, body: impl FnOnce(&mut Self)) {
+    pub fn with_copy(&mut self, id: CacheId, copy: RowBuffer, body: impl FnOnce(&mut Self)) {
         self.scope.set_copy(id, Some(copy));
         body(self);
         self.scope.set_copy(id, None);

@@ -1,7 +1,7 @@
 //! Copies of rows in local memory, filled from rows or from columns.
 
 use super::kernel_builder::{Emit, KernelBuilder};
-use super::row_source::RowCopy;
+use super::row_source::RowBuffer;
 use super::{device_columns, shared_rows, sums};
 use crate::columns::blocks::{BlockSource, CopyBlocks, RowBlocks};
 use crate::columns::code::{ColumnCode, Elements};
@@ -66,7 +66,7 @@ fn local_copy(k: &mut KernelBuilder, cache: &CacheRows) {
         let fill = CopyFill { quantizer, blocks, code, width: plan.blocks, buffer, rows, elements };
         k.doing(Task::Copies, |k| fill.emit(k));
         let (blocks, places) = (plan.blocks, RowPlacement::IN_ORDER);
-        let copy = RowCopy { buffer, first_row, blocks, element, columns, single_block: false, places };
+        let copy = RowBuffer { buffer, first_row, blocks, element, columns, single_block: false, places };
         k.with_copy(cache.id, copy, |k| match plan.blocks {
             Some(block) if plan.sums && k.ports.results.are_sums() => {
                 sums::copied(k, rows, block, |k| cache.body.emit(k));

@@ -4,10 +4,10 @@ use crate::lir::{Address, Bin, BufferId, Builder, Cmp, Scalar, Ty, Value};
 use crate::plan::RowTable;
 use crate::rows::{Row, RowLanes, RowPlacement};
 
-/// Rows in scope: those of the call, or a copy of some of them.
+/// Rows in scope: the rows of the call, or a copy of some of them.
 #[derive(Clone, Copy, Debug)]
-pub struct RowCopy {
-    /// The buffer.
+pub struct RowBuffer {
+    /// The buffer that holds the rows.
     pub buffer: BufferId,
     /// First row of the buffer.
     pub first_row: Value,
@@ -38,7 +38,7 @@ pub enum RowTableSource {
 #[derive(Clone, Copy, Debug)]
 pub struct RowSource {
     /// Buffer of the rows.
-    pub copy: RowCopy,
+    pub copy: RowBuffer,
     /// Distance between the rows of consecutive iterations, if the loop counts rows.
     pub step: Option<i64>,
     /// Look-up table of the row.
@@ -66,7 +66,7 @@ struct InBlocks {
     block: u32,
 }
 
-impl RowCopy {
+impl RowBuffer {
     /// Loads the look-up table at an address.
     pub fn table(&self, b: &mut Builder, table: RowTable, at: Address) -> Value {
         let ty = Ty::vector(self.element, table.length);
@@ -100,7 +100,7 @@ impl RowSource {
     /// base address.
     pub fn row(&self, b: &mut Builder, wanted: RowsWanted) -> Row {
         let RowsWanted { first, ahead, width, mask } = wanted;
-        let RowCopy { buffer, first_row, blocks, element, columns, single_block, .. } = self.copy;
+        let RowBuffer { buffer, first_row, blocks, element, columns, single_block, .. } = self.copy;
         let bytes = ahead.checked_mul(columns).and_then(|n| n.checked_mul(i64::from(element.bytes())));
         let offset = bytes.and_then(|bytes| u32::try_from(bytes).ok());
         let mut relative = b.sub(first, first_row);
@@ -132,7 +132,7 @@ impl RowSource {
     /// its block and its position in it.
     fn row_of_block(&self, b: &mut Builder, at: InBlocks, width: u16) -> Row {
         let InBlocks { relative, offset, block } = at;
-        let RowCopy { buffer, element, columns, .. } = self.copy;
+        let RowBuffer { buffer, element, columns, .. } = self.copy;
         let row =
             Row { buffer, index: relative, offset: 0, element, stride: block, lanes: None, table: None };
         if width > 1 && u32::from(width) == block {

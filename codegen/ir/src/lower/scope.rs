@@ -1,7 +1,7 @@
 //! Scope of a point in a nest: values of loop variables, copies of rows, private sums.
 
 use super::ports::Ports;
-use super::row_source::RowCopy;
+use super::row_source::RowBuffer;
 use super::sum_target::{CopiedSums, KeptSums, PrivateBuffer, SumTarget};
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, BufferId, Builder, Value};
@@ -49,7 +49,7 @@ pub struct Scope {
     /// Private sums.
     privates: BTreeMap<PrivateId, PrivateBuffer>,
     /// Copies of rows.
-    copies: BTreeMap<CacheId, RowCopy>,
+    copies: BTreeMap<CacheId, RowBuffer>,
     /// Copies of some trees, which replace the tables of a storage.
     trees: BTreeMap<Storage, Buffers>,
     /// Copied sums, to which walks add instead of the output.
@@ -71,7 +71,7 @@ impl Scope {
     }
 
     /// Adds a copy of rows, or removes it.
-    pub fn set_copy(&mut self, id: CacheId, copy: Option<RowCopy>) {
+    pub fn set_copy(&mut self, id: CacheId, copy: Option<RowBuffer>) {
         match copy {
             Some(copy) => self.copies.insert(id, copy),
             None => self.copies.remove(&id),
@@ -124,7 +124,7 @@ impl Scope {
 
 impl Scope {
     /// A copy of rows in scope.
-    pub fn copy(&self, id: CacheId) -> Option<RowCopy> {
+    pub fn copy(&self, id: CacheId) -> Option<RowBuffer> {
         self.copies.get(&id).copied()
     }
 

@@ -2,7 +2,7 @@
 
 use super::kernel_builder::{Emit, KernelBuilder};
 use super::launch::team;
-use super::row_source::RowCopy;
+use super::row_source::RowBuffer;
 use super::scope::WindowRows;
 use super::shared::most_shared;
 use crate::fault::{Fault, seeded};
@@ -50,7 +50,7 @@ pub(super) fn emit(k: &mut KernelBuilder, cache: &CacheRows, threads: [u32; 3], 
         }
         let blocks = u32::try_from(held).ok();
         let first_row = rows.first;
-        let copy = RowCopy { buffer, first_row, blocks, element, columns, single_block: true, places };
+        let copy = RowBuffer { buffer, first_row, blocks, element, columns, single_block: true, places };
         k.with_copy(cache.id, copy, |k| cache.body.emit(k));
         // Later copies may reuse this memory.
         k.b.barrier();

@@ -2,7 +2,7 @@
 
 use super::group::{Group, VectorShape};
 use super::kernel_builder::KernelBuilder;
-use super::row_source::{RowCopy, RowSource, RowTableSource, RowsWanted};
+use super::row_source::{RowBuffer, RowSource, RowTableSource, RowsWanted};
 use super::scope::InScope;
 use super::sum_target::SumTarget;
 use crate::fault::{Fault, seeded};
@@ -225,9 +225,9 @@ impl<'w> WalkContext<'w> {
 }
 
 /// Rows of the call.
-fn input_rows(k: &mut KernelBuilder) -> RowCopy {
+fn input_rows(k: &mut KernelBuilder) -> RowBuffer {
     let (buffer, columns) = k.input_rows();
-    RowCopy {
+    RowBuffer {
         buffer,
         first_row: k.b.int(0),
         blocks: None,

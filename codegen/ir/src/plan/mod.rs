@@ -62,8 +62,8 @@ pub struct Plan {
     pub index: Scalar,
     /// Number of columns of a row that each stand for one set of categories.
     pub set_columns: u64,
-    /// The arrangements of layers of columns, by their runs: none for those that are computed in tiles of
-    /// registers. Empty without columns.
+    /// The arrangement of each layer of columns, in the order of layers; `None` if no stage of the schedule
+    /// arranges it, so that register tiles compute it. Empty without columns.
     pub arrangements: Vec<Option<Arrangement>>,
     /// Bytes of a vector register of the host.
     pub register: u32,

@@ -36,7 +36,7 @@ impl LockUse {
         Err(Failure::usage(message, format!("leave out the schedule or {flag}")))
     }
 
-    /// The schedule of the lock, if it has one that fits. `tell` receives the reason why an entry does not
+    /// The schedule of the lock, if it has one that fits. `report` receives the reason why an entry does not
     /// fit.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl LockUse {
     pub fn schedule(
         &self,
         wanted: &LockQuery<'_>,
-        tell: &mut dyn FnMut(Diagnostic),
+        report: &mut dyn FnMut(Diagnostic),
     ) -> Result<Option<Source>, Failure> {
         if self.frozen {
             return Ok(None);
@@ -60,7 +60,7 @@ impl LockUse {
                 Err(missing(&path, wanted, "the lock has no entry for the model"))
             }
             miss => {
-                miss.into_iter().for_each(tell);
+                miss.into_iter().for_each(report);
                 Ok(answer.source)
             }
         }

@@ -12,7 +12,7 @@ pub(super) struct GraphNode<'a> {
     /// The operator and, if it has one, the name.
     pub label: String,
     pub attributes: Attributes<'a>,
-    /// Its inputs; none where it leaves one out.
+    /// Inputs in order; `None` for an omitted optional one.
     pub inputs: Vec<Option<Rc<Tensor>>>,
     /// The number of its outputs.
     pub outputs: usize,
@@ -141,7 +141,7 @@ impl GraphNode<'_> {
     /// A tensor of the results of an operation on cells of tensors.
     ///
     /// # Errors
-    /// The errors of the operation, and those of [`Node::broadcast`].
+    /// The errors of the operation, and those of [`GraphNode::broadcast`].
     pub fn each(
         &self,
         builder: &mut GraphColumns,

@@ -1,5 +1,5 @@
-//! Operators that read and give shapes. The number of rows is no constant, but it may stand where a shape has
-//! its axis of rows.
+//! The operators Shape, ConstantOfShape, Expand and Tile. The number of rows is symbolic ([`Size::Rows`]) and
+//! only allowed as the first axis.
 
 use super::builder::GraphColumns;
 use super::constant::constant_tensor;

@@ -258,7 +258,7 @@ impl PieceFinder<'_> {
                 if !has_one_order(of_x, of_y) {
                     return None;
                 }
-                self.compared([x, y], interval)
+                self.comparison([x, y], interval)
             }
             Binary::Power | Binary::And | Binary::Or => None,
         }
@@ -304,8 +304,9 @@ impl PieceFinder<'_> {
         Some(part.piece(if grows == is_positive { Course::Rising } else { Course::Falling }))
     }
 
-    /// A comparison, in runs by the order of both operands.
-    fn compared(&mut self, [x, y]: [usize; 2], interval: Interval) -> Option<Vec<Piece>> {
+    /// Returns one constant piece for each run of indices in which the operands have one order: less, equal,
+    /// greater or unordered.
+    fn comparison(&mut self, [x, y]: [usize; 2], interval: Interval) -> Option<Vec<Piece>> {
         let mut runs = Vec::new();
         let order = |it: &mut Self, index| {
             let (x, y) = (it.chain.at(x, index), it.chain.at(y, index));

@@ -88,7 +88,8 @@ impl<'a> ArgumentPlace<'a> {
         self.point.fits(operation, &mut self.work)
     }
 
-    /// Candidates for a loop, with the other arguments as they are in the text.
+    /// Returns the directive's candidates for loop `v`, keeping the names, number and keyword already
+    /// written.
     fn forms(&self, v: &NamedLoop) -> Vec<Operation> {
         let is_taken = |name: &str| self.is_taken(name);
         let forms = candidates::about(self.op, self.point.nest(), &v.0, v.1, &is_taken);

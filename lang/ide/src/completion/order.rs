@@ -128,7 +128,7 @@ impl<'a> Ranker<'a> {
         behind + layout.turn() as usize
     }
 
-    /// Sorts forms of an operation that differ in a number: the one that fits the machine comes first.
+    /// Sorts forms of an operation that differ in a number: the best for the target comes first.
     pub(crate) fn order(&self, forms: &mut [Operation], nest: &NestBuilder) {
         let Some(wanted) = forms.first().and_then(|form| self.number(form, nest)) else { return };
         let number = |form: &Operation| match form {
@@ -142,7 +142,8 @@ impl<'a> Ranker<'a> {
         forms.sort_by_key(|form| number(form) != Some(wanted));
     }
 
-    /// The number that fits the machine, if the machine is known.
+    /// Returns the best tile size, lanes or interleaved vectors for the target; `None` for GPUs, unknown
+    /// registers and other directives.
     fn number(&self, form: &Operation, nest: &NestBuilder) -> Option<i64> {
         let bits = self.vector_bits.filter(|_| self.is_cpu)?;
         match form {
