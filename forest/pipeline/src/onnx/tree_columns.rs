@@ -32,7 +32,8 @@ pub(super) fn results_as_columns(
     let by_value = value.iter().take_while(|step| step.is_by_value()).count();
     let shares = part.after(&value[..by_value], margins.clone(), builder, label)?;
     let values = part.after(&value[by_value..], shares.clone(), builder, label)?;
-    let Some(Classes { rule, labels }) = classes else { return Ok(vec![part.tensor(values)]) };
+    // The trees of one node have one target.
+    let Some(Classes { rule, labels, targets: _ }) = classes else { return Ok(vec![part.tensor(values)]) };
     let number = match rule {
         ClassRule::LargestMargin => index_of_largest(builder, &margins)?,
         ClassRule::LargestValue | ClassRule::Computed(_) => index_of_largest(builder, &values)?,
