@@ -2,7 +2,7 @@
 //! columns.
 
 use sched_columns::{ColumnValue, Expr, Term};
-use sched_forest::{Float, Forest, LinearLeaf, predict_output};
+use sched_forest::{ClassRule, Float, Forest, LinearLeaf, predict_output};
 use sched_llvm::column::{Column, ColumnValues};
 use sched_llvm::runtime::{Dtype, Kind};
 use sched_llvm::{Extras, Output, Predict, Rows};
@@ -32,7 +32,9 @@ fn forest(seed: u64) -> (Forest, Rng) {
 /// The results of the reference walker, in bits. `None` if code lacks the output.
 fn expected(forest: &Forest, kind: Kind, rows: &[f64]) -> Option<Vec<u64>> {
     let columns = kind.columns(&forest.counts());
-    let is_there = columns > 0 && (kind != Kind::Class || columns == 1);
+    let rule = forest.output.classes.as_ref().map(|classes| &classes.rule);
+    let has_targets = matches!(rule, Some(ClassRule::Computed(_)));
+    let is_there = columns > 0 && (kind != Kind::Class || columns == 1 || has_targets);
     let numbers = is_there.then(|| predict_output(forest, kind, rows).expect("whole rows"))?;
     Some(numbers.into_iter().map(f64::to_bits).collect())
 }
