@@ -3,6 +3,7 @@
 import os
 import pickle
 import subprocess
+import sys
 
 import numpy
 import pytest
@@ -38,6 +39,7 @@ LABELS = {
     "numbers": numpy.column_stack([SIGNS[:, 0] * 5 - 2, COUNTS]),
     "words": numpy.column_stack([numpy.where(SIGNS[:, 0] > 0, "yes", "no"), WORDS]),
     "objects": numpy.column_stack([WORDS, WORDS[::-1]]).astype(object),
+    "empty": numpy.column_stack([numpy.where(SIGNS[:, 0] > 0, "", "no"), numpy.where(COUNTS > 1, "b", "")]),
     "one": SIGNS[:, :1] * 3,
     "same": numpy.column_stack([SIGNS[:, 0], numpy.full(150, 7)]),
     "wholes": SIGNS.astype(float),
@@ -52,7 +54,7 @@ def logistic():
 def cases():
     """Models, their labels, and whether the answers are equal in all bits."""
     each = multioutput.MultiOutputClassifier
-    for labels in ("bits", "numbers", "words", "objects", "one", "wholes"):
+    for labels in ("bits", "numbers", "words", "objects", "empty", "one", "wholes"):
         yield each(logistic()), labels, False
     yield each(linear_model.RidgeClassifier()), "words", False
     yield each(linear_model.Perceptron()), "bits", False
@@ -154,7 +156,7 @@ def predicted(path, output, folder):
     pandas.DataFrame(ROWS).to_csv(rows, index=False, float_format="%.17g")
     command = [os.environ["SCHEDC"], "predict", "-q", path, "-i", rows, "--by-position"]
     subprocess.run([*command, "--output", output, "-o", folder / "out.csv"], check=True)
-    return pandas.read_csv(folder / "out.csv", dtype=str)
+    return pandas.read_csv(folder / "out.csv", dtype=str, keep_default_na=False)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -235,6 +237,18 @@ def test_rows_on_the_threshold(labels):
         theirs = multioutput.MultiOutputClassifier(linear_model.Perceptron()).fit(rows, labels)
     found = schedc.compile(theirs, effort="fast").predict(rows)
     assert numpy.mean(found == theirs.predict(rows)) > 0.98
+
+
+@pytest.mark.skipif("SCHEDC" not in os.environ, reason="SCHEDC names no program")
+def test_verified_with_onnx_runtime(tmp_path):
+    """The program compares a file of several outputs with ONNX Runtime by its probabilities."""
+    pytest.importorskip("onnxruntime")
+    theirs = multioutput.MultiOutputClassifier(logistic()).fit(ROWS, LABELS["words"])
+    schedc.export(theirs, tmp_path / "targets.onnx")
+    verify = [os.environ["SCHEDC"], "verify", tmp_path / "targets.onnx", "--trainer", "--seconds", "2"]
+    run = subprocess.run(verify, capture_output=True, text=True, env={**os.environ, "PYTHON": sys.executable})
+    assert run.returncode == 0, run.stderr
+    assert "onnxruntime" in run.stdout and run.stdout.splitlines()[-1] == "equal", run.stdout
 
 
 def test_refused():

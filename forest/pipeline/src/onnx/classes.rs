@@ -2,9 +2,11 @@
 
 use super::builder::GraphColumns;
 use super::tensor::{Cells, Element, Tensor, Text};
-use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Unary};
+use sched_columns::{Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Expr, Unary};
 use sched_forest::{Label, ModelError, codes};
 use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
 
 /// Most labels of an output whose numbers can be negative.
 const MOST_CLASSES: i64 = 1 << 12;
@@ -120,16 +122,46 @@ fn is_label(name: &str) -> bool {
 
 /// The class that a text names.
 fn of_text(text: &Text, builder: &mut GraphColumns) -> Result<RowClass, ModelError> {
+    let label = |name: &str| Label::Text(name.to_string());
     let (number, labels) = match text {
-        Text::Known(text) => {
-            (builder.columns.constant(ColumnValue::I64(0)), vec![Label::Text(text.to_string())])
-        }
-        Text::ByCode(code) => {
-            let labels = builder.names(*code).iter().map(|name| Label::Text(name.to_string())).collect();
-            (builder.cast(&[*code], Element::I64)?[0], labels)
-        }
+        Text::Known(text) => (builder.columns.constant(ColumnValue::I64(0)), vec![label(text)]),
+        Text::ByCode(code) => match of_listed_texts(*code, builder)? {
+            Some((number, labels)) => (number, labels.iter().map(|name| label(name)).collect()),
+            None => {
+                let labels = builder.names(*code).iter().map(|name| label(name)).collect();
+                (builder.cast(&[*code], Element::I64)?[0], labels)
+            }
+        },
     };
     Ok(RowClass { number, range: (0, 0), labels: Some(labels) })
+}
+
+/// The number of a text among those that a table lists, and the texts in their order, if the empty text is
+/// one of them: it has no code.
+fn of_listed_texts(
+    code: ColumnId,
+    builder: &mut GraphColumns,
+) -> Result<Option<(ColumnId, Vec<Rc<str>>)>, ModelError> {
+    let Expr::Table { of, table } = builder.columns.expr(code).clone() else { return Ok(None) };
+    if !table.values.iter().any(|value| value.to_f64().is_nan()) {
+        return Ok(None);
+    }
+    let mut listed: Vec<Rc<str>> = Vec::new();
+    let names = builder.names(code).to_vec();
+    let mut place = |value: &ColumnValue| {
+        let name = names.get(value.to_f64() as usize).filter(|_| !value.to_f64().is_nan());
+        let name = name.cloned().unwrap_or_default();
+        let known = listed.iter().position(|one| *one == name);
+        ColumnValue::F64(known.unwrap_or_else(|| {
+            listed.push(name);
+            listed.len() - 1
+        }) as f64)
+    };
+    let values = table.values.iter().map(&mut place).collect();
+    let (other, missing) = (place(&table.other), place(&table.missing));
+    let places = CategoryTable { rule: table.rule, values, other, missing };
+    let number = builder.add(Expr::Table { of, table: Arc::new(places) })?;
+    Ok(Some((builder.cast(&[number], Element::I64)?[0], listed)))
 }
 
 /// The class that a number is or names; `None` for numbers that the graph does not list.
