@@ -8,7 +8,7 @@ use std::ffi::c_void;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::ptr;
 
 /// Rows in memory.
@@ -94,7 +94,7 @@ impl Library {
     pub fn open(path: &Path) -> Result<Library, String> {
         let shown = path.display().to_string();
         let file = File::open(path).map_err(|error| format!("{shown}: {error}"))?;
-        Library::of_file(file, path, &shown)
+        Library::of_file(file, &shown)
     }
 
     /// Loads a library from its bytes.
@@ -107,8 +107,7 @@ impl Library {
         let memory = memfd_create("schedc", MemfdFlags::CLOEXEC).map_err(|error| failed(error.into()))?;
         let mut file = File::from(memory);
         file.write_all(bytes).map_err(failed)?;
-        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-        Library::of_file(file, &path, shown)
+        Library::of_file(file, shown)
     }
 
     /// A model of another module. Whoever has the handle keeps the model alive.
@@ -116,13 +115,18 @@ impl Library {
         Library { loaded: Box::new(handle), feature_names, takes_columns: true, file: None }
     }
 
-    fn of_file(file: File, path: &Path, shown: &str) -> Result<Library, String> {
+    fn of_file(file: File, shown: &str) -> Result<Library, String> {
         let prefix = prefix_of(&file).ok_or_else(|| {
             format!("{shown} is not a library of schedc; make one with `schedc build model.json -o model.so`")
         })?;
+        // The loader returns the library that it has under a name, even if the name has a new file since.
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         // SAFETY: callers must trust the library, since loading it runs its code.
-        let loaded = unsafe { LibraryFunctions::open(path, &prefix) }.map_err(|refusal| match refusal {
-            Refusal::NotLoaded(reason) => format!("{shown} cannot be loaded: {reason}"),
+        let loaded = unsafe { LibraryFunctions::open(Path::new(&path), &prefix) };
+        let loaded = loaded.map_err(|refusal| match refusal {
+            Refusal::NotLoaded(reason) => {
+                format!("{shown} cannot be loaded: {}", reason.replace(&path, shown))
+            }
             Refusal::NoFunction(name) => {
                 format!("the library has no function `{name}`; build it again with this version of schedc")
             }

@@ -159,6 +159,18 @@ def test_libraries_from_bytes_and_pickles(model, library, rows, tmp_path):
     assert numpy.array_equal(pickle.loads(pickle.dumps(loaded)).predict(rows), wanted)
 
 
+def test_a_new_file_under_an_open_name_is_another_model(model, library, rows, tmp_path):
+    path = tmp_path / "model.so"
+    path.write_bytes(library.read_bytes())
+    before = schedc_runtime.load(path)
+    subprocess.run([os.environ["SCHEDC"], "build", EXAMPLES / "breast_cancer.json", "-o", path, "--cpu",
+                    "x86-64-v2", "--iterations", "0..50"], check=True, capture_output=True)
+    after = schedc_runtime.load(path)
+    assert json.loads(after.info_json)["model"]["trees"] == 50
+    assert not numpy.array_equal(after.predict(rows), model.predict(rows))
+    assert numpy.array_equal(before.predict(rows), model.predict(rows))
+
+
 def test_what_is_no_library(tmp_path):
     for wrong in [tmp_path / "missing.so", b"", b"\x7fELF", Path("/bin/sh").read_bytes()]:
         with pytest.raises(OSError):
