@@ -31,11 +31,25 @@ def lightgbm(numpy, library, model, rows):
 
 def onnxruntime(numpy, library, model, rows):
     session = library.InferenceSession(model, providers=["CPUExecutionProvider"])
-    (given,) = session.get_inputs()
-    kind = numpy.float64 if "double" in given.type else numpy.float32
+    types = {"tensor(double)": numpy.float64, "tensor(float)": numpy.float32}
+
+    def feeds():
+        given, start = {}, 0
+        for one in session.get_inputs():
+            if one.type not in types:
+                raise ValueError(f"rows of {one.type} cannot be handed over as numbers")
+            width = one.shape[1] if len(one.shape) > 1 and isinstance(one.shape[1], int) else rows.shape[1]
+            given[one.name] = rows[:, start : start + width].astype(types[one.type])
+            start += width
+        return given
 
     def value():
-        found = session.run(None, {given.name: rows.astype(kind)})[-1]
+        # Labels are no numbers, and the compiler takes margins for the prediction if there is nothing else.
+        numbers = [one.name for one in session.get_outputs() if "float" in one.type or "double" in one.type]
+        if not numbers:
+            raise ValueError("the file has no output of numbers")
+        first = [name for name in numbers if not name.endswith("margins")] or numbers
+        (found,) = session.run(first[:1], feeds())
         if isinstance(found, list):
             found = [[row[label] for label in row] for row in found]
         return numpy.asarray(found)

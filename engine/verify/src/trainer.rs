@@ -191,6 +191,7 @@ fn failed(library: &str, output: &Output) -> Failure {
     Failure::new(
         usage::WRONG,
         format!("{library} does not predict the rows: {last}"),
-        "ask a release of the library that reads the model: PYTHON names the program of its environment",
+        "run a release of the library that reads the model, whose Python PYTHON names; or compare with \
+         predictions that you have: --input ROWS --against PREDICTIONS",
     )
 }
