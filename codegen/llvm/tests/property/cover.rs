@@ -65,12 +65,13 @@ const WANTED: [&str; 38] = [
 ];
 
 /// Features that need several draws, or few trees allow: they must occur in at least one of fifty cases.
-const COMBINED: [&str; 5] = [
+const COMBINED: [&str; 6] = [
     "cached rows with a bank for each lane",
     "cached trees side by side",
     "cached oblivious trees",
     "preorder",
     "arranged stages of sums",
+    "sets tested by class",
 ];
 
 impl Cover {
