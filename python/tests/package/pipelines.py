@@ -111,6 +111,13 @@ def cases():
     yield imputed(forest(), strategy="constant", fill_value=-1.5), "array", "two", "equal"
     yield imputed(impute.SimpleImputer(missing_values=18.0), forest()), "array", "two", "equal"
     yield make(impute.MissingIndicator(features="all"), forest()), "array", "two", "equal"
+    # Steps that make no columns.
+    none = sel.SelectKBest(k=0)
+    yield imputed(impute.SimpleImputer(add_indicator=True), forest()), "array", "two", "equal"
+    yield imputed(pipeline.FeatureUnion([("a", "passthrough"), ("b", impute.MissingIndicator()), ("c", none)],
+                                        transformer_weights={"b": 2.0}), forest()), "array", "two", "equal"
+    picked = compose.ColumnTransformer([("n", standard(), []), ("o", one_hot(drop="first"), [])])
+    yield imputed(pipeline.make_union("passthrough", picked), forest()), "array", "two", "equal"
     yield imputed(pre.Binarizer(threshold=38.1), forest()), "array", "two", "equal"
     for encode in ("onehot", "onehot-dense", "ordinal"):
         for strategy in ("uniform", "quantile", "kmeans"):

@@ -180,6 +180,15 @@ def test_refused(model, message, tmp_path):
     assert [finding.code for finding in caught.value.findings] == ["M0040"]
 
 
+def test_no_columns():
+    """A transformer that makes no columns is refused by its name, alone and at the end of a pipeline."""
+    for step in (impute.MissingIndicator(), compose.ColumnTransformer([("n", "drop", [0])])):
+        for model in (step, make(preprocessing.StandardScaler(), step)):
+            model.fit(TABLE[["floor"]].to_numpy())
+            with pytest.raises(schedc.Refused, match=f"the {type(model).__name__}.* makes no columns"):
+                exported(model)
+
+
 def test_wrong_ending(tmp_path):
     model = forest().fit(TABLE[["floor"]], GOALS["two"])
     with pytest.raises(ValueError, match=r"name it .*p.onnx; schedc.compile.model..save.*p.so"):
@@ -190,11 +199,12 @@ def test_wrong_ending(tmp_path):
 
 
 def test_unread_files(tmp_path):
-    """A file that schedc itself refuses is right, and `export` warns of it."""
+    """A file that schedc itself refuses is right if it was checked, and `export` warns of it."""
     model = make(kernel_approximation.RBFSampler(n_components=3), linear_model.Ridge())
     model.fit(numpy.zeros((20, 2)), numpy.arange(20.0))
-    with pytest.warns(UserWarning, match="but schedc does not read it: error: M0040"):
-        schedc.export(model, tmp_path / "p.onnx")
+    for check, state in ((None, "predicts what the object does"), (False, "is written without a check")):
+        with pytest.warns(UserWarning, match=f"{state}, but schedc does not read it: error: M0040"):
+            schedc.export(model, tmp_path / "p.onnx", check=check)
     assert (tmp_path / "p.onnx").exists()
 
 

@@ -47,7 +47,8 @@ def column_transformer(graph: Graph, estimator: Any, columns: Columns) -> Column
                 part = transform(graph, step, part)
         parts.append(_weighted(graph, part, weights.get(name)))
         names.append(name)
-    sparse = bool(estimator.sparse_output_)
+    # A transformer of no columns at all does not tell.
+    sparse = bool(getattr(estimator, "sparse_output_", False))
     if sparse and any(part.dtype == TEXT for part in parts):
         raise refuse(graph, estimator, "hands on text in a sparse matrix")
     return join(parts, names, sparse)
@@ -71,7 +72,7 @@ def feature_union(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 def _weighted(graph: Graph, part: Columns, weight: float | None) -> Columns:
     """Columns times the weight of their part."""
-    if weight is None:
+    if weight is None or not len(part):
         return part
     value = graph.add("Mul", part.value(graph, part.floating), weight)
     return same_names(part, value, scaled(part.sources(), 1 / weight, 0.0))

@@ -21,7 +21,7 @@ from .columns import Columns
 from .graph import FLOAT64, IR_VERSION, OPSET, OPSET_ML, Graph, Promise, Value, element, tensor
 from .inputs import Inputs, inputs_of
 from .rows import rows_for
-from .stages import Prediction, held, is_model, predict, transform
+from .stages import Prediction, held, is_model, predict, refuse, transform
 from .targets import labels as target_labels
 from .versions import OLDEST, release
 
@@ -81,16 +81,17 @@ def export(model: Any, path: str | os.PathLike[str], *, check: Any = None, types
     if check is not False:
         compare(model, made, rows_for(model, made) if check is None else check)
     place.write_bytes(made.content)
-    _warn_if_unread(place, made.content)
+    _warn_if_unread(place, made.content, check is not False)
 
 
-def _warn_if_unread(place: Path, content: bytes) -> None:
-    """Warns of a file that is right, but that schedc does not read."""
+def _warn_if_unread(place: Path, content: bytes, is_checked: bool) -> None:
+    """Warns of a file that schedc does not read, though a check may have found that it is right."""
     try:
         _native.check("", content, values_of(None, None, None))
     except _native.Refused as error:
         warnings.warn(
-            f"{place} predicts what the object does, but schedc does not read it: {refused(error)}",
+            f"{place} {'predicts what the object does' if is_checked else 'is written without a check'}, "
+            f"but schedc does not read it: {refused(error)}",
             stacklevel=3,
         )
 
@@ -125,7 +126,10 @@ def exported(model: Any, *, rows: Any = None, types: Any = None, joint: bool = F
             outputs = _outputs(graph, made, joint)
         else:
             _with_labels(Prediction("columns"), labels)
-            made = Prediction("columns", variable=transform(graph, estimator, columns).value(graph))
+            columns = transform(graph, estimator, columns)
+            if not len(columns):
+                raise refuse(graph, estimator, "makes no columns, so that its file would have no output")
+            made = Prediction("columns", variable=columns.value(graph))
             outputs = {"variable": made.variable}
     found = {name: value for name, value in outputs.items() if value is not None}
     names = {name: graph.output_name(name) for name in found}

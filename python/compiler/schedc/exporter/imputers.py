@@ -40,10 +40,10 @@ def _texts(values: list[Any]) -> numpy.ndarray:
 
 
 def _groups(columns: Columns) -> list[list[int]]:
-    """Positions of columns: all together if they are numbers, else one by one."""
+    """Positions of columns: all together if they are numbers, else one by one. None for no columns."""
     if columns.dtype == TEXT:
         return [[at] for at in range(len(columns))]
-    return [list(range(len(columns)))]
+    return [list(range(len(columns)))] if len(columns) else []
 
 
 def simple_imputer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
