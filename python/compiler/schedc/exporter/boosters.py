@@ -15,6 +15,7 @@ from .forests import best, single
 from .graph import FLOAT32, FLOAT64, INT64, Graph, Value
 from .imputers import is_missing
 from .stages import Prediction, refuse
+from .targets import indicators
 from .trees import LEQ, LT, MEMBER, Tree, add_trees, constant_tree
 
 #: By XGBoost's objective: the operation between margins and predictions.
@@ -44,6 +45,10 @@ def xgboost_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predic
     if link != "Sigmoid":
         raise refuse(graph, estimator, "is exported for binary:logistic and multi:softprob only")
     least = _least_margin(_xgboost_chance, FLOAT32)
+    if margins.width > 1:
+        # XGBoost returns several labels as floats.
+        return Prediction("targets", probabilities=graph.add("Sigmoid", margins), margins=margins,
+                          targets=indicators(graph, margins, least, "GreaterOrEqual", FLOAT64))
     index = threshold_index(graph, margins, "GreaterOrEqual", least)
     return Prediction("classifier", index=index, classes=classes, probabilities=two_chances(graph, margins),
                       margins=margins)
@@ -96,6 +101,7 @@ def _xgboost_base(booster: Any, learner: dict[str, Any]) -> numpy.ndarray:
 
     parameters = learner["learner_model_param"]
     classes, features = int(parameters["num_class"]), int(parameters["num_feature"])
+    targets = int(parameters.get("num_target", 1))
     full = learner["gradient_booster"]
     zeros = [
         {**tree, "split_conditions": [0.0] * len(tree["split_conditions"]),
@@ -110,7 +116,8 @@ def _xgboost_base(booster: Any, learner: dict[str, Any]) -> numpy.ndarray:
     row = xgboost.DMatrix(numpy.zeros((1, features), FLOAT32), feature_names=booster.feature_names,
                           feature_types=booster.feature_types)
     found = numpy.ravel(empty.predict(row, output_margin=True)).astype(FLOAT64)
-    return found if len(found) == max(classes, 1) else numpy.resize(found, max(classes, 1))
+    width = max(classes, targets, 1)
+    return found if len(found) >= width else numpy.resize(found, width)
 
 
 def _xgboost_columns(graph: Graph, estimator: Any, columns: Columns) -> Columns:

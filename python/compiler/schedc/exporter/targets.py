@@ -13,12 +13,13 @@ from .graph import FLOAT64, INT64, Graph, Value
 from .stages import Prediction, predict, refuse
 
 
-def indicators(graph: Graph, scores: Value, threshold: float) -> tuple[Prediction, ...]:
-    """Targets of the labels 0 and 1, which a row has if its score is above a bound."""
+def indicators(graph: Graph, scores: Value, threshold: float, test: str = "Greater",
+               dtype: numpy.dtype = INT64) -> tuple[Prediction, ...]:
+    """Targets of the labels 0 and 1, which a row has if its score passes a test with a bound."""
     columns = [graph.take(scores, [at]) for at in range(scores.width)]
-    classes = numpy.arange(2)
+    classes = numpy.arange(2, dtype=dtype)
     return tuple(
-        Prediction("classifier", index=threshold_index(graph, one, "Greater", threshold), classes=classes)
+        Prediction("classifier", index=threshold_index(graph, one, test, threshold), classes=classes)
         for one in columns
     )
 
