@@ -459,6 +459,18 @@ def test_markers_of_pandas():
     assert numpy.abs(ours.predict_proba(plain) - theirs.predict_proba(plain)).max() <= 1e-15
 
 
+@pytest.mark.parametrize("goal", ["two", "three"])
+def test_bags_of_floats(goal):
+    """Bagging adds up probabilities as doubles, also if XGBoost's are floats."""
+    numbers = TABLE[NUMBERS].fillna(0).to_numpy()
+    bag = ensemble.BaggingClassifier(xgboost.XGBClassifier(n_estimators=2, n_jobs=1), 3, random_state=0)
+    theirs = bag.fit(numbers, GOALS[goal])
+    expected, found = theirs.predict_proba(numbers), schedc.compile(theirs).predict_proba(numbers)
+    assert found.dtype == expected.dtype == numpy.float64
+    # Differences are those of an exponential in single precision.
+    assert numpy.abs(found - expected).max() <= 1e-7
+
+
 def test_regressors_of_several_libraries():
     numbers, goal = TABLE[NUMBERS].fillna(0).to_numpy(), GOALS["number"]
     two = boosters("Regressor", ["xgboost"] * 2)

@@ -10,11 +10,14 @@ import pytest
 
 onnx = pytest.importorskip("onnx")
 pandas = pytest.importorskip("pandas")
+xgboost = pytest.importorskip("xgboost")
+catboost = pytest.importorskip("catboost")
 
 import schedc  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 from pipelines import NUMBERS, TABLE, columns, forest, imputed, make, one_hot  # noqa: E402
 from sklearn import (  # noqa: E402
+    compose,
     ensemble,
     impute,
     linear_model,
@@ -80,6 +83,8 @@ def cases():
     yield imputed(preprocessing.StandardScaler(), forest()), "words", True
     yield make(preprocessing.StandardScaler(), each(logistic())), "words", False
     yield model_selection.GridSearchCV(forest(), {"max_depth": [2, 3]}, cv=2), "bits", True
+    for model in (xgboost.XGBClassifier(n_estimators=4), xgboost.XGBRFClassifier(n_estimators=4)):
+        yield make(preprocessing.StandardScaler(), model), "bits", False
 
 
 CASES = list(cases())
@@ -249,6 +254,30 @@ def test_verified_with_onnx_runtime(tmp_path):
     run = subprocess.run(verify, capture_output=True, text=True, env={**os.environ, "PYTHON": sys.executable})
     assert run.returncode == 0, run.stderr
     assert "onnxruntime" in run.stdout and run.stdout.splitlines()[-1] == "equal", run.stdout
+
+
+def regressors():
+    """Regressors of several targets behind a scaler, or below an object for each target."""
+    scale = preprocessing.StandardScaler
+    for kind in (xgboost.XGBRegressor, xgboost.XGBRFRegressor):
+        yield make(scale(), kind(n_estimators=4))
+    yield make(scale(), xgboost.XGBRegressor(n_estimators=4, objective="count:poisson", base_score=0.4))
+    for scaler in (None, scale(), scale(with_mean=False), scale(with_std=False)):
+        part = compose.TransformedTargetRegressor(xgboost.XGBRegressor(n_estimators=4), transformer=scaler)
+        yield multioutput.MultiOutputRegressor(part)
+        yield multioutput.RegressorChain(part)
+        yield part
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("model", list(regressors()), ids=lambda model: "".join(str(model).split())[:90])
+def test_numbers_of_several_targets(model, tmp_path):
+    """XGBoost's numbers are floats, and scikit-learn scales them back in this type."""
+    theirs = model.fit(ROWS, COUNTS[:, None] + numpy.abs(ROWS[:, 1:3]) / 3)
+    expected, found = theirs.predict(ROWS), schedc.compile(theirs, effort="fast").predict(ROWS)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    numpy.testing.assert_allclose(found, expected, rtol=1e-6 if "poisson" in str(model) else 0)
+    schedc.export(theirs, tmp_path / "p.onnx", check=ROWS)
 
 
 def test_refused():

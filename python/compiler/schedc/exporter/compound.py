@@ -12,9 +12,10 @@ from .columns import Columns, columns_of, in_double
 from .curves import interpolated_as_scipy
 from .forests import best
 from .graph import FLOAT64, INT64, Graph, Promise, Value
+from .scalers import step
 from .stages import Prediction, key_of, predict, refuse
 from .targets import indicators
-from .versions import last_of_ties
+from .versions import at_least, last_of_ties
 from .votes import confidences, normalized
 
 
@@ -306,9 +307,10 @@ def transformed_target(graph: Graph, estimator: Any, columns: Columns) -> Predic
         variable = variable if function is None else graph.add("Exp", variable)
         variable = graph.add("Sub", variable, 1.0) if function is numpy.expm1 else variable
     elif name == "StandardScaler":
-        variable = graph.cast(variable, FLOAT64)
-        variable = graph.add("Mul", variable, inverse.scale_) if inverse.with_std else variable
-        variable = graph.add("Add", variable, inverse.mean_) if inverse.with_mean else variable
+        # Each operation is rounded to the type of the regressor's results.
+        first = at_least(1, 8)
+        variable = step(graph, "Mul", variable, inverse.scale_, first) if inverse.with_std else variable
+        variable = step(graph, "Add", variable, inverse.mean_, first) if inverse.with_mean else variable
     else:
         raise refuse(graph, estimator, f"transforms its target by a {name}; StandardScaler and functions are "
                      "exported")

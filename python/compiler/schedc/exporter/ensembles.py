@@ -56,11 +56,11 @@ def bagging_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predic
 
 
 def _chances(graph: Graph, estimator: Any, made: Prediction, count: int) -> Value:
-    """The probabilities of a part, or its vote."""
+    """The probabilities of a part, or its vote, in f64, in which the object adds them up."""
     if made.kind != "classifier" or len(made.classes) != count:
         raise refuse(graph, estimator, "has parts that have not seen each class")
     if made.probabilities is not None:
-        return made.probabilities
+        return graph.cast(made.probabilities, FLOAT64)
     assert made.index is not None
     index = graph.add("Unsqueeze", made.index, numpy.array([1], INT64), width=1)
     return graph.cast(graph.add("Equal", index, numpy.arange(count, dtype=INT64)), FLOAT64)
