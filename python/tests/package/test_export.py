@@ -189,6 +189,15 @@ def test_no_columns():
                 exported(model)
 
 
+def test_texts_that_are_numbers():
+    """The message for a type that a caller gave wrongly names the model, whose encoder is its own."""
+    words = TABLE[["city"]].astype("category")
+    model = make(ensemble.HistGradientBoostingClassifier(max_iter=2)).fit(words, GOALS["two"])
+    message = "the HistGradientBoostingClassifier .* of column 'city' that are texts.* give some by check=X"
+    with pytest.raises(schedc.Refused, match=message):
+        exported(model, types={"city": "float64"})
+
+
 def test_wrong_ending(tmp_path):
     model = forest().fit(TABLE[["floor"]], GOALS["two"])
     with pytest.raises(ValueError, match=r"name it .*p.onnx; schedc.compile.model..save.*p.so"):

@@ -42,6 +42,7 @@ from sklearn import (  # noqa: E402
     multioutput,
     naive_bayes,
     neural_network,
+    pipeline,
     preprocessing,
     svm,
     tree,
@@ -457,6 +458,38 @@ def test_markers_of_pandas():
             ours.predict(pandas.DataFrame({"c": column}))
     plain = pandas.DataFrame({"c": pandas.Series(["a", numpy.nan, "zz"], dtype=object)})
     assert numpy.abs(ours.predict_proba(plain) - theirs.predict_proba(plain)).max() <= 1e-15
+
+
+def as_tables(*parts, rest="drop"):
+    """A transformer of columns whose results are tables."""
+    return compose.ColumnTransformer(list(parts), remainder=rest).set_output(transform="pandas")
+
+
+FIRST = {
+    "function": preprocessing.FunctionTransformer(),
+    "columns": as_tables(("c", "passthrough", ["city"]), ("n", preprocessing.StandardScaler(), NUMBERS)),
+    "remainder": as_tables(("n", preprocessing.StandardScaler(), NUMBERS), rest="passthrough"),
+    "nested": as_tables(("n", make(impute.SimpleImputer(), preprocessing.StandardScaler()), NUMBERS[2:]),
+                        ("c", make(preprocessing.FunctionTransformer(), "passthrough"), ["age", "city"])),
+    "union": pipeline.make_union(as_tables(("n", impute.SimpleImputer(add_indicator=True), NUMBERS)),
+                                 "passthrough").set_output(transform="pandas"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("first", FIRST)
+@pytest.mark.parametrize("words", ["category", "object"])
+def test_texts_behind_steps(first, words):
+    """Categories of a column that steps hand on: of pandas' types, or of an encoder's."""
+    table = TABLE[[*NUMBERS, "city"]].astype({"city": words})
+    last = histogram(categorical_features="from_dtype")
+    if words == "object":
+        encoder = preprocessing.OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+        texts = compose.make_column_selector(dtype_exclude="number")
+        last = make(compose.ColumnTransformer([("c", encoder, texts)], remainder="passthrough"), last)
+    theirs = make(FIRST[first], last).fit(table, GOALS["two"])
+    ours = schedc.compile(theirs, effort="fast")
+    check(ours, theirs, table, ("predict", "decision_function"))
 
 
 @pytest.mark.parametrize("goal", ["two", "three"])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from .columns import Columns, columns_of
+from .encoders import check_kinds
 from .forests import best, single, tree_of
 from .graph import FLOAT64, INT64, Graph, Value
 from .stages import Prediction, refuse, transform
@@ -123,6 +124,8 @@ def _encoded(graph: Graph, estimator: Any, columns: Columns) -> Columns:
                 continue
             part = columns.take(positions)
             if name == "encoder":
+                for column, known in zip(part, step.categories_):
+                    check_kinds(graph, estimator, column, known)
                 parts += transform(graph, step, part)
             else:
                 parts += columns_of(part.value(graph, FLOAT64), [one.name for one in part], part.sources())

@@ -76,10 +76,7 @@ def _codes(graph: Graph, estimator: Any, column: Column, at: int, first: int, wi
     keys = [key for key in known if not is_missing(key)]
     texts = [key for key in keys if isinstance(key, str)]
     unseen = unseen_key(keys)
-    if (texts and len(texts) < len(keys)) or (keys and bool(texts) != (column.dtype == TEXT)):
-        raise refuse(graph, estimator, f"has categories of column {column.name!r} that are "
-                     f"{'texts' if texts else 'numbers'}, and its rows are "
-                     f"{'text' if column.dtype == TEXT else 'numbers'}")
+    check_kinds(graph, estimator, column, known)
     gaps = [key for key in known if is_missing(key)]
     if gaps and "" in texts:
         raise refuse(graph, estimator, f"tells the empty text from missing values in column {column.name!r}, "
@@ -104,6 +101,16 @@ def _codes(graph: Graph, estimator: Any, column: Column, at: int, first: int, wi
     graph.details.setdefault(graph.path, {}).setdefault("categories", {})[column.name] = [
         None if is_missing(key) else key if isinstance(key, str) else float(key) for key in known]
     return Codes(keys, rows, others, missing)
+
+
+def check_kinds(graph: Graph, estimator: Any, column: Column, known: Any) -> None:
+    """Raises Unsupported for categories that are texts where rows are numbers, or the other way round."""
+    are_texts = {isinstance(key, str) for key in known if not is_missing(key)}
+    if are_texts and are_texts != {column.dtype == TEXT}:
+        raise refuse(graph, estimator, f"has categories of column {column.name!r} that are "
+                     f"{'texts' if True in are_texts else 'numbers'}, and its rows are "
+                     f"{'text' if column.dtype == TEXT else 'numbers'}; if rows have the categories, give "
+                     "some by check=X")
 
 
 def unseen_key(keys: list[Any]) -> Any:

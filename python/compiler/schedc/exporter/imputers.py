@@ -46,11 +46,17 @@ def _groups(columns: Columns) -> list[list[int]]:
     return [list(range(len(columns)))] if len(columns) else []
 
 
+def filled_columns(estimator: Any, count: int) -> list[int]:
+    """The positions of the columns that a SimpleImputer keeps, among `count`. A column without values has
+    none to fill gaps with."""
+    return [at for at in range(count)
+            if estimator.keep_empty_features or not is_missing(estimator.statistics_[at])]
+
+
 def simple_imputer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     """A statistic of each column in place of its missing values."""
     statistics = estimator.statistics_
-    keeps = [at for at in range(len(columns))
-             if estimator.keep_empty_features or not is_missing(statistics[at])]
+    keeps = filled_columns(estimator, len(columns))
     # Since scikit-learn 1.5, statistics are rounded to the type of the rows of fit.
     fitted = getattr(estimator, "_fill_dtype", None)
     made: list[Column] = []

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import dropwhile, takewhile
 from typing import Any
 
 import numpy
 
 from .columns import Column, Columns, Source
-from .frames import categories_of, encoded_columns, is_frame_encoder
 from .graph import FLOAT32, FLOAT64, TEXT, Graph
 from .imputers import is_missing
 from .stages import held, is_known, refusal
+from .texts import text_columns
 
 
 @dataclass(frozen=True)
@@ -213,74 +212,3 @@ def _type_of(rows: Any, column: Any) -> numpy.dtype:
             found: numpy.dtype[Any] = values.dtype
             return found
     return TEXT if any(isinstance(value, str) for value in values.tolist()) else FLOAT64
-
-
-def text_columns(estimator: Any, count: int) -> set[int]:
-    """The columns in which a fitted object expects text."""
-    estimator = held(estimator)
-    if isinstance(getattr(estimator, "steps", None), list):
-        found: set[int] = set()
-        for _, step in estimator.steps:
-            if step is None or isinstance(step, str):
-                continue
-            if is_frame_encoder(step):
-                return found | _encoded_texts(estimator)
-            found |= text_columns(step, count)
-            if type(step).__name__ != "SimpleImputer" or getattr(step, "n_features_in_", None) != count:
-                break
-        return found
-    parts = getattr(estimator, "transformers_", None)
-    if parts is not None:
-        found = set()
-        for name, step, _ in parts:
-            positions = list(estimator._transformer_to_input_indices[name])
-            if not isinstance(step, str):
-                found |= {positions[at] for at in text_columns(step, len(positions))}
-        return found
-    if hasattr(estimator, "transformer_list"):
-        return set().union(*(text_columns(step, count) for _, step in estimator.transformer_list
-                             if not isinstance(step, str)))
-    if getattr(estimator, "_preprocessor", None) is not None:
-        return text_columns(estimator._preprocessor, count)
-    if is_frame_encoder(estimator):
-        return _encoded_texts(estimator)
-    found = {positions[at] for part, positions in _parts(estimator, count)
-             for at in text_columns(part, len(positions)) if at < len(positions)}
-    if found:
-        return found
-    lists = getattr(estimator, "categories_", None)
-    if lists is None:
-        statistics = numpy.asarray(getattr(estimator, "statistics_", []), TEXT)
-        lists = [[value] for value in statistics.tolist()]
-    return {at for at, known in enumerate(lists) if any(isinstance(value, str) for value in known)}
-
-
-def _parts(estimator: Any, count: int) -> list[tuple[Any, list[int]]]:
-    """The fitted parts of an estimator that take its rows, each with the columns that it takes: those of a
-    vote, a stack or a bag, of a classifier for each class, or of a model for each target."""
-    parts = [part for name in ("estimators_", "calibrated_classifiers_")
-             if isinstance(made := getattr(estimator, name, None), (list, tuple)) for part in made]
-    # A calibrated classifier holds another one, and so does a model with a transformed target.
-    parts += [part for name in ("regressor_", "estimator")
-              if hasattr(part := getattr(estimator, name, None), "predict") and not parts]
-    chosen = getattr(estimator, "estimators_features_", None)
-    every = [list(range(count))] * len(parts) if chosen is None else [list(map(int, one)) for one in chosen]
-    return list(zip(parts, every))
-
-
-def _encoded_texts(estimator: Any) -> set[int]:
-    """The columns with text categories of an encoder of tables, or of such encoders of a pipeline that follow
-    each other: columns that one does not encode pass through under their names."""
-    steps = [held(step) for _, step in estimator.steps] if hasattr(estimator, "steps") else [estimator]
-    steps = [step for step in steps if step is not None and not isinstance(step, str)]
-    encoders = list(takewhile(is_frame_encoder, dropwhile(lambda step: not is_frame_encoder(step), steps)))
-    names = list(getattr(encoders[0], "feature_names_in_", []))
-    encoded: set[Any] = set()
-    found = set()
-    for encoder in encoders:
-        for name in encoded_columns(encoder):
-            is_text = any(isinstance(key, str) for key in categories_of(encoder, name))
-            if is_text and name in names and name not in encoded:
-                found.add(names.index(name))
-            encoded.add(name)
-    return found
