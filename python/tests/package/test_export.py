@@ -415,10 +415,13 @@ def test_other_encoders(library, name, options, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_two_encoders(tmp_path):
+@pytest.mark.parametrize("name", ["OrdinalEncoder", "of scikit-learn"])
+def test_two_encoders(name, tmp_path):
     """The second encoder of a table encodes columns that the first one passes on."""
     first = encoder("category_encoders", "OneHotEncoder", {"cols": ["floor"]})
-    model = make(first, encoder("category_encoders", "OrdinalEncoder", {}), impute.SimpleImputer(), forest())
+    second = (compose.ColumnTransformer([("c", one_hot(), ["city"])], remainder="passthrough")
+              if name.startswith("of") else encoder("category_encoders", name, {}))
+    model = make(first, second, impute.SimpleImputer(), forest())
     rows = TABLE.astype({"floor": float})
     model.fit(rows, GOALS["two"])
     path = str(tmp_path / "p.onnx")

@@ -50,6 +50,9 @@ LABELS = {
 }
 
 
+QUIET = {"verbose": 0, "allow_writing_files": False}
+
+
 def logistic():
     return linear_model.LogisticRegression()
 
@@ -84,6 +87,9 @@ def cases():
     yield make(preprocessing.StandardScaler(), each(logistic())), "words", False
     yield model_selection.GridSearchCV(forest(), {"max_depth": [2, 3]}, cv=2), "bits", True
     for model in (xgboost.XGBClassifier(n_estimators=4), xgboost.XGBRFClassifier(n_estimators=4)):
+        yield make(preprocessing.StandardScaler(), model), "bits", False
+    for loss in ("MultiLogloss", "MultiCrossEntropy"):
+        model = catboost.CatBoostClassifier(iterations=4, loss_function=loss, **QUIET)
         yield make(preprocessing.StandardScaler(), model), "bits", False
 
 
@@ -262,6 +268,7 @@ def regressors():
     for kind in (xgboost.XGBRegressor, xgboost.XGBRFRegressor):
         yield make(scale(), kind(n_estimators=4))
     yield make(scale(), xgboost.XGBRegressor(n_estimators=4, objective="count:poisson", base_score=0.4))
+    yield make(scale(), catboost.CatBoostRegressor(iterations=4, loss_function="MultiRMSE", **QUIET))
     for scaler in (None, scale(), scale(with_mean=False), scale(with_std=False)):
         part = compose.TransformedTargetRegressor(xgboost.XGBRegressor(n_estimators=4), transformer=scaler)
         yield multioutput.MultiOutputRegressor(part)

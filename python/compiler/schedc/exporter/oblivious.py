@@ -14,39 +14,48 @@ from .columns import Columns
 from .forests import best, single
 from .graph import FLOAT64, Graph, Value
 from .stages import Prediction, refuse
+from .targets import indicators
 from .trees import Tree, add_trees
 
+#: CatBoost's losses of several labels.
+_OF_LABELS = ("MultiLogloss", "MultiCrossEntropy")
 #: By CatBoost's loss: the operation between margins and the values that `predict` returns.
 _LINKS = {
     "RMSE": "", "MAE": "", "Quantile": "", "MAPE": "", "Huber": "", "Expectile": "", "LogCosh": "", "Lq": "",
     "Poisson": "Exp", "Tweedie": "Exp", "Logloss": "Sigmoid", "CrossEntropy": "Sigmoid",
-    "MultiClass": "Softmax", "MultiClassOneVsAll": "Sigmoid",
+    "MultiClass": "Softmax", "MultiClassOneVsAll": "Sigmoid", "MultiRMSE": "",
+    **dict.fromkeys(_OF_LABELS, "Sigmoid"),
 }
 
 
 def classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """A classifier of CatBoost."""
-    margins, link = _margins(graph, estimator, columns)
+    margins, loss = _margins(graph, estimator, columns)
     classes = numpy.asarray(estimator.classes_)
+    if loss in _OF_LABELS:
+        return Prediction("targets", targets=indicators(graph, margins, 0.0), margins=margins,
+                          probabilities=graph.add("Sigmoid", margins))
     if margins.width == 1:
         index = threshold_index(graph, margins, "Greater")
         return Prediction("classifier", index=index, classes=classes, margins=margins,
                           probabilities=two_chances(graph, margins))
-    chances = graph.add("Softmax", margins, axis=1) if link == "Softmax" else graph.add("Sigmoid", margins)
+    softmax = _LINKS[loss] == "Softmax"
+    chances = graph.add("Softmax", margins, axis=1) if softmax else graph.add("Sigmoid", margins)
     return Prediction("classifier", index=best(graph, margins), classes=classes, probabilities=chances,
                       margins=margins)
 
 
 def regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """A regressor of CatBoost."""
-    margins, link = _margins(graph, estimator, columns)
+    margins, loss = _margins(graph, estimator, columns)
+    link = _LINKS[loss]
     if not link:
         return Prediction("regressor", variable=margins)
     return Prediction("regressor", variable=graph.add(link, margins), margins=margins)
 
 
 def _margins(graph: Graph, estimator: Any, columns: Columns) -> tuple[Value, str]:
-    """The margins in f64, as CatBoost adds them, and the link."""
+    """The margins in f64, as CatBoost adds them, and the loss."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.json")
         estimator.save_model(str(path), format="json")
@@ -69,7 +78,7 @@ def _margins(graph: Graph, estimator: Any, columns: Columns) -> tuple[Value, str
         total = graph.add("Mul", total, float(scale))
     if any(bias):
         total = graph.add("Add", total, numpy.asarray(bias, FLOAT64))
-    return total, _LINKS[loss]
+    return total, loss
 
 
 def _tree(graph: Graph, columns: Columns, one: dict[str, Any], places: dict[int, Any], width: int) -> Tree:
