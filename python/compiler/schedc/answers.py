@@ -6,7 +6,7 @@ Each class here implements one family's rules. ``call`` computes an output of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy
 from schedc_runtime._native import both_classes
 
-from .labels import labels_of
+from .labels import labels_in, labels_of
 
 Array = numpy.ndarray[Any, Any]
 Call = Callable[[str], Array]
@@ -44,6 +44,10 @@ class Answers:
     """The number that stands for a probability of 0 in logarithms."""
     shares: str | None = None
     """The type of probabilities, if it is wider than that of the library's results."""
+
+    def in_library(self, model: Mapping[str, Any]) -> Answers:
+        """The rules for a library, by its information about the model."""
+        return self
 
     def predict(self, call: Call) -> Array:
         """The result of ``predict``."""
@@ -77,6 +81,19 @@ class Answers:
     def apply(self, call: Call) -> Array:
         """The result of ``apply``: the leaf that each tree reaches."""
         return call("leaf").astype(self.leaves, copy=False)
+
+
+@dataclass(frozen=True)
+class Column(Answers):
+    """A regressor that predicts a table of one column, for its only target."""
+
+    def predict(self, call: Call) -> Array:
+        return table(call(self.output))
+
+
+def table(numbers: Array) -> Array:
+    """Numbers with columns: a vector is one column."""
+    return numbers[:, None] if numbers.ndim == 1 else numbers
 
 
 def two_columns(probabilities: Array) -> Array:
@@ -167,7 +184,7 @@ class ByClass(Classifier):
 
     def predict(self, call: Call) -> Array:
         labels = self._labels(call("class").astype(numpy.int64))
-        return labels.reshape(-1, 1) if self.column else labels
+        return table(labels) if self.column else labels
 
 
 @dataclass(frozen=True)
@@ -181,8 +198,7 @@ class Scores(ByClass):
     """The output of the model whose first columns are the scores."""
 
     def decision_function(self, call: Call) -> Array:
-        scores = call(self.main)
-        scores = scores.reshape(len(scores), -1)[:, : self.columns]
+        scores = table(call(self.main))[:, : self.columns]
         return scores[:, 0] if self.columns == 1 else scores
 
 
@@ -197,25 +213,50 @@ class Targets(Scores):
     """Whether ``predict_proba`` returns a list with an array for each target."""
     labels: str = "int64"
     """The type of the labels that ``predict`` returns."""
+    chosen: tuple[Array, ...] = ()
+    """The labels of each target that the library has, if it lacks some."""
+
+    def in_library(self, model: Mapping[str, Any]) -> Answers:
+        counts = model.get("targets") or []
+        if len(counts) != len(self.targets) or counts == list(map(len, self.targets)):
+            return self
+        found = labels_in(model)
+        return replace(self, chosen=tuple(_kept(*one) for one in zip(self.targets, found)))
 
     def predict(self, call: Call) -> Array:
-        numbers = call("class").astype(numpy.int64)
-        numbers = numbers.reshape(len(numbers), -1)
+        numbers = table(call("class").astype(numpy.int64))
         made = numpy.empty(numbers.shape, self.labels)
-        for at, (start, known) in enumerate(zip([0, *self.ends()], self.targets)):
+        chosen = self.chosen or self.targets
+        for at, (start, known) in enumerate(zip([0, *_ends(chosen)], chosen)):
             made[:, at] = known[numbers[:, at] - start]
         return made
 
+    def decision_function(self, call: Call) -> Array:
+        return table(call(self.main))[:, : self.columns]
+
     def predict_proba(self, call: Call) -> Any:
-        shares = call("value")
-        shares = shares.reshape(len(shares), -1)
+        shares = table(call("value"))
         if not self.lists:
             return shares
         return numpy.split(shares, self.ends(), axis=1)
 
     def ends(self) -> list[int]:
         """The columns of probabilities at which a further target begins."""
-        return list(accumulate(len(known) for known in self.targets[:-1]))
+        return _ends(self.targets)
+
+
+def _ends(targets: Sequence[Array]) -> list[int]:
+    """The places at which the labels of a further target begin."""
+    return list(accumulate(len(known) for known in targets[:-1]))
+
+
+def _kept(known: Array, found: Array) -> Array:
+    """The labels of a target that a library has. The file of the model may have them as text."""
+    values = found.tolist()
+    texts = set(map(str, values))
+    kept = [label in values or str(label) in texts for label in known.tolist()]
+    labels: Array = known[kept]
+    return labels
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import numpy
 from schedc_runtime.batch import is_frame
 
 from .answers import (
-    Answers, ByClass, ByMargin, Classifier, Clusters, Detector, Isolation, Mixture, OneClass, Scores, Targets,
-    Votes,
+    Answers, ByClass, ByMargin, Classifier, Clusters, Column, Detector, Isolation, Mixture, OneClass, Scores,
+    Targets, Votes,
 )
 from .findings import Refused, reworded
 from .origin import Origin, is_read, origin_of
@@ -222,7 +222,7 @@ def _answers(model: Any, made: Any) -> Answers:
     has_trees = any(node.op_type == "TreeEnsemble" for node in made.graph.nodes)
     more = _methods_of(model, last, made)
     if "label" not in made.outputs:
-        return Answers(**more)
+        return Column(**more) if made.is_table and made.outputs["variable"].width == 1 else Answers(**more)
     kind = key_of(last)
     if kind == "sklearn.IsolationForest":
         return Isolation(offset=float(last.offset_), normal_length=divisor_of(last), **more)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import numpy
 import schedc_runtime
 
-from .answers import Answers, Array, Classifier, OneClass, two_columns
+from .answers import Answers, Array, Classifier, OneClass, table, two_columns
 from .device import refuse_gpu
 from .elsewhere import no_attribute, output_of
 from .estimator import Estimator
@@ -114,8 +114,7 @@ class Methods(Estimator):
 
         Models of other objects lack it.
         """
-        made = self._caller(X, more)("value")
-        return made.reshape(len(made), -1)
+        return table(self._caller(X, more)("value"))
 
     @conditional
     def decision_function(self, X: Any, **more: Any) -> Array:

@@ -74,7 +74,8 @@ class Model(Methods):
     def _set_up(self) -> None:
         meaning, whole = self._meaning, self._about
         about = whole["model"]
-        self._answers, self._single, self._names = meaning.answers, meaning.single, meaning.names
+        self._answers = meaning.answers.in_library(about)
+        self._single, self._names = meaning.single, meaning.names
         nameless = meaning.names is None and self._native.feature_names is None
         self._by_position = meaning.by_position or (nameless and about.get("trainer") in _TAKE_POSITIONS)
         naming = (about.get("categories") or {}).get("naming", [])

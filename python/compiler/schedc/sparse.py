@@ -31,7 +31,9 @@ def predict_sparse(
     absent = numpy.nan if about.get("trainer") == "XGBoost" else 0.0
     kind = "float32" if single or rows.dtype == numpy.float32 else "float64"
     margins = plain.pop("base_margin")
-    margins = None if margins is None else numpy.asarray(margins).reshape(count, -1)
+    if margins is not None:
+        margins = numpy.asarray(margins)
+        margins = margins.reshape(count, margins.size // max(count, 1))
     step = max(1, _BLOCK // max(columns, 1))
     pieces = []
     for first in range(0, max(count, 1), step):

@@ -38,7 +38,7 @@ class SchedcModel(MLModel):
         except (TypeError, ValueError) as error:
             raise InferenceError(str(error)) from None
         heading = _HEADINGS[self._predictor.output]
-        values = values.reshape(len(values), -1)
+        values = values[:, None] if values.ndim == 1 else values
         if values.dtype == object:
             tensor = StringCodec.encode_output(heading, values.ravel().tolist())
         else:

@@ -79,7 +79,7 @@ class TritonPythonModel:
         values = self._predictor.values(
             together["rows"] if self._by_position else together, device=self._device
         )
-        values = values.reshape(len(values), -1)
+        values = values[:, None] if values.ndim == 1 else values
         start = 0
         for at, table in tables:
             end = start + len(table[self._inputs[0]])

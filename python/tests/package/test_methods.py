@@ -53,6 +53,8 @@ def check(theirs, missing=(), close=1e-12, rows=FAR):
                 continue
             expected, found = (numpy.asarray(getattr(one, method)(rows)) for one in (theirs, model))
             assert found.shape == expected.shape and found.dtype == expected.dtype, method
+            empty = numpy.asarray(getattr(model, method)(rows[:0]))
+            assert empty.shape == (0, *found.shape[1:]) and empty.dtype == found.dtype, method
             if expected.dtype.kind == "f":
                 scale = numpy.abs(expected[numpy.isfinite(expected)]).max(initial=1.0)
                 numpy.testing.assert_allclose(found, expected, rtol=close, atol=close * scale)

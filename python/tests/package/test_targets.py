@@ -18,6 +18,7 @@ from onnx.reference import ReferenceEvaluator  # noqa: E402
 from pipelines import NUMBERS, TABLE, columns, forest, imputed, make, one_hot  # noqa: E402
 from sklearn import (  # noqa: E402
     compose,
+    cross_decomposition,
     ensemble,
     impute,
     linear_model,
@@ -47,6 +48,8 @@ LABELS = {
     "same": numpy.column_stack([SIGNS[:, 0], numpy.full(150, 7)]),
     "wholes": SIGNS.astype(float),
     "truths": SIGNS[:, :2] > 0,
+    "always": numpy.column_stack([SIGNS[:, 0], numpy.ones(150, int), numpy.zeros(150, int)]),
+    "noise": numpy.column_stack([numpy.where(SIGNS[:, 0] > 0, "yes", "no"), ["low", "high", "high"] * 50]),
 }
 
 
@@ -71,6 +74,11 @@ def cases():
         yield multioutput.ClassifierChain(logistic(), order=[2, 0, 1], chain_method=method), "bits", False
     yield multioutput.ClassifierChain(linear_model.RidgeClassifier()), "bits", False
     yield multioutput.ClassifierChain(logistic(), order="random", random_state=0, cv=3), "wholes", False
+    yield multioutput.ClassifierChain(logistic()), "one", False
+    # Of the labels of a target that does not depend on the rows, the model predicts one.
+    yield each(linear_model.LogisticRegression(penalty="l1", solver="liblinear", C=0.05)), "noise", False
+    yield each(tree.DecisionTreeClassifier(min_impurity_decrease=0.1)), "noise", True
+    yield multiclass.OneVsRestClassifier(forest()), "always", True
     for labels in LABELS:
         if labels != "one":
             yield tree.DecisionTreeClassifier(max_depth=4, random_state=0), labels, True
@@ -115,6 +123,8 @@ def check(ours, theirs, rows, is_equal):
         with numpy.errstate(divide="ignore"):
             expected, found = getattr(theirs, method)(rows), getattr(ours, method)(rows)
         assert isinstance(found, list) == isinstance(expected, list), method
+        for one, empty in zip(pieces(found), pieces(getattr(ours, method)(rows[:0])), strict=True):
+            assert (empty.dtype, empty.shape) == (one.dtype, (0, *one.shape[1:])), method
         for one, other in zip(pieces(found), pieces(expected), strict=True):
             assert (one.dtype, one.shape) == (other.dtype, other.shape), method
             if is_equal or one.dtype.kind != "f" or method == "predict":
@@ -229,7 +239,7 @@ def test_single_precision(model):
 
 def test_without_positives():
     """A label that no row, or each row, of the training data has."""
-    goal = numpy.column_stack([SIGNS, numpy.zeros(150, int), numpy.ones(150, int)])
+    goal = numpy.column_stack([SIGNS, numpy.ones(150, int), numpy.zeros(150, int)])
     with pytest.warns(UserWarning, match="Label"):
         theirs = multiclass.OneVsRestClassifier(logistic()).fit(ROWS, goal)
     ours = schedc.compile(theirs, effort="fast")
@@ -299,3 +309,50 @@ def test_refused():
     theirs = forest().fit(ROWS, LABELS["numbers"])
     with pytest.raises(ValueError, match="a list with an array for each target"):
         schedc.compile(theirs, effort="fast").predict_proba(ROWS, out=shares)
+
+
+NUMBER = ROWS[:, :1] + 0.1 * RANDOM.normal(size=(150, 1)) + 5.0
+
+
+def regressors():
+    """Regressors, and whether they predict a column if they were fitted on one."""
+    log = {"func": numpy.log, "inverse_func": numpy.exp}
+    scaler, transformed = preprocessing.StandardScaler(), compose.TransformedTargetRegressor
+    for model in (
+        linear_model.LinearRegression(), make(scaler, linear_model.LinearRegression()),
+        cross_decomposition.PLSRegression(1), cross_decomposition.CCA(1), linear_model.MultiTaskLasso(),
+        multioutput.MultiOutputRegressor(tree.DecisionTreeRegressor(max_depth=3)),
+        multioutput.MultiOutputRegressor(linear_model.Ridge()),
+        multioutput.RegressorChain(linear_model.Ridge()),
+        transformed(linear_model.LinearRegression()), transformed(linear_model.Ridge(), **log),
+        transformed(tree.DecisionTreeRegressor(max_depth=3), transformer=scaler),
+        model_selection.GridSearchCV(linear_model.LinearRegression(), {"positive": [False, True]}, cv=2),
+    ):
+        yield model, True
+    for model in (linear_model.Ridge(), linear_model.Lasso(), linear_model.Lars(),
+                  ensemble.RandomForestRegressor(3), tree.DecisionTreeRegressor(max_depth=3),
+                  ensemble.BaggingRegressor(linear_model.LinearRegression(), 2),
+                  ensemble.StackingRegressor([("a", linear_model.LinearRegression())], cv=2),
+                  neural_network.MLPRegressor(hidden_layer_sizes=(3,), max_iter=5)):
+        yield model, False
+
+
+REGRESSORS = list(regressors())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("model", "is_column"), REGRESSORS, ids=str)
+def test_number_of_one_target(model, is_column):
+    """A regressor that was fitted on a column predicts a column where its object does."""
+    theirs = model.fit(ROWS, NUMBER)
+    ours = schedc.compile(theirs, effort="fast")
+    for one in (ours, pickle.loads(pickle.dumps(ours)), schedc.load(ours.library)):
+        for rows in (ROWS, ROWS[:1], ROWS[:0]):
+            found = one.predict(rows)
+            shape = (len(rows), 1) if is_column else (len(rows),)
+            assert found.shape == shape
+            if len(rows):
+                expected = theirs.predict(rows)
+                assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+                numpy.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+                numpy.testing.assert_array_equal(one.predict(rows, out=numpy.empty_like(found)), found)

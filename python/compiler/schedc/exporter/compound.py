@@ -278,7 +278,8 @@ def multi_output_regressor(graph: Graph, estimator: Any, columns: Columns) -> Pr
         with graph.step(f"output{at}"):
             made.append(_variable(predict(graph, part, columns)))
     kind = numpy.result_type(*(value.dtype for value in made))
-    return Prediction("regressor", variable=graph.join([graph.cast(value, kind) for value in made]))
+    whole = graph.join([graph.cast(value, kind) for value in made])
+    return Prediction("regressor", variable=whole, is_table=True)
 
 
 def regressor_chain(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
@@ -291,7 +292,8 @@ def regressor_chain(graph: Graph, estimator: Any, columns: Columns) -> Predictio
             made.append(graph.cast(_variable(predict(graph, part, table)), FLOAT64))
         table = Columns((*table, *columns_of(made[-1], [f"output{at}"])), columns.sparse)
     whole = graph.join(made)
-    return Prediction("regressor", variable=graph.take(whole, numpy.argsort(estimator.order_)))
+    variable = graph.take(whole, numpy.argsort(estimator.order_))
+    return Prediction("regressor", variable=variable, is_table=True)
 
 
 def transformed_target(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
@@ -314,4 +316,4 @@ def transformed_target(graph: Graph, estimator: Any, columns: Columns) -> Predic
     else:
         raise refuse(graph, estimator, f"transforms its target by a {name}; StandardScaler and functions are "
                      "exported")
-    return Prediction("regressor", variable=variable)
+    return Prediction("regressor", variable=variable, is_table=estimator._training_dim == 2)

@@ -74,7 +74,8 @@ def latent_regressor(graph: Graph, estimator: Any, columns: Columns) -> Predicti
         value = step(graph, "Div", value, estimator._x_std)
     columns = columns_of(value, [column.name for column in columns])
     variable = margins_of(graph, columns, estimator.coef_, numpy.asarray(estimator.intercept_))
-    return Prediction("regressor", variable=variable)
+    is_table = not getattr(estimator, "_predict_1d", False)
+    return Prediction("regressor", variable=variable, is_table=is_table)
 
 
 def quadratic(graph: Graph, estimator: Any, columns: Columns) -> Prediction:

@@ -47,6 +47,8 @@ class Exported:
     """The labels of the numbers that the object predicts, if the caller gave some."""
     targets: tuple[Any, ...] = ()
     """The classes of each of several targets."""
+    is_table: bool = False
+    """Whether the object predicts a table, even of a single column."""
 
     def promises(self) -> dict[str, Promise]:
         """How close each output comes to the object."""
@@ -135,7 +137,8 @@ def exported(model: Any, *, rows: Any = None, types: Any = None, joint: bool = F
     names = {name: graph.output_name(name) for name in found}
     content = _file(graph, estimator, inputs, {names[name]: value for name, value in found.items()})
     targets = tuple(numpy.asarray(one.classes) for one in made.targets)
-    return Exported(content, inputs, graph, found, names, made.kind, made.classes, labels, targets)
+    return Exported(content, inputs, graph, found, names, made.kind, made.classes, labels, targets,
+                    made.is_table)
 
 
 def _require() -> None:

@@ -33,7 +33,7 @@ def margins_of(graph: Graph, columns: Columns, coefficients: Any, intercept: Any
 def regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """A linear function of the columns."""
     variable = margins_of(graph, columns, estimator.coef_, estimator.intercept_)
-    return Prediction("regressor", variable=variable)
+    return Prediction("regressor", variable=variable, is_table=numpy.ndim(estimator.coef_) == 2)
 
 
 def generalized(graph: Graph, estimator: Any, columns: Columns) -> Prediction:

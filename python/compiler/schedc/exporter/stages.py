@@ -32,6 +32,8 @@ class Prediction:
     """`classifier`, `targets`, `regressor`, `outliers`, `clusters` or `mixture`."""
     variable: Value | None = None
     """What a regressor predicts, `[n_rows, n_outputs]`."""
+    is_table: bool = False
+    """Whether the object predicts a table, even of a single column."""
     index: Value | None = None
     """The index of the predicted class, `[n_rows]`."""
     classes: Any = None
