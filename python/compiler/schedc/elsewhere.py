@@ -16,7 +16,8 @@ _OWN = "the object that it was compiled from has it"
 _ATTRIBUTES = {
     "inplace_predict": "predict gives the same",
     "predict_proba": "the model is no classifier, or its object has no probabilities",
-    "predict_log_proba": "the model is no classifier, or its object has no probabilities",
+    "predict_log_proba": "the model is no classifier, or its object has no such method; numpy.log of "
+    "probabilities gives the logarithms",
     "decision_function": 'predict(X, output="raw") gives margins',
     "calc_leaf_indexes": "apply gives them",
     "staged_predict": "predict(X, iteration_range=(0, n)) answers with the first n iterations",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Callable
+from functools import update_wrapper
+from types import MethodType
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy
 
@@ -15,10 +18,36 @@ _FROZEN = (
 )
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class _Conditional:
+    """A method that a model has unless its `_lacking` has the name. Otherwise it is no attribute, since
+    scikit-learn's tools look at a model's methods before they call them."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.name = function, function.__name__
+        update_wrapper(self, function)  # type: ignore[arg-type]
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        if model is None:
+            return self.function
+        if self.name in model._lacking:
+            raise AttributeError(no_attribute(self.name))
+        return MethodType(self.function, model)
+
+
+def conditional(function: Method) -> Method:
+    """Makes a function of a class a method that some of its objects lack."""
+    return cast(Method, _Conditional(function))
+
+
 class Estimator:
     """A fitted estimator that cannot be fitted again."""
 
     _answers: Answers
+    #: The methods that the object lacks.
+    _lacking: frozenset[str]
 
     def fit(self, X: Any = None, y: Any = None, **_: Any) -> NoReturn:
         """Raises TypeError: a compiled model cannot be fitted."""
@@ -45,12 +74,10 @@ class Estimator:
                              "estimator, fit that, and compile it again")
         return self
 
+    @conditional
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy for a classifier with labels, the coefficient of determination for a regressor; needs
-        scikit-learn. With several targets, a row is right if all its labels are. Raises AttributeError for
-        other models."""
-        if self._answers.kind not in ("classifier", "regressor"):
-            raise AttributeError(no_attribute("score"))
+        scikit-learn. With several targets, a row is right if all its labels are. Other models lack it."""
         from sklearn.metrics import accuracy_score, r2_score
 
         predict: Any = getattr(self, "predict")  # noqa: B009

@@ -288,7 +288,7 @@ def _methods_of(model: Any, last: Any, made: Any) -> dict[str, Any]:
 
     asked = {"predict_log_proba": "probabilities", **METHODS}
     if not hasattr(model, "predict"):
-        asked["transform"] = "variable"
+        asked |= {"transform": "variable", "score": ""}
     lacks = tuple(
         method for method, output in asked.items()
         if output not in made.outputs or not hasattr(model, method)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial, update_wrapper
-from types import MethodType
-from typing import Any, TypeVar, cast
+from functools import partial
+from typing import Any
 
 import numpy
 import schedc_runtime
 
 from .answers import Answers, Array, Classifier, OneClass, table, two_columns
 from .device import refuse_gpu
-from .elsewhere import no_attribute, output_of
-from .estimator import Estimator
+from .elsewhere import output_of
+from .estimator import Estimator, conditional
 from .fitted import FAMILY
 from .meaning import Meaning
 
@@ -24,37 +23,12 @@ _OPTIONS: Mapping[str, Any] = {
     "categories": None, "device": None, "stream": None,
 }
 
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-class _Conditional:
-    """A method that a model has unless its `_lacking` has the name. Otherwise it is no attribute, since
-    scikit-learn's tools look at a model's methods before they call them."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function, self.name = function, function.__name__
-        update_wrapper(self, function)  # type: ignore[arg-type]
-
-    def __get__(self, model: Any, owner: Any = None) -> Any:
-        if model is None:
-            return self.function
-        if self.name in model._lacking:
-            raise AttributeError(no_attribute(self.name))
-        return MethodType(self.function, model)
-
-
-def conditional(function: Method) -> Method:
-    """Makes a function of a class a method that some of its objects lack."""
-    return cast(Method, _Conditional(function))
-
 
 class Methods(Estimator):
     """Answers that follow from a model's outputs. A subclass makes the calls."""
 
     _meaning: Meaning
     _native: schedc_runtime.Model
-    #: The methods that the object lacks.
-    _lacking: frozenset[str]
     #: The types of arrays that go to the library as they are.
     _direct: tuple[numpy.dtype[Any], ...]
 
@@ -88,13 +62,12 @@ class Methods(Estimator):
             chances = self.predict_proba(X, **more)
             return each(lambda shares: numpy.log(self._answers.positive(shares)), chances)
 
+    @conditional
     def apply(self, X: Any, **more: Any) -> Array:
         """The leaf that each tree reaches, in the trainer's numbering, with one column per tree.
 
-        Raises AttributeError for pipelines, which have no such method.
+        Models of pipelines lack it.
         """
-        if self._meaning.family == FAMILY:
-            raise AttributeError(no_attribute("apply"))
         model = self._variant(more.pop("iteration_range", None), False)
         return self._answers.apply(model._caller(X, more))
 
@@ -162,8 +135,9 @@ def lacking(answers: Answers, family: str | None, has_classes: bool) -> frozense
         found |= {"predict_proba", "predict_log_proba"}
     if kind.score_samples is Answers.score_samples:
         found.add("score_samples")
-    if family != FAMILY:
-        found.add("transform")
+    found.add("apply" if family == FAMILY else "transform")
+    if answers.kind not in ("classifier", "regressor"):
+        found.add("score")
     if family not in (None, "scikit-learn", "Treelite", FAMILY) or kind in (Classifier, OneClass):
         found.add("decision_function")
     return frozenset(found)

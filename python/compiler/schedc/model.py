@@ -73,8 +73,7 @@ class Model(Methods):
 
     def _set_up(self) -> None:
         meaning, whole = self._meaning, self._about
-        about = whole["model"]
-        self._answers = meaning.answers.in_library(about)
+        about, self._answers = whole["model"], meaning.answers.in_library(whole["model"])
         self._single, self._names = meaning.single, meaning.names
         nameless = meaning.names is None and self._native.feature_names is None
         self._by_position = meaning.by_position or (nameless and about.get("trainer") in _TAKE_POSITIONS)

@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,9 @@ class Origin:
 _LOADERS = {".pkl": "joblib.load", ".pickle": "joblib.load", ".joblib": "joblib.load",
             ".skops": "skops.io.load"}
 
+#: Methods that some estimators have beside ``predict``.
+_METHODS = ("predict_proba", "predict_log_proba", "decision_function", "score_samples")
+
 
 def origin_of(model: Any, pool: Any = None) -> Origin:
     """The origin for an object: a path, the bytes of a file, or a fitted object. ``pool`` has the training
@@ -85,7 +88,7 @@ def origin_of(model: Any, pool: Any = None) -> Origin:
     reader = _reader_of(model)
     if reader is not None:
         _check_fitted(model)
-        return reader(model) if pool is None else _catboost_model(model, pool)
+        return _like(model, reader(model) if pool is None else _catboost_model(model, pool))
     made_of = advice(model, is_read)
     if made_of is not None:
         raise TypeError(made_of)
@@ -96,6 +99,15 @@ def origin_of(model: Any, pool: Any = None) -> Origin:
         "object of XGBoost, LightGBM or CatBoost, a fitted forest or pipeline of scikit-learn, or a model of "
         "ONNX or Treelite"
     )
+
+
+def _like(model: Any, origin: Origin) -> Origin:
+    """The origin of an estimator, with the methods that the estimator lacks. Other objects have methods of
+    their own, and their models answer like files."""
+    if not hasattr(model, "get_params"):
+        return origin
+    lacks = tuple(method for method in _METHODS if not hasattr(model, method))
+    return replace(origin, answers=replace(origin.answers, lacks=lacks))
 
 
 def _reader_of(model: Any) -> Callable[[Any], Origin] | None:

@@ -161,7 +161,10 @@ class Trial:
 
 
 def side_by_side(answer: Any) -> Array:
-    """An answer as one array: the columns of a list of arrays, of which there is one for each target."""
+    """An answer as one array: that of a sparse matrix, or the columns of a list with an array for each
+    target."""
+    if hasattr(answer, "toarray"):
+        return numpy.asarray(answer.toarray())
     is_list = isinstance(answer, list) and all(getattr(one, "ndim", 0) == 2 for one in answer)
     return numpy.concatenate(answer, axis=1) if is_list else numpy.asarray(answer)
 

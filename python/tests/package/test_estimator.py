@@ -148,8 +148,6 @@ def test_options_of_trainers(X, y):
     for option in ("raw_score", "pred_leaf"):
         numpy.testing.assert_array_equal(compiled.predict(X, **{option: True}),
                                          light.predict(X, **{option: True}))
-    numpy.testing.assert_array_equal(numpy.exp(compiled.predict_log_proba(X)), numpy.exp(
-        numpy.log(light.predict_proba(X))))
     for option, advice in (("pred_contribs", "SHAP"), ("pred_contrib", "LightGBM object"),
                            ("num_iteration", r"iteration_range=\(0, n\)"), ("thread_count", "threads=n"),
                            ("nonsense", "take no argument 'nonsense'")):
@@ -177,11 +175,15 @@ def test_probabilities_that_an_object_lacks(X, y):
     score = {"objective": "binary:logistic"}
     booster = xgboost.train(score, xgboost.DMatrix(X, label=y), 2)
     forest = ensemble.IsolationForest(n_estimators=5).fit(X)
-    for theirs, has in ((regressor().fit(X, y), False), (ranker, False), (forest, False), (booster, True),
-                        (classifier().fit(X, y), True)):
+    shares, logarithms = ("predict_proba",), ("predict_proba", "predict_log_proba")
+    trees = ensemble.ExtraTreesClassifier(3).fit(X, y)
+    for theirs, names, has in (
+        (regressor().fit(X, y), logarithms, False), (ranker, logarithms, False), (forest, logarithms, False),
+        (booster, logarithms, True), (classifier().fit(X, y), shares, True), (trees, logarithms, True),
+    ):
         ours = schedc.compile(theirs)
         for model in (ours, schedc.load(ours.library), pickle.loads(pickle.dumps(ours))):
-            for name in ("predict_proba", "predict_log_proba"):
+            for name in names:
                 assert hasattr(model, name) == has
                 if has:
                     assert getattr(model, name)(X[:3]).shape == (3, 2)
@@ -215,6 +217,27 @@ def learners(X, y):
     yield ensemble.GradientBoostingClassifier(n_estimators=4).fit(X, three)
     yield ensemble.HistGradientBoostingClassifier(max_iter=4).fit(X, labels)
     yield ensemble.IsolationForest(n_estimators=4).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_methods_and_calls_without_rows(X, y):
+    """A model has the methods of its object, and these answer calls without rows."""
+    sparse, pandas = pytest.importorskip("scipy.sparse"), pytest.importorskip("pandas")
+    others = [ensemble.GradientBoostingRegressor(n_estimators=4), ensemble.RandomForestRegressor(4),
+              ensemble.HistGradientBoostingRegressor(max_iter=4), lightgbm.LGBMRegressor(n_estimators=4)]
+    for theirs in (*learners(X, y), *(model.fit(X, y) for model in others)):
+        ours = schedc.compile(theirs, effort="fast")
+        for model in (ours, schedc.load(ours.library), pickle.loads(pickle.dumps(ours))):
+            for method in ("predict", "predict_proba", "predict_log_proba", "decision_function",
+                           "score_samples", "transform", "score"):
+                has = hasattr(theirs, method)
+                assert hasattr(model, method) == has, (theirs, method)
+                if not has or method == "score":
+                    continue
+                found = getattr(model, method)(X)
+                for rows in (X[:0], sparse.csr_matrix(X[:0]), pandas.DataFrame(X[:0])):
+                    empty = getattr(model, method)(rows)
+                    assert empty.shape == (0, *found.shape[1:]) and empty.dtype == found.dtype
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -220,3 +220,11 @@ def test_lacking_methods():
         with pytest.raises(AttributeError, match=f"a compiled model has no '{method}'"):
             getattr(ours, method)
     assert not hasattr(schedc.compile(scaled(forest(), "words")), "decision_function")
+
+
+def test_sparse_columns():
+    """The compiled model of an encoder that makes a sparse matrix makes an array."""
+    theirs = preprocessing.OneHotEncoder().fit(TABLE[["city"]])
+    ours = schedc.compile(theirs, effort="fast")
+    expected = theirs.transform(TABLE[["city"]]).toarray()
+    numpy.testing.assert_array_equal(ours.transform(TABLE[["city"]]), expected)
