@@ -2,6 +2,9 @@
 # Tests the editors' extensions: unit tests, the package, a headless Neovim, and a real VS Code in a browser.
 # Installs missing Debian packages. Prints the seconds of each part.
 #
+#     scripts/test-editors.sh              the tests
+#     scripts/test-editors.sh --install    nothing but installs the editors and what their extensions need
+#
 # The program is $SCHEDC; if it is not set, the script builds it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,6 +14,14 @@ say() { printf 'editors: %s\n' "$1" >&2; }
 . scripts/packages.sh
 # shellcheck source=scripts/steps.sh
 . scripts/steps.sh
+
+case ${1:-} in
+    '' | --install) option=${1:-} ;;
+    *)
+        echo "error: there is no option \`$1\`; there is --install" >&2
+        exit 2
+        ;;
+esac
 
 packages=()
 command -v nvim >/dev/null || packages+=(neovim)
@@ -28,6 +39,15 @@ node_found=$(node --version)
 node_major=${node_found#v}
 [ "${node_major%%.*}" -ge 20 ] || { say "Node 20 or newer is needed, and this is $node_found"; exit 2; }
 
+in_vscode() { (cd editors/vscode && "$@"); }
+# npm writes the list of what it has installed.
+install_modules() { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent; }
+
+step 'VS Code: what the extension is built with' in_vscode install_modules
+neovim=$(editors/neovim/test/install.sh)
+step 'VS Code: the browser and the editor' in_vscode test/editor/install.sh
+[ -z "$option" ] || exit 0
+
 if [ -z "${SCHEDC:-}" ]; then
     scripts/setup.sh
     cargo build --locked -p schedc
@@ -36,13 +56,9 @@ fi
 SCHEDC=$(realpath "$(command -v "$SCHEDC")")
 export SCHEDC
 
-in_vscode() { (cd editors/vscode && "$@"); }
-
-step 'VS Code: what the extension is built with' in_vscode npm ci --silent
 step 'VS Code: unit tests' in_vscode npm test --silent
 step "Neovim as it comes with the system" editors/neovim/test/run.sh
-step 'Neovim, a current one' env NEOVIM="$(editors/neovim/test/install.sh)" editors/neovim/test/run.sh
-step 'VS Code: the browser and the editor' in_vscode test/editor/install.sh
+step 'Neovim, a current one' env NEOVIM="$neovim" editors/neovim/test/run.sh
 step 'VS Code: the package, driven in the editor' in_vscode test/run-in-vscode.sh
 print_steps
 printf '\nthe editors work\n'

@@ -7,6 +7,7 @@
 #
 #     scripts/test-python.sh              the tests
 #     scripts/test-python.sh --nightly    with the files of skl2onnx, too
+#     scripts/test-python.sh --install    nothing but installs the packages that the tests need
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,12 +18,28 @@ say() { printf 'python: %s\n' "$1" >&2; }
 . scripts/steps.sh
 profile=${SCHEDC_PROFILE:-dev}
 case ${1:-} in
-    '' | --nightly) nightly=${1:-} ;;
+    '' | --nightly | --install) option=${1:-} ;;
     *)
-        echo "error: there is no option \`$1\`; there is --nightly" >&2
+        echo "error: there is no option \`$1\`; there are --nightly and --install" >&2
         exit 2
         ;;
 esac
+
+shared=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+target=$shared/python
+install_python() { python_environment "$target/venv" python/requirements-test.txt --no-deps; }
+install_trainers() {
+    python_environment "$target/venv-package" python/requirements-package.txt --no-deps
+    if [ "$option" = --nightly ]; then
+        "$target/venv-package/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
+            -r python/requirements-nightly.txt
+    fi
+}
+if [ "$option" = --install ]; then
+    install_python
+    install_trainers
+    exit
+fi
 
 if [ -z "${SCHEDC:-}" ]; then
     scripts/setup.sh
@@ -31,13 +48,10 @@ if [ -z "${SCHEDC:-}" ]; then
 fi
 SCHEDC=$(realpath "$(command -v "$SCHEDC")")
 EXAMPLES=$PWD/examples
-export SCHEDC EXAMPLES
-shared=$(realpath "${CARGO_TARGET_DIR:-target}")
-target=$shared/python
-export CARGO_TARGET_DIR=$shared
+export SCHEDC EXAMPLES CARGO_TARGET_DIR=$shared
 
 make_runtime() {
-    python_environment "$target/venv" python/requirements-test.txt --no-deps
+    install_python
     rm -rf "$target/wheels"
     (cd python/runtime && "$target/venv/bin/maturin" build --quiet --release --locked --out "$target/wheels")
     local size
@@ -61,12 +75,8 @@ make_kernels() {
     export HOST_KERNELS=$shared/${profile/#dev/debug}/examples/host_kernels
 }
 make_trainers() {
-    python_environment "$target/venv-package" python/requirements-package.txt --no-deps
+    install_trainers
     install_runtime "$target/venv-package"
-    if [ -n "$nightly" ]; then
-        "$trainers" -m pip install --quiet --disable-pip-version-check --no-deps \
-            -r python/requirements-nightly.txt
-    fi
 }
 python=$target/venv/bin/python
 trainers=$target/venv-package/bin/python
