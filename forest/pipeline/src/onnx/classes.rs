@@ -126,7 +126,7 @@ fn of_text(text: &Text, builder: &mut GraphColumns) -> Result<RowClass, ModelErr
     let (number, labels) = match text {
         Text::Known(text) => (builder.columns.constant(ColumnValue::I64(0)), vec![label(text)]),
         Text::ByCode(code) => match of_listed_texts(*code, builder)? {
-            Some((number, labels)) => (number, labels.iter().map(|name| label(name)).collect()),
+            Some(listed) => (listed.number, listed.texts.iter().map(|name| label(name)).collect()),
             None => {
                 let labels = builder.names(*code).iter().map(|name| label(name)).collect();
                 (builder.cast(&[*code], Element::I64)?[0], labels)
@@ -136,32 +136,36 @@ fn of_text(text: &Text, builder: &mut GraphColumns) -> Result<RowClass, ModelErr
     Ok(RowClass { number, range: (0, 0), labels: Some(labels) })
 }
 
-/// The number of a text among those that a table lists, and the texts in their order, if the empty text is
-/// one of them: it has no code.
-fn of_listed_texts(
-    code: ColumnId,
-    builder: &mut GraphColumns,
-) -> Result<Option<(ColumnId, Vec<Rc<str>>)>, ModelError> {
+/// A text of a row among those that a table lists.
+struct ListedText {
+    /// Its number, an integer.
+    number: ColumnId,
+    /// The listed texts, from number 0 on.
+    texts: Vec<Rc<str>>,
+}
+
+/// The text that a table selects, if the empty text, which has no code, is one of those that it lists.
+fn of_listed_texts(code: ColumnId, builder: &mut GraphColumns) -> Result<Option<ListedText>, ModelError> {
     let Expr::Table { of, table } = builder.columns.expr(code).clone() else { return Ok(None) };
     if !table.values.iter().any(|value| value.to_f64().is_nan()) {
         return Ok(None);
     }
-    let mut listed: Vec<Rc<str>> = Vec::new();
+    let mut texts: Vec<Rc<str>> = Vec::new();
     let names = builder.names(code).to_vec();
     let mut place = |value: &ColumnValue| {
         let name = names.get(value.to_f64() as usize).filter(|_| !value.to_f64().is_nan());
         let name = name.cloned().unwrap_or_default();
-        let known = listed.iter().position(|one| *one == name);
+        let known = texts.iter().position(|one| *one == name);
         ColumnValue::F64(known.unwrap_or_else(|| {
-            listed.push(name);
-            listed.len() - 1
+            texts.push(name);
+            texts.len() - 1
         }) as f64)
     };
     let values = table.values.iter().map(&mut place).collect();
     let (other, missing) = (place(&table.other), place(&table.missing));
     let places = CategoryTable { rule: table.rule, values, other, missing };
     let number = builder.add(Expr::Table { of, table: Arc::new(places) })?;
-    Ok(Some((builder.cast(&[number], Element::I64)?[0], listed)))
+    Ok(Some(ListedText { number: builder.cast(&[number], Element::I64)?[0], texts }))
 }
 
 /// The class that a number is or names; `None` for numbers that the graph does not list.
