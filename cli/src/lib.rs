@@ -85,7 +85,7 @@ fn run_command(cli: &Cli, terminal: &Terminal) -> Result<(), Failure> {
         Command::Convert(args) => commands::convert::run(args, terminal),
         Command::Package(args) => commands::package::run(args, terminal),
         Command::Explain(args) => commands::explain::run(args),
-        Command::Lsp(_) => commands::lsp::run(),
+        Command::Lsp(args) => commands::lsp::run(args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Manual(args) => commands::manual::run(args),
     })

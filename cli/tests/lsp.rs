@@ -421,9 +421,27 @@ fn the_command_becomes_the_server() {
 
 #[test]
 fn the_server_prints_its_version() {
-    let output = Command::new(env!("CARGO_BIN_EXE_schedc-lsp")).arg("--version").output().expect("it runs");
-    assert_eq!(output.stdout, format!("schedc-lsp {}\n", env!("CARGO_PKG_VERSION")).as_bytes());
-    assert!(output.status.success());
+    for (program, args) in [
+        (env!("CARGO_BIN_EXE_schedc-lsp"), &["--version"][..]),
+        (env!("CARGO_BIN_EXE_schedc"), &["lsp", "--version"]),
+    ] {
+        let output = Command::new(program).args(args).output().expect("it runs");
+        assert_eq!(output.stdout, format!("schedc-lsp {}\n", env!("CARGO_PKG_VERSION")).as_bytes());
+        assert!(output.status.success());
+    }
+}
+
+#[test]
+fn a_missing_server_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let alone = folder.path().join("schedc");
+    fs::copy(env!("CARGO_BIN_EXE_schedc"), &alone).expect("a copy");
+    let mut command = Command::new(&alone);
+    command.args(["lsp", "--version"]).env("PATH", folder.path());
+    let output = command.output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("U0001") && message.contains("install schedc-lsp beside schedc"), "{message}");
 }
 
 fn copy_model(name: &str, folder: &Path) -> PathBuf {

@@ -20,14 +20,17 @@ pub struct Lsp {
     /// Speak over standard input and output, which is the only way there is
     #[arg(long, hide = true)]
     pub stdio: bool,
+    /// Print the language server's version and exit
+    #[arg(long)]
+    pub version: bool,
 }
 
 /// Runs the command; returns only if that fails.
-pub fn run() -> Result<(), Failure> {
+pub fn run(args: &Lsp) -> Result<(), Failure> {
     let own = program::executable().ok();
     let beside = own.and_then(|own| Some(own.parent()?.join(SERVER))).filter(|path| path.is_file());
     let server = beside.unwrap_or_else(|| PathBuf::from(SERVER));
-    let error = Command::new(&server).exec();
+    let error = Command::new(&server).args(args.version.then_some("--version")).exec();
     Err(Failure::usage(
         format!("the language server {} cannot be started: {error}", server.display()),
         format!("install {SERVER} beside schedc"),

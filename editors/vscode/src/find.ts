@@ -111,6 +111,12 @@ async function versionOf(path: string): Promise<Version> {
             `schedc at ${path} has no language server. Update it to ${needed} or newer.`,
         );
     }
+    if ((await run(path, ['lsp', '--version'])) === null) {
+        throw new Unusable(
+            'broken',
+            `schedc at ${path} cannot start schedc-lsp, the language server. Install schedc-lsp beside it.`,
+        );
+    }
     return version;
 }
 

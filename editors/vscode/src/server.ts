@@ -1,7 +1,14 @@
 // The life cycle of the language server: find, start, watch, restart.
 
 import * as vscode from 'vscode';
-import { LanguageClient, State, WorkDoneProgress, type StaticFeature } from 'vscode-languageclient/node';
+import {
+    ErrorCodes,
+    LanguageClient,
+    ResponseError,
+    State,
+    WorkDoneProgress,
+    type StaticFeature,
+} from 'vscode-languageclient/node';
 import { followed } from './completion';
 import { findProgram, type Program, Unusable } from './find';
 import { showVersion } from './version';
@@ -142,6 +149,20 @@ export class Server implements vscode.Disposable {
                 middleware: {
                     provideCompletionItem: async (document, position, context, token, next) =>
                         followed(await next(document, position, context, token)),
+                    sendRequest: async (type, params, token, next) => {
+                        // The editor asks until the last moment, and a server that shuts down refuses
+                        // with an error. The client reports each error but this one.
+                        const ended = new ResponseError(
+                            ErrorCodes.PendingResponseRejected,
+                            'schedc is restarting.',
+                        );
+                        if (this.client !== client) throw ended;
+                        try {
+                            return await next(type, params, token);
+                        } catch (error) {
+                            throw this.client === client ? error : ended;
+                        }
+                    },
                     workspace: {
                         didChangeConfiguration: async (sections, next) => {
                             // A change of the path restarts the server, which reads all settings at its

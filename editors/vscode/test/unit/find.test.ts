@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -100,6 +100,9 @@ test('an old one and another program differ', async () => {
     assert.match(await failure('old/schedc'), /^too old: schedc 0\.0\.9 .* 0\.1\.0 or newer/);
     assert.match(await failure('early/schedc'), /^too old: .* has no language server/);
     assert.match(await failure('other/schedc'), /^broken/);
+    const alone = program('alone', 'schedc 0.1.0', true);
+    writeFileSync(alone, readFileSync(alone, 'utf8').replace('exit 0', '{ [ "$2" = --help ]; exit; }'));
+    assert.match(await failure('alone/schedc'), /^broken: .* cannot start schedc-lsp/);
 });
 
 test('versions', () => {
