@@ -71,7 +71,8 @@ make_compiler() {
     cp "$shared/${profile/#dev/debug}/libschedc_compiler.so" "$target/site/schedc/_native.abi3.so"
 }
 make_kernels() {
-    cargo build --quiet --locked --profile "$profile" -p sched-llvm --example host_kernels
+    # Without a package, so that the crates of the tests serve.
+    cargo build --quiet --locked --profile "$profile" --example host_kernels
     export HOST_KERNELS=$shared/${profile/#dev/debug}/examples/host_kernels
 }
 make_trainers() {
