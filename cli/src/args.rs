@@ -132,7 +132,7 @@ pub enum Command {
     Verify(Verify),
     /// Write a model in another program's format
     Convert(Convert),
-    /// Put a library into a folder that a server of models loads
+    /// Put a library into a folder that a model server loads
     Package(Package),
     /// Explain an error code or a directive
     Explain(Explain),
@@ -261,7 +261,7 @@ pub struct Check {
     /// With --fix, also apply fixes that may change the meaning
     #[arg(long, requires = "fix")]
     pub unsafe_fixes: bool,
-    /// Report questions that need a model as errors
+    /// Report conditions that only a model can decide as errors
     #[arg(long)]
     pub strict: bool,
 }

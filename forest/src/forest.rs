@@ -155,7 +155,7 @@ pub struct ForestParts {
     pub base: Vec<f64>,
     /// The test of numeric predicates.
     pub comparison: Comparison,
-    /// The types of the computation.
+    /// Float types of rows, thresholds, sums and predictions.
     pub types: Types,
     /// By margin, whether its sum is rounded to single precision after each addition, as the trainer of its
     /// trees adds. Empty if no sum is; only for forests that add in double precision. The rounded sum is that

@@ -342,12 +342,12 @@ problems! {
         LAYOUT_NEEDS_SINGLE_NODES => LayoutNeedsSingleNodes {
             /// The layout.
             layout: Layout,
-            /// Directive that makes tiles.
+            /// The `tileTrees` directive.
             tiles: DirectiveIndex,
         },
         /// The walks step through single nodes, but there are tiles.
         WALK_NEEDS_SINGLE_NODES => WalkNeedsSingleNodes {
-            /// Directive that makes tiles.
+            /// The `tileTrees` directive.
             tiles: DirectiveIndex,
         },
         /// Tiles by probability without a profile of the leaves.
@@ -380,7 +380,7 @@ problems! {
         },
         /// Steps to peel that are already straight-line.
         PEEL_POINTLESS => PeelPointless {
-            /// Directive that makes them straight-line.
+            /// The `unrollWalk` that makes these steps straight-line.
             unroll: DirectiveIndex,
         },
         /// `specialize` on a loop over threads makes warps diverge.

@@ -47,7 +47,7 @@ pub enum UnrollAndJamNeeds {
 /// Fault of a vector in a stage of sums.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StageLanesFault {
-    /// Another loop of the stage is in lanes already.
+    /// Another loop of the stage is vectorized already.
     Second {
         /// The other loop.
         other: String,

@@ -12,7 +12,7 @@ pub struct Pieces {
     pub declarations: Vec<String>,
     /// Names of these params and constants.
     pub names: Vec<String>,
-    /// Directives for calls of each number of rows, one a line.
+    /// Directives of each block and of the calls outside blocks, one directive a line.
     pub directives: Variants<String>,
 }
 

@@ -127,7 +127,7 @@ impl Models {
     }
 
     /// The stamp of a file when it was last looked up; nothing if it was missing.
-    pub fn stamp(&self, path: &Path) -> Option<Stamp> {
+    pub fn known_stamp(&self, path: &Path) -> Option<Stamp> {
         self.entries.get(path).map(|entry| entry.stamp)
     }
 

@@ -136,7 +136,7 @@ impl State {
         let bound = |document: &Document| Some((document.model()?, document.is_model_missing()));
         let models: BTreeMap<PathBuf, bool> = self.documents.values().filter_map(bound).collect();
         let known = |(path, is_missing): (PathBuf, bool)| {
-            let stamp = self.models.stamp(&path);
+            let stamp = self.models.known_stamp(&path);
             // A full cache drops some models, and looks them up again when they are needed.
             (stamp.is_some() || is_missing).then_some((path, stamp))
         };

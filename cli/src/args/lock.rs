@@ -36,8 +36,8 @@ Examples:
   schedc lock                                       what schedc.lock holds
   schedc lock --check models/schedc.lock            for CI: exit status 1 if an entry is wrong
   schedc lock --upgrade model.json:1024             measure an entry again, here and now
-  schedc lock --resolve                             after a merge that git could not do
-An entry is named TARGET:MODEL:ROWS:THREADS; parts that no other entry has are enough.")]
+  schedc lock --resolve                             after a merge conflict
+An entry is named TARGET:MODEL:ROWS:THREADS; leave out the parts that are not needed to identify it.")]
 pub struct Lock {
     /// The lock
     #[arg(default_value = "schedc.lock", value_name = "FILE")]
@@ -45,13 +45,14 @@ pub struct Lock {
     /// List the entries; the default
     #[arg(long)]
     pub list: bool,
-    /// Check that the entries are as schedc has written them and go with their models
+    /// Check that the entries are unedited and fit their models
     #[arg(long)]
     pub check: bool,
-    /// Measure an entry again, with this schedc on this machine, beside the schedule that would be chosen
+    /// Measure an entry again and write it for this schedc and machine; report if schedc's own choice is
+    /// faster
     #[arg(long, value_name = "ENTRY")]
     pub upgrade: Option<String>,
-    /// Merge by entries what git could not merge by lines
+    /// Resolve a merge conflict entry by entry
     #[arg(long)]
     pub resolve: bool,
     /// Merge THEIRS into OURS, which both came from BASE; for git's merge drivers

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 /// A model and schedules: `MODEL -s FILE`, as for all commands, or schedules alone.
 #[derive(Clone, Debug, Args)]
 pub struct ModelAndSchedules {
-    /// A model file, before schedules with -s; or schedules, which may name models: files, folders, or - for
-    /// standard input
+    /// With -s, the model; otherwise schedules. - is standard input. `show` takes one schedule, `diff` two,
+    /// `check` any number, and folders
     #[arg(required_unless_present = "schedules", value_name = "MODEL|FILE")]
     files: Vec<PathBuf>,
-    /// A schedule, a folder of schedules, or - for standard input; may be repeated
+    /// A schedule, or - for standard input; may be repeated where several are allowed
     #[arg(short, long = "schedule", value_name = "FILE")]
     schedules: Vec<PathBuf>,
     /// An old spelling of MODEL.

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use sched_llvm::runtime::Kind;
 use std::path::PathBuf;
 
-/// A server of models.
+/// A model server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Server {
     /// NVIDIA's Triton, with its backend for Python.

@@ -62,8 +62,8 @@ pub struct Predict {
     /// The kind of prediction
     #[arg(long, value_parser = super::output(), default_value = Kind::Value.word())]
     pub output: Kind,
-    /// Threads, at most as many as the machine has processors; 0 for SCHEDC_NUM_THREADS, or else the cores
-    /// this process may use
+    /// Largest number of threads; a call uses no more than the machine has processors. 0: SCHEDC_NUM_THREADS,
+    /// or else the cores that this process may use
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = whole::<i32>(0..=MOST_THREADS))]
     pub threads: i32,
@@ -74,7 +74,7 @@ pub struct Predict {
     /// Compiling.
     pub compiling: CompileOptions,
     /// Compile the model however few rows there are; otherwise schedc walks its trees without compiling
-    /// where that takes less time, with the same results
+    /// if that takes less time, with the same results
     #[arg(long)]
     pub compile: bool,
     /// Processor

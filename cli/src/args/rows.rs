@@ -27,7 +27,7 @@ pub enum NumbersAs {
 /// The meaning of cells in columns of categories.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct CategoryOptions {
-    /// Treatment of names that the model does not know [default: the trainer's]
+    /// Treatment of categories that the model does not know [default: the trainer's]
     #[arg(long, value_enum, value_name = "RULE")]
     pub unseen: Option<Unseen>,
     /// Meaning of numbers in columns of named categories [default: names in tables, codes in arrays]

@@ -16,7 +16,7 @@ struct Arguments {
     /// Give a `param` of the schedule another value
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_set)]
     sets: Vec<(String, i64)>,
-    /// Most rows that the loops process at once; the property `batch_size`
+    /// Value of `batch_size` in the schedule: the largest number of rows that its loops process at once
     #[arg(long, value_name = "ROWS", value_parser = whole::<u64>(1..=u64::MAX))]
     batch_size: Option<u64>,
     /// Accept a schedule whose fingerprint is another model's

@@ -151,7 +151,8 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
     if let Some(best) = summary.best_iteration {
         writeln!(out, "  best        iteration {best}: --iterations best uses those up to it")?;
     }
-    writeln!(out, "  rows        {} features, {} margins", summary.num_features, summary.num_margins)?;
+    let margins = if summary.num_margins == 1 { "margin" } else { "margins" };
+    writeln!(out, "  rows        {} features, {} {margins}", summary.num_features, summary.num_margins)?;
     if has_sums_alone {
         writeln!(
             out,

@@ -444,7 +444,7 @@ fn accesses_are_counted_by_warps() {
     let costs = &launch.accesses;
     let numbers: Vec<_> = costs
         .iter()
-        .map(|cost| (cost.buffer.as_str(), cost.shared, cost.warps, cost.lanes, cost.pieces))
+        .map(|cost| (cost.buffer.as_str(), cost.shared, cost.warp_executions, cost.lanes, cost.transfers))
         .collect();
     // Eight warps in all: their lanes read from one bank of shared memory, and write half a sector
     // each.
@@ -478,5 +478,5 @@ fn lanes_with_separate_addresses_are_counted_separately() {
     let launches = count_launches(&function, memory, &Options::default(), 8).unwrap();
     let gather = launches[0].accesses.iter().find(|cost| cost.statement.contains("gather")).unwrap();
     // One warp per block; a lane of all its threads is in every fourth bank.
-    assert_eq!((gather.warps, gather.lanes, gather.pieces), (16, 128, 16), "{gather:?}");
+    assert_eq!((gather.warp_executions, gather.lanes, gather.transfers), (16, 128, 16), "{gather:?}");
 }

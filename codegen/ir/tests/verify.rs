@@ -83,7 +83,7 @@ fn if_else(cond: u32, then: Block, otherwise: Block, joined: Vec<Joined>) -> Stm
 }
 
 fn while_loop(carried: Vec<Carried>, test: Block, cond: u32, body: Block) -> Stmt {
-    Stmt::While(Box::new(While { carried, walks: WalkSteps::default(), test, cond: v(cond), body }))
+    Stmt::While(Box::new(While { carried, walk_steps: WalkSteps::default(), test, cond: v(cond), body }))
 }
 
 fn parallel(trip: u32, body: Block) -> Stmt {

@@ -68,7 +68,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Makes a call on packed rows with default threads and no scratch.
+    /// Describes a call on packed rows with default threads and no scratch; makes no call.
     pub fn new(kind: Kind, dtype: Dtype, rows: *const c_void, n_rows: i64, out: *mut c_void) -> Call {
         Call {
             size: CALL_SIZE,

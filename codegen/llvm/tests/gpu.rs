@@ -272,7 +272,7 @@ fn dearest_shared_load(compiled: &Compiled, forest: &Forest, rows: &[f64]) -> f6
         Memory { rows: count as i64, input: &input, output: &mut output, tables: &compiled.lir.tables };
     let costs = count_accesses(kernel, memory, &interp::Options::default(), 32).expect("the kernel runs");
     let loads = costs.iter().filter(|cost| cost.shared && cost.statement.contains("load"));
-    loads.map(|cost| cost.pieces as f64 / cost.warps as f64).fold(0.0, f64::max)
+    loads.map(|cost| cost.transfers as f64 / cost.warp_executions as f64).fold(0.0, f64::max)
 }
 
 fn expected(forest: &Forest, rows: &[f64]) -> Vec<u8> {

@@ -350,7 +350,7 @@ pub fn rows_of(rng: &mut Rng, forest: &Forest, count: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Random hits of leaves. In some trees few leaves have nearly all hits.
+/// Random hits of leaves. In three of four trees, one leaf has nearly all hits.
 pub fn profile(rng: &mut Rng, forest: &Forest) -> Profile {
     let mut profile = Profile { rows: 1000, ..Profile::default() };
     for tree in &forest.trees {

@@ -36,10 +36,10 @@ pub struct Circumstances<'a> {
 }
 
 impl Circumstances<'_> {
-    /// The key of the build in the cache. `maker` names the program that defines the content.
-    pub fn key(&self, maker: &str) -> CacheKey {
+    /// The key of the build in the cache. `producer` is the part of schedc that wrote it, such as `build`.
+    pub fn key(&self, producer: &str) -> CacheKey {
         let mut key = KeyBuilder::new("build");
-        key.add(&(maker, self.options, self.lock));
+        key.add(&(producer, self.options, self.lock));
         key.add_bytes(self.model);
         self.cpus.iter().for_each(|cpu| key.add_processor(*cpu));
         // An entry of the lock is a schedule, and names its model by the path from the lock.

@@ -175,9 +175,9 @@ fn add(all: &mut Vec<LaunchCost>, found: Vec<LaunchCost>) {
                 |known: &&mut AccessCost| known.statement == cost.statement && known.buffer == cost.buffer;
             match known.accesses.iter_mut().find(same) {
                 Some(known) => {
-                    known.warps += cost.warps;
+                    known.warp_executions += cost.warp_executions;
                     known.lanes += cost.lanes;
-                    known.pieces += cost.pieces;
+                    known.transfers += cost.transfers;
                 }
                 None => known.accesses.push(cost),
             }

@@ -209,7 +209,7 @@ impl Output {
             }
             match transform {
                 Transform::Scale { bias, .. } if bias.len() != columns => {
-                    return bad(format!("{} numbers are added to {columns} values", bias.len()));
+                    return bad(format!("the bias has {} numbers for {columns} values", bias.len()));
                 }
                 Transform::Complement if columns != 1 => {
                     return bad(format!("{columns} values have no complement"));

@@ -153,7 +153,7 @@ fn output(header: &Header, trees: &[Tree]) -> Result<Output, ModelError> {
     };
     if !value.is_empty() && !header.is_even() {
         let message = format!(
-            "the postprocessor `{}` meets targets with different numbers of classes",
+            "the postprocessor `{}` needs the same number of classes in all targets",
             header.postprocessor
         );
         return Err(ModelError::new(codes::UNSUPPORTED_OBJECTIVE, message)

@@ -91,7 +91,7 @@ impl ModelInfo {
 pub struct Sizes(OnceLock<Vec<u64>>);
 
 impl PartialEq for Sizes {
-    /// Sizes derive from the fields beside them.
+    /// Always true: sizes derive from the other fields of [`ModelInfo`], which are compared.
     fn eq(&self, _: &Sizes) -> bool {
         true
     }

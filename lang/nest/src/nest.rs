@@ -4,7 +4,8 @@
 //!
 //! The row (tree) number at a point is the **sum** of the values of the enclosing row (tree) loops. Each tile
 //! adds the constraint *outer + inner < stop of the tiled loop*. If a loop of a constraint is tiled or split
-//! later, its parts replace it there. So partial tiles never leave the root's range, however they are nested.
+//! later, its parts replace it there. So partial tiles never leave the range of the loop, over rows or trees,
+//! with which the nest started.
 //!
 //! A loop runs from `start` in steps of `step`. Its value stays below `stop` **and** below the bound of every
 //! constraint that *limits* it. For a constraint `a + b + c < bound` and the loop `b` inside `a` and around
@@ -90,7 +91,7 @@ pub struct Annotations {
     /// Walks advanced in the lanes of one vector in a leaf loop. The checker chose the number if the schedule
     /// has none.
     pub vectorize: Option<u32>,
-    /// Levels whose nodes are all tested at the start of the walks below.
+    /// Number of top levels whose nodes are all tested at the start of the walks below.
     pub speculate_walk: Option<u32>,
 }
 

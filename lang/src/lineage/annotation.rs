@@ -154,9 +154,9 @@ annotations! {
         SharedReduce "reduce", |to, ()| to.reduce = Some(Reduce::Shared);
     }
     numbers {
-        /// `unrollWalk` with this depth. Depths of the model are proposed.
+        /// `unrollWalk` with its number of steps. `legal_next` proposes 1 to the greatest depth, at most 16.
         UnrollWalk "walk", MAX_STEPS, &[], |to, n| to.unroll_walk = Some(n);
-        /// `peelWalk` with this many steps. Depths of the model are proposed.
+        /// `peelWalk` with its number of steps. `legal_next` proposes as for `unrollWalk`.
         PeelWalk "walk", MAX_STEPS, &[], |to, n| to.peel_walk = Some(n);
         /// `speculateWalk` with this many levels.
         SpeculateWalk "walk", MAX_LEVELS, &[2, 3, 4, 1], |to, n| to.speculate_walk = Some(n);

@@ -118,7 +118,7 @@ pub async fn sweep(
         serde_json::from_str(&printed).map_err(|error| failed(format!("schedc bench: {error}")))?;
     let mut tables = ledger["tables"].as_array().into_iter().flatten();
     let table = tables.find(|table| table["sweeps"][0].is_object());
-    let table = table.ok_or_else(|| failed("this number is not measured"))?;
+    let table = table.ok_or_else(|| failed(format!("schedc bench returned no timings for `{name}`")))?;
     let mut answer = table["sweeps"][0].clone();
     answer["range"] = json!(snapshot.text.range(span));
     answer["version"] = json!(snapshot.version);

@@ -20,11 +20,14 @@ pub fn lines(launches: &[LaunchCost]) -> Vec<String> {
     for launch in launches {
         lines.push(head(launch));
         let mut costs: Vec<&AccessCost> = launch.accesses.iter().collect();
-        costs.sort_by_key(|cost| std::cmp::Reverse(cost.pieces));
+        costs.sort_by_key(|cost| std::cmp::Reverse(cost.transfers));
         for cost in costs.iter().take(LISTED) {
-            let AccessCost { statement, shared, warps, .. } = cost;
+            let AccessCost { statement, shared, warp_executions, .. } = cost;
             let (place, unit) = if *shared { ("shared", "wavefronts") } else { ("global", "sectors") };
-            lines.push(format!("  {place} {:5.1} {unit:<10} x {warps:>8}  {statement}", average(cost)));
+            lines.push(format!(
+                "  {place} {:5.1} {unit:<10} x {warp_executions:>8}  {statement}",
+                average(cost)
+            ));
         }
         if costs.len() > LISTED {
             lines.push(format!("  and {} more", costs.len() - LISTED));
@@ -57,12 +60,12 @@ fn barriers(launch: &LaunchCost) -> u64 {
 }
 
 fn average(cost: &AccessCost) -> f64 {
-    cost.pieces as f64 / cost.warps.max(1) as f64
+    cost.transfers as f64 / cost.warp_executions.max(1) as f64
 }
 
 /// The wavefronts (`shared`) or sectors of all accesses of a launch.
 fn in_all(launch: &LaunchCost, shared: bool) -> u64 {
-    launch.accesses.iter().filter(|cost| cost.shared == shared).map(|cost| cost.pieces).sum()
+    launch.accesses.iter().filter(|cost| cost.shared == shared).map(|cost| cost.transfers).sum()
 }
 
 /// The report as JSON.
@@ -73,8 +76,8 @@ pub fn json(launches: &[LaunchCost]) -> Value {
             "buffer": cost.buffer,
             "space": if cost.shared { "shared" } else { "global" },
             "unit": if cost.shared { "wavefronts" } else { "sectors" },
-            "pieces": cost.pieces,
-            "warps": cost.warps,
+            "pieces": cost.transfers,
+            "warps": cost.warp_executions,
             "lanes": cost.lanes,
         })
     };

@@ -17,7 +17,7 @@ pub struct LoopStack {
 }
 
 /// The state of a [`LoopStack`] before a loop was entered.
-pub struct Entered {
+pub struct OuterState {
     deciding: Varies,
     left: u32,
 }
@@ -40,8 +40,8 @@ impl LoopStack {
     }
 
     /// Enters a loop.
-    pub fn enter(&mut self, around: LoopAround) -> Entered {
-        let before = Entered { deciding: self.deciding, left: self.left };
+    pub fn enter(&mut self, around: LoopAround) -> OuterState {
+        let before = OuterState { deciding: self.deciding, left: self.left };
         self.deciding = Varies::NOTHING;
         self.around.push(around);
         before
@@ -61,14 +61,14 @@ impl LoopStack {
     }
 
     /// Whether loops inside the innermost one have been left since it was entered.
-    pub fn has_inner_loops(&self, entered: &Entered) -> bool {
-        self.left > entered.left
+    pub fn has_inner_loops(&self, outer: &OuterState) -> bool {
+        self.left > outer.left
     }
 
     /// Leaves the innermost loop.
-    pub fn leave(&mut self, entered: &Entered) {
+    pub fn leave(&mut self, outer: &OuterState) {
         self.around.pop();
-        self.deciding = entered.deciding | self.deciding.without_loop(self.depth());
+        self.deciding = outer.deciding | self.deciding.without_loop(self.depth());
         self.left += 1;
     }
 

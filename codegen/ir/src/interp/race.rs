@@ -25,7 +25,7 @@ pub(super) struct Tasks<'f> {
     levels: Vec<RunningLoop<'f>>,
     clock: Option<LaunchTime<'f>>,
     /// Latest number of an interval between barriers.
-    interval: u32,
+    interval_index: u32,
     /// Latest number given.
     last: Time,
     /// Number of loops that have begun, which varies their orders.
@@ -46,7 +46,7 @@ struct RunningLoop<'f> {
 
 impl<'f> Tasks<'f> {
     pub fn new(seed: u64) -> Tasks<'f> {
-        Tasks { levels: Vec::new(), clock: None, interval: 0, last: 0, loops: 0, seed }
+        Tasks { levels: Vec::new(), clock: None, interval_index: 0, last: 0, loops: 0, seed }
     }
 
     /// Whether a launch is running.
@@ -64,7 +64,7 @@ impl<'f> Tasks<'f> {
     pub fn enter_launch(&mut self, launch: &'f Launch, blocks: u64) {
         self.loops += 1;
         let order = Order::new(self.seed.wrapping_add(self.loops), blocks);
-        self.clock = Some(LaunchTime::new(launch, order, self.interval));
+        self.clock = Some(LaunchTime::new(launch, order, self.interval_index));
     }
 
     /// Starts the next block of the launch. `None` after the last block, or if numbers have run out.
@@ -87,7 +87,7 @@ impl<'f> Tasks<'f> {
     /// Ends the launch.
     pub fn leave_launch(&mut self) {
         if let Some(clock) = self.clock.take() {
-            self.interval = clock.interval;
+            self.interval_index = clock.interval_index;
         }
     }
 

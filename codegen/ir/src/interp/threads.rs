@@ -48,7 +48,7 @@ pub(super) struct LaunchTime<'f> {
     /// Number of the last interval before the launch.
     before: u32,
     /// Number of the running interval.
-    pub interval: u32,
+    pub interval_index: u32,
     /// Number of the running thread in its block.
     pub thread: u32,
 }
@@ -56,7 +56,7 @@ pub(super) struct LaunchTime<'f> {
 /// A thread in an interval; interval 0 is never.
 #[derive(Clone, Copy, Default, PartialEq)]
 struct Stamp {
-    interval: u32,
+    interval_index: u32,
     thread: u32,
 }
 
@@ -69,41 +69,50 @@ impl<'f> LaunchTime<'f> {
     /// launches.
     pub fn new(launch: &'f Launch, order: Order, before: u32) -> LaunchTime<'f> {
         let blocks_left = order.trip();
-        LaunchTime { launch, order, blocks_left, begun: Vec::new(), before, interval: before, thread: 0 }
+        LaunchTime {
+            launch,
+            order,
+            blocks_left,
+            begun: Vec::new(),
+            before,
+            interval_index: before,
+            thread: 0,
+        }
     }
 
     /// Starts a block; `None` after the last one.
     pub fn next_block(&mut self) -> Option<i64> {
         self.blocks_left = self.blocks_left.checked_sub(1)?;
         self.barrier()?;
-        self.begun.push(self.interval);
+        self.begun.push(self.interval_index);
         Some(self.order.nth(self.begun.len() as u64 - 1))
     }
 
     /// Starts an interval.
     pub fn barrier(&mut self) -> Option<()> {
-        self.interval = self.interval.checked_add(1)?;
+        self.interval_index = self.interval_index.checked_add(1)?;
         Some(())
     }
 
     fn now(&self) -> Stamp {
-        Stamp { interval: self.interval, thread: self.thread }
+        Stamp { interval_index: self.interval_index, thread: self.thread }
     }
 
     /// Whether an access was made by an earlier block of this launch.
     fn of_other_block(&self, stamp: Stamp) -> bool {
-        stamp.interval > self.before && self.begun.last().is_some_and(|first| stamp.interval < *first)
+        stamp.interval_index > self.before
+            && self.begun.last().is_some_and(|first| stamp.interval_index < *first)
     }
 
     /// Whether an access may be concurrent with one of the running thread.
     fn concurrent(&self, stamp: Stamp) -> bool {
-        let here = stamp.interval == self.interval && stamp.thread != self.thread;
+        let here = stamp.interval_index == self.interval_index && stamp.thread != self.thread;
         here || self.of_other_block(stamp)
     }
 
     /// Number of a thread over all blocks.
     fn number(&self, stamp: Stamp) -> i64 {
-        let nth = self.begun.partition_point(|first| *first <= stamp.interval).saturating_sub(1);
+        let nth = self.begun.partition_point(|first| *first <= stamp.interval_index).saturating_sub(1);
         self.order.nth(nth as u64) * i64::from(self.launch.threads()) + i64::from(stamp.thread)
     }
 }
@@ -129,7 +138,7 @@ pub(super) fn record_thread<'f>(
     if clock.of_other_block(*first) {
         return Ok(());
     }
-    if first.interval != clock.interval {
+    if first.interval_index != clock.interval_index {
         (*first, *second) = (clock.now(), Stamp::default());
     } else if *first != clock.now() {
         *second = clock.now();

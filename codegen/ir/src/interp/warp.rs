@@ -26,11 +26,11 @@ pub struct AccessCost {
     /// Whether the buffer is shared memory; otherwise it is device memory.
     pub shared: bool,
     /// Number of executions by warps.
-    pub warps: u64,
+    pub warp_executions: u64,
     /// Number of active lanes, over all executions.
     pub lanes: u64,
     /// Wavefronts for shared memory, sectors for device memory.
-    pub pieces: u64,
+    pub transfers: u64,
 }
 
 /// A launch with its access costs, over all times that it ran.
@@ -66,7 +66,7 @@ pub(super) struct Warps {
     size: u32,
     /// Number of the running thread in its block.
     thread: u32,
-    /// Executions of each statement by each thread since all threads last met.
+    /// Executions of each statement by each thread since the last barrier.
     times: HashMap<(Key, u16, u32), u32>,
     /// Accesses that the lanes of a warp make together.
     open: BTreeMap<(Key, u16, u32, u32), Vec<ByteRange>>,
@@ -88,9 +88,9 @@ struct LaunchCounts {
 
 #[derive(Clone, Copy, Default)]
 struct Cost {
-    warps: u64,
+    warp_executions: u64,
     lanes: u64,
-    pieces: u64,
+    transfers: u64,
 }
 
 impl Warps {
@@ -173,10 +173,10 @@ impl Warps {
         self.times.clear();
         for ((key, ..), lanes) in std::mem::take(&mut self.open) {
             let Some((buffer, cost)) = self.costs.get_mut(&key) else { continue };
-            cost.warps += 1;
+            cost.warp_executions += 1;
             cost.lanes += lanes.len() as u64;
             let shared = function.buffer(*buffer).space == Space::Shared;
-            cost.pieces += if shared { wavefronts(&lanes) } else { sectors(&lanes) };
+            cost.transfers += if shared { wavefronts(&lanes) } else { sectors(&lanes) };
         }
     }
 
@@ -184,15 +184,15 @@ impl Warps {
     pub fn costs(&self, function: &Function, text: impl Fn(&Stmt) -> String) -> Vec<LaunchCost> {
         let stmts = statements(function);
         let of = |key: &Key| {
-            let (buffer, Cost { warps, lanes, pieces }) = *self.costs.get(key)?;
+            let (buffer, Cost { warp_executions, lanes, transfers }) = *self.costs.get(key)?;
             let declared = function.buffer(buffer);
             Some(AccessCost {
                 statement: text(stmts.get(key)?),
                 buffer: declared.name.clone(),
                 shared: declared.space == Space::Shared,
-                warps,
+                warp_executions,
                 lanes,
-                pieces,
+                transfers,
             })
         };
         let launch = |launch: &LaunchCounts| LaunchCost {

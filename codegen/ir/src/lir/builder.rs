@@ -409,7 +409,7 @@ pub trait Build: Sized {
     /// carried values for the next iteration.
     fn while_loop(
         &mut self,
-        walks: WalkSteps,
+        walk_steps: WalkSteps,
         first: &[Value],
         test: impl FnOnce(&mut Self, &[Value]) -> Value,
         body: impl FnOnce(&mut Self, &[Value]) -> Vec<Value>,
@@ -420,7 +420,7 @@ pub trait Build: Sized {
         let b = self.builder();
         let carried = b.carry(first, &inside, &next);
         let after = carried.iter().map(|c| c.after).collect();
-        b.push(Stmt::While(Box::new(While { carried, walks, test, cond, body: block })));
+        b.push(Stmt::While(Box::new(While { carried, walk_steps, test, cond, body: block })));
         after
     }
 

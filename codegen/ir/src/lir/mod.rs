@@ -375,7 +375,7 @@ pub struct While {
     /// Values carried; `inside` is visible in `test` and `body`, `after` equals `inside` of the failing test.
     pub carried: Vec<Carried>,
     /// Step counts, from which the cost model estimates the iterations; without effect on results.
-    pub walks: WalkSteps,
+    pub walk_steps: WalkSteps,
     /// Statements that compute the condition.
     pub test: Block,
     /// The condition, an `i1` defined in `test`.

@@ -321,7 +321,7 @@ impl WalkContext<'_> {
 }
 
 impl Addend {
-    /// The number, or the index of the vector.
+    /// The leaf value, or the index of its leaf vector.
     fn value(self) -> Value {
         match self {
             Addend::Number(value) | Addend::Vector(value) => value,

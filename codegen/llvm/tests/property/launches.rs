@@ -207,16 +207,17 @@ fn number_of_rows(rng: &mut Rng, schedule: &str) -> usize {
 pub fn one_wavefront(costs: &[AccessCost]) -> Result<(), String> {
     let reads =
         |cost: &&AccessCost| cost.buffer.starts_with("shared_rows") && cost.statement.contains(" = load ");
-    let bad = costs.iter().filter(reads).find(|cost| cost.pieces > cost.warps);
+    let bad = costs.iter().filter(reads).find(|cost| cost.transfers > cost.warp_executions);
     bad.map_or(Ok(()), |cost| Err(format!("lanes want words of one bank: {cost:?}")))
 }
 
 /// Checks invariants of counted accesses.
 pub fn add_up(costs: &[AccessCost], warp: u32) -> Result<(), String> {
     let bad = costs.iter().find(|cost| {
-        let lanes_fit = cost.warps <= cost.lanes && cost.lanes <= cost.warps * u64::from(warp);
+        let lanes_fit =
+            cost.warp_executions <= cost.lanes && cost.lanes <= cost.warp_executions * u64::from(warp);
         // A lane touches at most two words or sectors: elements have at most eight bytes.
-        !lanes_fit || cost.pieces < cost.warps || cost.pieces > 2 * cost.lanes
+        !lanes_fit || cost.transfers < cost.warp_executions || cost.transfers > 2 * cost.lanes
     });
     bad.map_or(Ok(()), |cost| Err(format!("accesses of warps of {warp} lanes do not add up: {cost:?}")))
 }

@@ -193,7 +193,7 @@ impl Entry {
         // The key names the model.
         let schedule = without_model(schedule).trim_end().to_string() + "\n";
         if schedule.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
-            let help = "write it with plain line breaks and tabs; `schedc fmt` does";
+            let help = "remove the control characters; use LF line breaks and tabs only";
             return Err(Failure::usage(
                 "the schedule has control characters, which a lock does not keep",
                 help,

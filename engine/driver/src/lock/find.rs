@@ -123,8 +123,8 @@ fn again(entry: &Entry) -> String {
 }
 
 fn other_model(entry: &Entry, structure: &str) -> Option<Diagnostic> {
-    let message = "the model has another structure than when this was measured: it was trained again, or \
-                   another file has its name";
+    let message = "the model's structure has changed since this was measured: it was trained again, or \
+                   another file now has its name";
     let help = format!("find a new schedule with `schedc tune {}`, or {}", entry.key.model, again(entry));
     (entry.structure != structure).then(|| of_entry(usage::LOCK_MODEL, entry, message, &help))
 }

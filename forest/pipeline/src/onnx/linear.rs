@@ -318,7 +318,8 @@ fn sums(node: &GraphNode, builder: &mut GraphColumns, matrix: &Matrix) -> Result
         return Err(node.refuse("multiplies whole numbers"));
     }
     let Some((width, outer)) = rows.shape.split_last().filter(|_| rows.by_row) else {
-        return Err(node.refuse("multiplies a matrix by rows, so that rows would depend on others"));
+        let why = "multiplies a matrix by the rows, so the result of a row would depend on other rows";
+        return Err(node.refuse(why));
     };
     if *width != matrix.rows || *width == 0 {
         return Err(node.refuse("multiplies matrices whose shapes do not fit"));

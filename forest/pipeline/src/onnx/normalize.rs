@@ -146,7 +146,7 @@ pub(super) fn batch_normalization(node: &GraphNode, builder: &mut GraphColumns) 
     let of = node.input(0)?;
     let element = of.element;
     if node.attributes.int("training_mode")?.unwrap_or(0) != 0 || node.outputs > 1 {
-        return Err(node.refuse("trains, so that rows would depend on others"));
+        return Err(node.refuse("is in training mode, so the result of a row would depend on other rows"));
     }
     if !element.is_float() || !of.by_row || of.shape.is_empty() {
         return Err(node.refuse("reads no rows of floats"));

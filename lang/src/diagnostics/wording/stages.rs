@@ -33,7 +33,7 @@ pub(super) fn two_stages(context: &Context, [other, own]: &[(String, String); 2]
 pub(super) fn not_in_stage(context: &Context, stage: &str) -> Wording {
     let directive = context.directive();
     Wording::new(
-        format!("`{directive}` has no effect in `{stage}`, which computes sums and walks no trees"),
+        format!("`{directive}` cannot be applied to this loop of `{stage}`, a stage that computes sums"),
         "not for sums",
     )
     .help(

@@ -48,7 +48,7 @@ impl<R: Read> Read for Lines<R> {
 }
 
 impl<R> Lines<R> {
-    /// Rewrites `bytes` in place and returns how many are left.
+    /// Turns CRLF and CR into LF in place. Returns the new length.
     fn normalise(&mut self, bytes: &mut [u8]) -> usize {
         if self.last != b'\r' && !bytes.contains(&b'\r') {
             self.last = bytes.last().copied().unwrap_or(self.last);
