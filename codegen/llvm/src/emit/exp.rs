@@ -91,6 +91,26 @@ impl Base {
     }
 }
 
+/// A float under construction.
+type FloatResult<'ctx> = Result<FloatValue<'ctx>, LlvmError>;
+
+/// A word under construction.
+type WordResult<'ctx> = Result<IntValue<'ctx>, LlvmError>;
+
+fn float(value: BasicValueEnum<'_>) -> FloatResult<'_> {
+    match value {
+        BasicValueEnum::FloatValue(float) => Ok(float),
+        _ => Err(LlvmError::ill_formed("an operation of a power on no float")),
+    }
+}
+
+fn bits(value: BasicValueEnum<'_>) -> WordResult<'_> {
+    match value {
+        BasicValueEnum::IntValue(word) => Ok(word),
+        _ => Err(LlvmError::ill_formed("the bits of a power are no integer")),
+    }
+}
+
 /// Builds powers of a base.
 pub(super) struct Exponential<'s, 'a, 'ctx> {
     pub(super) base: Base,
@@ -102,15 +122,13 @@ pub(super) struct Exponential<'s, 'a, 'ctx> {
 impl<'ctx> Exponential<'_, '_, 'ctx> {
     /// The power whose exponent is a scalar.
     pub(super) fn of(&self, x: BasicValueEnum<'ctx>) -> Result<BasicValueEnum<'ctx>, LlvmError> {
-        let BasicValueEnum::FloatValue(x) = x else {
-            return Err(LlvmError::ill_formed("a power of no float"));
-        };
+        let x = float(x)?;
         let is_double = x.get_type() == self.ir.context.f64_type();
         let result = if is_double { self.of_double(x)? } else { self.of_float(x)? };
         Ok(result.into())
     }
 
-    fn of_float(&self, x: FloatValue<'ctx>) -> Result<FloatValue<'ctx>, LlvmError> {
+    fn of_float(&self, x: FloatValue<'ctx>) -> FloatResult<'ctx> {
         let wide = self.ir.builder.build_float_ext(x, self.ir.context.f64_type(), "")?;
         let n = f64::from(FLOAT_ENTRIES);
         let per_step = self.double(n * self.base.log2());
@@ -120,15 +138,15 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         let scale = self.as_double(self.add_exponent(scale, bits, FLOAT_ENTRIES)?)?;
         let [c1, c2, c3] = OF_FLOATS.map(f64::from_bits);
         let [c1, c2, c3] = [c1 / n, c2 / n / n, c3 / n / n / n].map(|c| self.double(c));
-        let square = self.ir.builder.build_float_mul(r, r, "")?;
+        let square = self.mul(r, r)?;
         let low = self.fma(c1, r, self.double(1.0))?;
         let polynomial = self.fma(self.fma(c3, r, c2)?, square, low)?;
-        let result = self.ir.builder.build_float_mul(polynomial, scale, "")?;
+        let result = self.mul(polynomial, scale)?;
         let result = self.ir.builder.build_float_trunc(result, self.ir.context.f32_type(), "")?;
         self.limit_range(x, result, self.base.float_range())
     }
 
-    fn of_double(&self, x: FloatValue<'ctx>) -> Result<FloatValue<'ctx>, LlvmError> {
+    fn of_double(&self, x: FloatValue<'ctx>) -> FloatResult<'ctx> {
         let (bits, k) = self.nearest(x, self.double(f64::from(DOUBLE_ENTRIES) * self.base.log2()))?;
         let table = self.table(DOUBLE_ENTRIES);
         let tail = self.as_double(self.entry(table, bits, (DOUBLE_ENTRIES, 2, 0))?)?;
@@ -138,12 +156,7 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
             Base::Two => self.sum_by_2(x, k, tail)?,
         };
 
-        let subnormal = self.ir.builder.build_float_compare(
-            FloatPredicate::OLE,
-            x,
-            self.double(self.base.subnormal_below()),
-            "",
-        )?;
+        let subnormal = self.compare(FloatPredicate::OLE, x, self.double(self.base.subnormal_below()))?;
         let usual = self.near_one(scale, bits, sum)?;
         let small = self.near_zero(scale, bits, sum)?;
         let result = self.select(subnormal, small, usual)?;
@@ -156,13 +169,13 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         x: FloatValue<'ctx>,
         k: FloatValue<'ctx>,
         tail: FloatValue<'ctx>,
-    ) -> Result<FloatValue<'ctx>, LlvmError> {
+    ) -> FloatResult<'ctx> {
         let [high, low] = STEP.map(|step| self.double(-f64::from_bits(step)));
         let r = self.fma(k, low, self.fma(k, high, x)?)?;
         let [c2, c3, c4, c5] = OF_DOUBLES.map(|c| self.double(f64::from_bits(c)));
-        let square = self.ir.builder.build_float_mul(r, r, "")?;
-        let fourth = self.ir.builder.build_float_mul(square, square, "")?;
-        let sum = self.ir.builder.build_float_add(tail, r, "")?;
+        let square = self.mul(r, r)?;
+        let fourth = self.mul(square, square)?;
+        let sum = self.add(tail, r)?;
         let sum = self.fma(square, self.fma(r, c3, c2)?, sum)?;
         self.fma(fourth, self.fma(r, c5, c4)?, sum)
     }
@@ -173,17 +186,15 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         x: FloatValue<'ctx>,
         k: FloatValue<'ctx>,
         tail: FloatValue<'ctx>,
-    ) -> Result<FloatValue<'ctx>, LlvmError> {
-        let b = &self.ir.builder;
+    ) -> FloatResult<'ctx> {
         let r = self.fma(k, self.double(-1.0 / f64::from(DOUBLE_ENTRIES)), x)?;
         let [c1, c2, c3, c4, c5] = OF_DOUBLES_BY_2.map(|c| self.double(f64::from_bits(c)));
-        let linear =
-            |c: FloatValue<'ctx>, d: FloatValue<'ctx>| b.build_float_add(c, b.build_float_mul(r, d, "")?, "");
-        let square = b.build_float_mul(r, r, "")?;
-        let fourth = b.build_float_mul(square, square, "")?;
+        let linear = |c: FloatValue<'ctx>, d: FloatValue<'ctx>| self.add(c, self.mul(r, d)?);
+        let square = self.mul(r, r)?;
+        let fourth = self.mul(square, square)?;
         let sum = linear(tail, c1)?;
-        let sum = b.build_float_add(sum, b.build_float_mul(square, linear(c2, c3)?, "")?, "")?;
-        Ok(b.build_float_add(sum, b.build_float_mul(fourth, linear(c4, c5)?, "")?, "")?)
+        let sum = self.add(sum, self.mul(square, linear(c2, c3)?)?)?;
+        self.add(sum, self.mul(fourth, linear(c4, c5)?)?)
     }
 
     /// `2^(k / n) (1 + sum)`. It is computed at a 2^64th of its size, so that the power does not overflow.
@@ -192,16 +203,16 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         scale: IntValue<'ctx>,
         bits: IntValue<'ctx>,
         sum: FloatValue<'ctx>,
-    ) -> Result<FloatValue<'ctx>, LlvmError> {
+    ) -> FloatResult<'ctx> {
         let scale = self.scale_by_power(scale, bits, -64)?;
         let result = match self.base {
             Base::E => self.fma(scale, sum, scale)?,
             Base::Two => {
-                let product = self.ir.builder.build_float_mul(scale, sum, "")?;
-                self.ir.builder.build_float_add(scale, product, "")?
+                let product = self.mul(scale, sum)?;
+                self.add(scale, product)?
             }
         };
-        Ok(self.ir.builder.build_float_mul(result, self.double(2.0f64.powi(64)), "")?)
+        self.mul(result, self.double(2.0f64.powi(64)))
     }
 
     /// `2^(k / n) (1 + sum)` where it may be subnormal. It is computed at 2^1022 times its size, so that the
@@ -212,20 +223,19 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         scale: IntValue<'ctx>,
         bits: IntValue<'ctx>,
         sum: FloatValue<'ctx>,
-    ) -> Result<FloatValue<'ctx>, LlvmError> {
-        let b = &self.ir.builder;
+    ) -> FloatResult<'ctx> {
         let scale = self.scale_by_power(scale, bits, 1022)?;
-        let product = b.build_float_mul(scale, sum, "")?;
-        let whole = b.build_float_add(scale, product, "")?;
+        let product = self.mul(scale, sum)?;
+        let whole = self.add(scale, product)?;
         let one = self.double(1.0);
-        let rest = b.build_float_add(b.build_float_sub(scale, whole, "")?, product, "")?;
-        let high = b.build_float_add(one, whole, "")?;
-        let lost = b.build_float_add(b.build_float_sub(one, high, "")?, whole, "")?;
-        let rest = b.build_float_add(lost, rest, "")?;
-        let cut = b.build_float_sub(b.build_float_add(high, rest, "")?, one, "")?;
-        let subnormal = b.build_float_compare(FloatPredicate::OLT, whole, one, "")?;
+        let rest = self.add(self.sub(scale, whole)?, product)?;
+        let high = self.add(one, whole)?;
+        let lost = self.add(self.sub(one, high)?, whole)?;
+        let rest = self.add(lost, rest)?;
+        let cut = self.sub(self.add(high, rest)?, one)?;
+        let subnormal = self.compare(FloatPredicate::OLT, whole, one)?;
         let result = self.select(subnormal, cut, whole)?;
-        Ok(b.build_float_mul(result, self.double(f64::MIN_POSITIVE), "")?)
+        self.mul(result, self.double(f64::MIN_POSITIVE))
     }
 
     /// The integer nearest to `x * per_step`, as the low bits of a word and as a double.
@@ -236,11 +246,8 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
     ) -> Result<(IntValue<'ctx>, FloatValue<'ctx>), LlvmError> {
         let shift = self.double(SHIFT);
         let shifted = self.fma(per_step, x, shift)?;
-        let k = self.ir.builder.build_float_sub(shifted, shift, "")?;
-        match self.ir.builder.build_bit_cast(shifted, self.ir.context.i64_type(), "")? {
-            BasicValueEnum::IntValue(bits) => Ok((bits, k)),
-            _ => Err(LlvmError::ill_formed("bits are no integer")),
-        }
+        let k = self.sub(shifted, shift)?;
+        Ok((bits(self.ir.builder.build_bit_cast(shifted, self.ir.context.i64_type(), "")?)?, k))
     }
 
     /// Word number `word` of a table's entry, which the low bits select. The table has `fractions` entries of
@@ -250,7 +257,7 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         table: PointerValue<'ctx>,
         bits: IntValue<'ctx>,
         (fractions, words, word): (u32, u32, u32),
-    ) -> Result<IntValue<'ctx>, LlvmError> {
+    ) -> WordResult<'ctx> {
         let i64 = self.ir.context.i64_type();
         let number = |n: u32| i64.const_int(n.into(), false);
         let b = &self.ir.builder;
@@ -260,20 +267,12 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         let at = unsafe { b.build_in_bounds_gep(i64, table, &[entry], "")? };
         let loaded = b.build_load(i64, at, "")?;
         self.ir.mark_invariant(loaded)?;
-        match loaded {
-            BasicValueEnum::IntValue(entry) => Ok(entry),
-            _ => Err(LlvmError::ill_formed("an integer is loaded as something else")),
-        }
+        self::bits(loaded)
     }
 
     /// `2^by` times the power of 2 that [`Exponential::add_exponent`] makes of an entry of the table for
     /// doubles.
-    fn scale_by_power(
-        &self,
-        entry: IntValue<'ctx>,
-        bits: IntValue<'ctx>,
-        by: i64,
-    ) -> Result<FloatValue<'ctx>, LlvmError> {
+    fn scale_by_power(&self, entry: IntValue<'ctx>, bits: IntValue<'ctx>, by: i64) -> FloatResult<'ctx> {
         let power = self.add_exponent(entry, bits, DOUBLE_ENTRIES)?;
         let by = self.ir.context.i64_type().const_int((by << 52) as u64, true);
         self.as_double(self.ir.builder.build_int_add(power, by, "")?)
@@ -281,12 +280,7 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
 
     /// The bits of a power of 2: a table's entry for the fraction of the exponent, `bits` for its integer
     /// part.
-    fn add_exponent(
-        &self,
-        entry: IntValue<'ctx>,
-        bits: IntValue<'ctx>,
-        fractions: u32,
-    ) -> Result<IntValue<'ctx>, LlvmError> {
+    fn add_exponent(&self, entry: IntValue<'ctx>, bits: IntValue<'ctx>, fractions: u32) -> WordResult<'ctx> {
         let up = self.ir.context.i64_type().const_int((52 - fractions.trailing_zeros()).into(), false);
         Ok(self.ir.builder.build_int_add(entry, self.ir.builder.build_left_shift(bits, up, "")?, "")?)
     }
@@ -297,45 +291,46 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         x: FloatValue<'ctx>,
         result: FloatValue<'ctx>,
         (most, least): (f64, f64),
-    ) -> Result<FloatValue<'ctx>, LlvmError> {
+    ) -> FloatResult<'ctx> {
         let ty = x.get_type();
-        let b = &self.ir.builder;
-        let above = b.build_float_compare(FloatPredicate::OGT, x, ty.const_float(most), "")?;
-        let below = b.build_float_compare(FloatPredicate::OLT, x, ty.const_float(least), "")?;
+        let above = self.compare(FloatPredicate::OGT, x, ty.const_float(most))?;
+        let below = self.compare(FloatPredicate::OLT, x, ty.const_float(least))?;
         let result = self.select(above, ty.const_float(f64::INFINITY), result)?;
         self.select(below, ty.const_zero(), result)
     }
 
     fn select(
         &self,
-        condition: IntValue<'ctx>,
+        choice: IntValue<'ctx>,
         then: FloatValue<'ctx>,
-        otherwise: FloatValue<'ctx>,
-    ) -> Result<FloatValue<'ctx>, LlvmError> {
-        match self.ir.builder.build_select(condition, then, otherwise, "")? {
-            BasicValueEnum::FloatValue(chosen) => Ok(chosen),
-            _ => Err(LlvmError::ill_formed("a choice of floats is no float")),
-        }
+        other: FloatValue<'ctx>,
+    ) -> FloatResult<'ctx> {
+        float(self.ir.builder.build_select(choice, then, other, "")?)
+    }
+
+    fn add(&self, a: FloatValue<'ctx>, b: FloatValue<'ctx>) -> FloatResult<'ctx> {
+        Ok(self.ir.builder.build_float_add(a, b, "")?)
+    }
+
+    fn sub(&self, a: FloatValue<'ctx>, b: FloatValue<'ctx>) -> FloatResult<'ctx> {
+        Ok(self.ir.builder.build_float_sub(a, b, "")?)
+    }
+
+    fn mul(&self, a: FloatValue<'ctx>, b: FloatValue<'ctx>) -> FloatResult<'ctx> {
+        Ok(self.ir.builder.build_float_mul(a, b, "")?)
+    }
+
+    fn compare(&self, how: FloatPredicate, a: FloatValue<'ctx>, b: FloatValue<'ctx>) -> WordResult<'ctx> {
+        Ok(self.ir.builder.build_float_compare(how, a, b, "")?)
     }
 
     /// `a b + c`, rounded once.
-    fn fma(
-        &self,
-        a: FloatValue<'ctx>,
-        b: FloatValue<'ctx>,
-        c: FloatValue<'ctx>,
-    ) -> Result<FloatValue<'ctx>, LlvmError> {
-        match self.ir.fma(a.into(), b.into(), c.into())? {
-            BasicValueEnum::FloatValue(sum) => Ok(sum),
-            _ => Err(LlvmError::ill_formed("llvm.fma returns no float")),
-        }
+    fn fma(&self, a: FloatValue<'ctx>, b: FloatValue<'ctx>, c: FloatValue<'ctx>) -> FloatResult<'ctx> {
+        float(self.ir.fma(a.into(), b.into(), c.into())?)
     }
 
-    fn as_double(&self, bits: IntValue<'ctx>) -> Result<FloatValue<'ctx>, LlvmError> {
-        match self.ir.builder.build_bit_cast(bits, self.ir.context.f64_type(), "")? {
-            BasicValueEnum::FloatValue(double) => Ok(double),
-            _ => Err(LlvmError::ill_formed("a double is no float")),
-        }
+    fn as_double(&self, bits: IntValue<'ctx>) -> FloatResult<'ctx> {
+        float(self.ir.builder.build_bit_cast(bits, self.ir.context.f64_type(), "")?)
     }
 
     fn double(&self, x: f64) -> FloatValue<'ctx> {
