@@ -1,9 +1,10 @@
 //! Tensors of the file.
 
 use super::builder::GraphColumns;
+use super::node::not_understood;
 use super::tensor::{Cells, Element, Tensor, Text, size};
-use sched_columns::ColumnValue;
-use sched_forest::onnx::{Tensor as FileTensor, element};
+use sched_columns::{ColumnId, ColumnValue};
+use sched_forest::onnx::{Attributes, Message, Tensor as FileTensor, element};
 use sched_forest::{Float, ModelError, codes};
 
 /// A tensor of the file as constants.
@@ -44,4 +45,35 @@ pub(super) fn constant_tensor(
         return Err(ModelError::new(codes::LENGTH_MISMATCH, message));
     }
     Ok(Tensor { by_row: false, shape, element, cells })
+}
+
+/// The tensor of the operator `Constant`.
+pub(super) fn constant_node(
+    node: Message<'_>,
+    label: &str,
+    builder: &mut GraphColumns,
+) -> Result<Tensor, ModelError> {
+    let attributes = Attributes::of(node);
+    if let Some(tensor) = attributes.tensor("value")? {
+        return constant_tensor(builder, tensor);
+    }
+    let columns = &mut builder.columns;
+    let (shape, element, cells) = if let Some(value) = attributes.float("value_float")? {
+        (Vec::new(), Element::F32, vec![columns.constant(ColumnValue::F32(value))])
+    } else if let Some(value) = attributes.int("value_int")? {
+        (Vec::new(), Element::I64, vec![columns.constant(ColumnValue::I64(value))])
+    } else if attributes.has("value_ints")? {
+        let mut cells = Vec::new();
+        attributes.for_ints("value_ints", |value| cells.push(columns.constant(ColumnValue::I64(value))))?;
+        (vec![cells.len()], Element::I64, cells)
+    } else if attributes.has("value_floats")? {
+        let values = attributes.floats("value_floats")?;
+        let cells: Vec<ColumnId> =
+            values.iter().map(|value| columns.constant(ColumnValue::F32(*value as f32))).collect();
+        (vec![cells.len()], Element::F32, cells)
+    } else {
+        return Err(not_understood(label, "before"));
+    };
+    builder.spend(Some(cells.len()))?;
+    Ok(Tensor::numbers(false, shape, element, cells))
 }

@@ -1,35 +1,28 @@
-//! A graph, node by node: from its inputs to the trees, and from the trees to its outputs.
+//! A graph, node by node: from its inputs to the trees, and from the trees to its outputs. `graph/trees.rs`
+//! reads the trees, `graph/body.rs` nodes with a body, and `graph/finish.rs` makes the pipeline.
+
+mod body;
+mod finish;
+mod trees;
+mod value;
 
 use super::builder::GraphColumns;
-use super::compound::compound;
-use super::constant::constant_tensor;
+use super::constant::{constant_node, constant_tensor};
 use super::field;
 use super::inputs::GraphInputs;
-use super::linear::linear_model;
-use super::node::{GraphNode, OUTSIDE};
+use super::node::{GraphNode, OUTSIDE, not_understood};
 use super::operators::{OperatorSet, operator};
 use super::order::{is_ensemble, needed_nodes, scores_node, trees_below_trees};
-use super::outcome::{Behind, Operand, Trees};
+use super::outcome::{Operand, Trees};
 use super::parts::PartForest;
-use super::scan::{Scan, stacked};
-use super::stacked::{Arranged, Stacked, run, stacking};
-use super::tensor::{Cells, Element, Tensor};
-use super::tree_columns::results_as_columns;
-use crate::pipeline::{Pipeline, Stage};
-use sched_columns::{ColumnId, ColumnValue};
-use sched_forest::onnx::{Attributes, Message, Tensor as FileTensor, node_forest};
-use sched_forest::{Float, Forest, ModelError, Note, codes};
+use super::stacked::{Arranged, run, stacking};
+use super::tensor::{Element, Tensor};
+use crate::pipeline::Pipeline;
+use sched_forest::onnx::{Attributes, Message, Tensor as FileTensor};
+use sched_forest::{ModelError, Note, codes};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-
-/// The meaning of a name of the graph.
-#[derive(Clone)]
-enum GraphValue {
-    Tensor(Rc<Tensor>),
-    /// Rows that are not along the first axis.
-    Stacked(Rc<Stacked>),
-    Behind(Behind),
-}
+use value::{GraphValue, arranged, tensor_of};
 
 /// The state while a graph is read.
 pub(super) struct GraphReader<'a> {
@@ -159,7 +152,7 @@ impl<'a> GraphReader<'a> {
                 vec![self.behind(node, name, &label, inputs)?]
             }
             Some(OperatorSet::Standard) if name == "Constant" => {
-                vec![GraphValue::Tensor(Rc::new(self.constant_node(node, &label)?))]
+                vec![GraphValue::Tensor(Rc::new(constant_node(node, &label, &mut self.builder)?))]
             }
             Some(OperatorSet::Standard) if name == "Scan" => self.scan(node, label, &inputs)?,
             Some(domain) => self.tensors(node, (name, domain), label, inputs)?,
@@ -207,162 +200,6 @@ impl<'a> GraphReader<'a> {
         Ok(results.into_iter().map(|tensor| GraphValue::Tensor(Rc::new(tensor))).collect())
     }
 
-    /// Reads a scan: its body, once for each entry of its constants.
-    fn scan(
-        &mut self,
-        message: Message<'a>,
-        label: String,
-        inputs: &[Option<GraphValue>],
-    ) -> Result<Vec<GraphValue>, ModelError> {
-        let node = GraphNode { label, attributes: Attributes::of(message), inputs: Vec::new(), outputs: 0 };
-        let inputs = inputs.iter().map(|input| input.as_ref().and_then(arranged)).collect();
-        let mut scan = Scan::read(message, &node, inputs)?;
-        let mut names = Vec::new();
-        for input in scan.body.all(field::GRAPH_INPUT) {
-            names.push(input?.text(field::VALUE_NAME)?);
-        }
-        let mut outputs = Vec::new();
-        for output in scan.body.all(field::GRAPH_OUTPUT) {
-            outputs.push(output?.text(field::VALUE_NAME)?);
-        }
-        let (n_states, lacks) = (scan.states.len(), || node.refuse("has a body of other inputs and outputs"));
-        let mut results = vec![Vec::new(); outputs.len().checked_sub(n_states).ok_or_else(lacks)?];
-        let outside = self.values.clone();
-        for constant in scan.body.all(field::GRAPH_CONSTANT) {
-            let constant = constant?;
-            let tensor = constant_tensor(&mut self.builder, FileTensor::new(constant)?)?;
-            let value = GraphValue::Tensor(Rc::new(tensor));
-            self.values.insert(constant.text(field::CONSTANT_NAME)?, value);
-        }
-        for at in 0..scan.length {
-            let values: Vec<Arranged> = scan.states.iter().cloned().chain(scan.entries(at)).collect();
-            if values.len() != names.len() {
-                return Err(lacks());
-            }
-            for (name, value) in names.iter().zip(values) {
-                self.values.insert(name, GraphValue::from(value));
-            }
-            for inner in scan.body.all(field::GRAPH_NODE) {
-                self.builder.spend(Some(1))?;
-                self.body_node(&node, inner?)?;
-            }
-            let found = outputs.iter().map(|name| self.values.get(name).and_then(arranged));
-            let mut found = found.collect::<Option<Vec<_>>>().ok_or_else(lacks)?;
-            for (results, result) in results.iter_mut().zip(found.split_off(n_states)) {
-                results.push(result);
-            }
-            scan.states = found;
-        }
-        self.values = outside;
-        let states = scan.states.into_iter().map(Ok);
-        let all = states.chain(results.iter().map(|results| stacked(&node, &mut self.builder, results)));
-        all.map(|result| result.map(GraphValue::from)).collect()
-    }
-
-    /// Reads a node of a body. Bodies have no trees, and no bodies of their own.
-    fn body_node(&mut self, scan: &GraphNode, node: Message<'a>) -> Result<(), ModelError> {
-        let name = node.text(field::NODE_OPERATOR)?;
-        match is_ensemble(name) || name == "Scan" {
-            true => Err(scan.refuse(&format!("has a body with the operator `{name}`"))),
-            false => self.node(usize::MAX, node),
-        }
-    }
-
-    fn constant_node(&mut self, node: Message<'a>, label: &str) -> Result<Tensor, ModelError> {
-        let attributes = Attributes::of(node);
-        if let Some(tensor) = attributes.tensor("value")? {
-            return constant_tensor(&mut self.builder, tensor);
-        }
-        let columns = &mut self.builder.columns;
-        let (shape, element, cells) = if let Some(value) = attributes.float("value_float")? {
-            (Vec::new(), Element::F32, vec![columns.constant(ColumnValue::F32(value))])
-        } else if let Some(value) = attributes.int("value_int")? {
-            (Vec::new(), Element::I64, vec![columns.constant(ColumnValue::I64(value))])
-        } else if attributes.has("value_ints")? {
-            let mut cells = Vec::new();
-            attributes
-                .for_ints("value_ints", |value| cells.push(columns.constant(ColumnValue::I64(value))))?;
-            (vec![cells.len()], Element::I64, cells)
-        } else if attributes.has("value_floats")? {
-            let values = attributes.floats("value_floats")?;
-            let cells: Vec<ColumnId> =
-                values.iter().map(|value| columns.constant(ColumnValue::F32(*value as f32))).collect();
-            (vec![cells.len()], Element::F32, cells)
-        } else {
-            return Err(not_understood(label, "before"));
-        };
-        self.builder.spend(Some(cells.len()))?;
-        Ok(Tensor::numbers(false, shape, element, cells))
-    }
-
-    /// Reads a tree ensemble.
-    fn trees(
-        &mut self,
-        index: usize,
-        node: Message<'a>,
-        label: &str,
-        inputs: &[Option<GraphValue>],
-    ) -> Result<Vec<GraphValue>, ModelError> {
-        let refuse = |message: String, help: &str| {
-            Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(help))
-        };
-        let Some(Some(GraphValue::Tensor(rows))) = inputs.first() else {
-            let message = format!("the operator {label} reads results of other trees");
-            return refuse(message, "make a model of each");
-        };
-        let is_below = self.trees_below_trees.contains(&index);
-        if self.found.is_some() && !is_below {
-            let message = format!("the operator {label} is a second tree ensemble");
-            return refuse(message, "make a model of each");
-        }
-        let (Cells::Numbers(cells), true) = (&rows.cells, rows.by_row && rows.shape.len() <= 1) else {
-            return refuse(format!("the operator {label} reads no rows of numbers"), OUTSIDE);
-        };
-        let float = if rows.element == Element::F64 { Float::F64 } else { Float::F32 };
-        let to = if float == Float::F64 { Element::F64 } else { Element::F32 };
-        let tested = self.builder.cast(cells, to)?;
-        self.builder.refuse_row_count(&tested)?;
-        let forest = node_forest(node, (float, tested.len()), self.file, &mut self.notes)?;
-        let Some(forest) = forest else { return Err(not_understood(label, "before")) };
-        let is_classifier = forest.output.classes.is_some();
-        let name = node.text(field::NODE_NAME)?.to_owned();
-        let read = PartForest { name, forest, tested };
-        let scores = match &mut self.parts {
-            _ if is_below => {
-                let results = results_as_columns(&read, &mut self.builder, label)?;
-                return Ok(results.into_iter().map(|tensor| GraphValue::Tensor(Rc::new(tensor))).collect());
-            }
-            Some(parts) => {
-                let first = parts.iter().map(|part| part.forest.num_margins).sum();
-                let scores = read.scores(&mut self.builder, (self.inputs.len(), first), label)?;
-                parts.push(read);
-                GraphValue::Tensor(Rc::new(scores))
-            }
-            None => {
-                self.found = Some(read);
-                GraphValue::Behind(Behind::Scores(Vec::new()))
-            }
-        };
-        // No node reads the class of one of several parts.
-        Ok(match is_classifier {
-            true => vec![GraphValue::Behind(Behind::OwnClass), scores],
-            false => vec![scores],
-        })
-    }
-
-    /// Makes a linear model of a node's results, if they are numbers of a row.
-    fn scores(&mut self, name: &str, results: Vec<GraphValue>) -> Result<Vec<GraphValue>, ModelError> {
-        let scores = match results.as_slice() {
-            [GraphValue::Tensor(tensor)] if tensor.by_row && tensor.shape.len() <= 1 => tensor,
-            _ => return Ok(results),
-        };
-        let Some((forest, tested)) = linear_model(scores, &self.builder.columns)? else {
-            return Ok(results);
-        };
-        self.found = Some(PartForest { name: name.to_owned(), forest, tested });
-        Ok(vec![GraphValue::Behind(Behind::Scores(Vec::new()))])
-    }
-
     /// Reads a node behind the trees.
     fn behind(
         &mut self,
@@ -382,99 +219,6 @@ impl<'a> GraphReader<'a> {
         let value = trees.follow(name, Attributes::of(node), &operands)?;
         value.map(GraphValue::Behind).ok_or_else(|| not_understood(label, "behind"))
     }
-
-    /// The pipeline, once all nodes are read.
-    fn finish(mut self, graph: Message<'a>) -> Result<ReadGraph, ModelError> {
-        let Some(mut found) = self.found.take() else {
-            return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, "the graph has no tree ensemble")
-                .at("graph")
-                .help(
-                    "pipelines are read whose last step is one tree ensemble; compute steps without trees \
-                     outside",
-                ));
-        };
-        let mut results = Vec::new();
-        for output in graph.all(field::GRAPH_OUTPUT) {
-            let name = output?.text(field::VALUE_NAME)?;
-            match self.values.get(name) {
-                Some(GraphValue::Behind(behind)) => results.push(behind.clone()),
-                _ => return Err(not_computed(name)),
-            }
-        }
-        let trees = Trees { forest: &found.forest, columns: &self.builder.columns };
-        found.forest.output = trees.output(&results)?;
-        let forest = Forest::new(found.forest.into_parts())?;
-        self.into_graph(graph, PartForest { forest, ..found })
-    }
-
-    /// The pipeline of several parts, once all nodes are read.
-    fn finish_parts(mut self, graph: Message<'a>, parts: &[PartForest]) -> Result<ReadGraph, ModelError> {
-        let mut outputs = Vec::new();
-        for output in graph.all(field::GRAPH_OUTPUT) {
-            let name = output?.text(field::VALUE_NAME)?;
-            match self.values.get(name) {
-                Some(GraphValue::Tensor(tensor)) => outputs.push((name, Rc::clone(tensor))),
-                Some(GraphValue::Stacked(_)) => {
-                    let message =
-                        format!("the output `{name}` has rows along another axis than the first one");
-                    return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
-                        .at("graph.output")
-                        .help("convert the model with rows along the first axis of its outputs"));
-                }
-                _ => return Err(not_computed(name)),
-            }
-        }
-        for (_, tensor) in &outputs {
-            if let Cells::Numbers(cells) = &tensor.cells {
-                self.builder.refuse_row_count(cells)?;
-            }
-        }
-        let num_features = self.inputs.len();
-        let state = (&mut self.builder, &mut self.notes);
-        let model = compound(parts, state, num_features, &outputs)?;
-        self.into_graph(graph, model)
-    }
-
-    /// The pipeline with its only stage.
-    fn into_graph(self, graph: Message<'a>, model: PartForest) -> Result<ReadGraph, ModelError> {
-        self.builder.refuse_row_count(&model.tested)?;
-        let stage = Stage::Forest { name: model.name, forest: Box::new(model.forest), tested: model.tested };
-        let inputs = self.inputs.finish(&self.builder);
-        let pipeline = Pipeline { inputs, columns: self.builder.columns, stages: vec![stage] };
-        let is_one_tensor = graph.all(field::GRAPH_INPUT).count() == 1;
-        Ok(ReadGraph { pipeline, notes: self.notes, single_scaler: self.single_scaler, is_one_tensor })
-    }
-}
-
-fn not_computed(output: &str) -> ModelError {
-    let message = format!("the output `{output}` is not computed from the trees");
-    ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
-        .at("graph.output")
-        .help("convert the model without this output")
-}
-
-impl From<Arranged> for GraphValue {
-    fn from(arranged: Arranged) -> GraphValue {
-        match arranged {
-            Arranged::Rows(tensor) => GraphValue::Tensor(tensor),
-            Arranged::Stacked(stacked) => GraphValue::Stacked(stacked),
-        }
-    }
-}
-
-fn arranged(value: &GraphValue) -> Option<Arranged> {
-    match value {
-        GraphValue::Tensor(tensor) => Some(Arranged::Rows(Rc::clone(tensor))),
-        GraphValue::Stacked(stacked) => Some(Arranged::Stacked(Rc::clone(stacked))),
-        GraphValue::Behind(_) => None,
-    }
-}
-
-fn tensor_of(value: Option<GraphValue>) -> Option<Rc<Tensor>> {
-    match value {
-        Some(GraphValue::Tensor(tensor)) => Some(tensor),
-        _ => None,
-    }
 }
 
 /// An operator in messages: its name, and the name of its node.
@@ -487,9 +231,4 @@ fn label(operator: &str, domain: &str, node: &str) -> String {
         true => format!("`{full}`"),
         false => format!("`{full}` (node `{node}`)"),
     }
-}
-
-fn not_understood(label: &str, side: &str) -> ModelError {
-    let message = format!("the operator {label} {side} the trees is not understood");
-    ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(OUTSIDE)
 }

@@ -161,3 +161,9 @@ impl GraphNode<'_> {
         Ok(Tensor::numbers(side_by_side.by_row, side_by_side.shape, element, cells))
     }
 }
+
+/// The refusal of an operator before or behind the trees.
+pub(super) fn not_understood(label: &str, side: &str) -> ModelError {
+    let message = format!("the operator {label} {side} the trees is not understood");
+    ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(OUTSIDE)
+}

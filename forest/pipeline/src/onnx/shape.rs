@@ -95,8 +95,8 @@ pub(super) fn feature_vectorizer(node: &GraphNode, builder: &mut GraphColumns) -
     let mut tensors = inputs(node);
     for (number, tensor) in tensors.iter_mut().enumerate() {
         let width = tensor.shape.first().copied().unwrap_or(1);
-        let said = sizes.as_ref().and_then(|sizes| sizes.get(number).copied());
-        if said.is_some_and(|said| usize::try_from(said) != Ok(width)) || tensor.shape.len() > 1 {
+        let size = sizes.as_ref().and_then(|sizes| sizes.get(number).copied());
+        if size.is_some_and(|size| usize::try_from(size) != Ok(width)) || tensor.shape.len() > 1 {
             return Err(node.refuse("cuts or fills up its inputs"));
         }
         let cells = builder.cast(node.numbers(tensor)?, Element::F32)?;

@@ -1,0 +1,88 @@
+//! Nodes that become forests: tree ensembles, and the scores of a graph without trees.
+
+use super::GraphReader;
+use super::value::GraphValue;
+use crate::onnx::field;
+use crate::onnx::linear::linear_model;
+use crate::onnx::node::{OUTSIDE, not_understood};
+use crate::onnx::outcome::Behind;
+use crate::onnx::parts::PartForest;
+use crate::onnx::tensor::{Cells, Element};
+use crate::onnx::tree_columns::results_as_columns;
+use sched_forest::onnx::{Message, node_forest};
+use sched_forest::{Float, ModelError, codes};
+use std::rc::Rc;
+
+impl<'a> GraphReader<'a> {
+    /// Reads a tree ensemble.
+    pub(super) fn trees(
+        &mut self,
+        index: usize,
+        node: Message<'a>,
+        label: &str,
+        inputs: &[Option<GraphValue>],
+    ) -> Result<Vec<GraphValue>, ModelError> {
+        let refuse = |message: String, help: &str| {
+            Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(help))
+        };
+        let Some(Some(GraphValue::Tensor(rows))) = inputs.first() else {
+            let message = format!("the operator {label} reads results of other trees");
+            return refuse(message, "make a model of each");
+        };
+        let is_below = self.trees_below_trees.contains(&index);
+        if self.found.is_some() && !is_below {
+            let message = format!("the operator {label} is a second tree ensemble");
+            return refuse(message, "make a model of each");
+        }
+        let (Cells::Numbers(cells), true) = (&rows.cells, rows.by_row && rows.shape.len() <= 1) else {
+            return refuse(format!("the operator {label} reads no rows of numbers"), OUTSIDE);
+        };
+        let float = if rows.element == Element::F64 { Float::F64 } else { Float::F32 };
+        let to = if float == Float::F64 { Element::F64 } else { Element::F32 };
+        let tested = self.builder.cast(cells, to)?;
+        self.builder.refuse_row_count(&tested)?;
+        let forest = node_forest(node, (float, tested.len()), self.file, &mut self.notes)?;
+        let Some(forest) = forest else { return Err(not_understood(label, "before")) };
+        let is_classifier = forest.output.classes.is_some();
+        let name = node.text(field::NODE_NAME)?.to_owned();
+        let read = PartForest { name, forest, tested };
+        let scores = match &mut self.parts {
+            _ if is_below => {
+                let results = results_as_columns(&read, &mut self.builder, label)?;
+                return Ok(results.into_iter().map(|tensor| GraphValue::Tensor(Rc::new(tensor))).collect());
+            }
+            Some(parts) => {
+                let first = parts.iter().map(|part| part.forest.num_margins).sum();
+                let scores = read.scores(&mut self.builder, (self.inputs.len(), first), label)?;
+                parts.push(read);
+                GraphValue::Tensor(Rc::new(scores))
+            }
+            None => {
+                self.found = Some(read);
+                GraphValue::Behind(Behind::Scores(Vec::new()))
+            }
+        };
+        // No node reads the class of one of several parts.
+        Ok(match is_classifier {
+            true => vec![GraphValue::Behind(Behind::OwnClass), scores],
+            false => vec![scores],
+        })
+    }
+
+    /// Makes a linear model of a node's results, if they are numbers of a row.
+    pub(super) fn scores(
+        &mut self,
+        name: &str,
+        results: Vec<GraphValue>,
+    ) -> Result<Vec<GraphValue>, ModelError> {
+        let scores = match results.as_slice() {
+            [GraphValue::Tensor(tensor)] if tensor.by_row && tensor.shape.len() <= 1 => tensor,
+            _ => return Ok(results),
+        };
+        let Some((forest, tested)) = linear_model(scores, &self.builder.columns)? else {
+            return Ok(results);
+        };
+        self.found = Some(PartForest { name: name.to_owned(), forest, tested });
+        Ok(vec![GraphValue::Behind(Behind::Scores(Vec::new()))])
+    }
+}

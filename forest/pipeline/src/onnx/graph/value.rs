@@ -1,0 +1,39 @@
+//! Meanings of the names of a graph.
+
+use crate::onnx::outcome::Behind;
+use crate::onnx::stacked::{Arranged, Stacked};
+use crate::onnx::tensor::Tensor;
+use std::rc::Rc;
+
+/// The meaning of a name of the graph.
+#[derive(Clone)]
+pub(super) enum GraphValue {
+    Tensor(Rc<Tensor>),
+    /// Rows that are not along the first axis.
+    Stacked(Rc<Stacked>),
+    Behind(Behind),
+}
+
+impl From<Arranged> for GraphValue {
+    fn from(arranged: Arranged) -> GraphValue {
+        match arranged {
+            Arranged::Rows(tensor) => GraphValue::Tensor(tensor),
+            Arranged::Stacked(stacked) => GraphValue::Stacked(stacked),
+        }
+    }
+}
+
+pub(super) fn arranged(value: &GraphValue) -> Option<Arranged> {
+    match value {
+        GraphValue::Tensor(tensor) => Some(Arranged::Rows(Rc::clone(tensor))),
+        GraphValue::Stacked(stacked) => Some(Arranged::Stacked(Rc::clone(stacked))),
+        GraphValue::Behind(_) => None,
+    }
+}
+
+pub(super) fn tensor_of(value: Option<GraphValue>) -> Option<Rc<Tensor>> {
+    match value {
+        Some(GraphValue::Tensor(tensor)) => Some(tensor),
+        _ => None,
+    }
+}
