@@ -2,8 +2,7 @@
 
 use crate::codes;
 use crate::error::ModelError;
-use crate::formats::{Input, READERS, Reader, phrase};
-use crate::lightgbm;
+use crate::formats::{Input, READERS, Reader, lightgbm, phrase};
 
 /// A known format without a reader.
 struct Foreign {

@@ -1,10 +1,16 @@
-//! The table of model formats. A format is a row here and a folder beside this file with its sniffer and
-//! its reader.
+//! The table of model formats. A format is a module and a row here, and a folder `formats/NAME` with its
+//! sniffer and its reader.
+
+mod catboost;
+pub(crate) mod lightgbm;
+pub mod onnx;
+mod treelite;
+mod xgboost;
 
 use crate::error::ModelError;
 use crate::format::{Format, Quirk};
 use crate::loaded::{Loaded, ReadOptions};
-use crate::{catboost, lightgbm, onnx, treelite, xgboost};
+pub use treelite::write_treelite;
 
 /// The functions that recognise and read files of a format.
 pub(crate) struct Reader {

@@ -22,7 +22,6 @@
 //! ```
 
 mod boundary;
-mod catboost;
 mod category;
 mod check;
 pub mod codes;
@@ -37,10 +36,8 @@ mod format;
 mod formats;
 pub mod grow;
 mod json;
-mod lightgbm;
 mod loaded;
 mod narrow;
-pub mod onnx;
 mod output;
 mod profile;
 mod read;
@@ -48,12 +45,10 @@ mod real;
 mod release;
 mod row_values;
 mod summary;
-mod treelite;
 mod types;
 mod ubjson;
 mod walk;
 mod widen;
-mod xgboost;
 
 pub use boundary::{Boundary, BoundaryOptions, Coverage};
 pub use category::{CategorySet, NEARLY_ZERO, is_nearly_zero};
@@ -81,7 +76,6 @@ pub use row_values::RowValues;
 pub use sched_categories::{Label, Names, Naming};
 pub use sched_columns::{CategoryRule, Float};
 pub use summary::{FeatureUse, LeafRange, MissingDirections, MissingValues, ModelSummary, summarize};
-pub use treelite::write_treelite;
 pub use walk::{
     WalkError, predict, predict_classes, predict_leaves, predict_margins, predict_output, predict_trees,
 };

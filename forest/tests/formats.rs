@@ -67,6 +67,16 @@ fn python_compiles_the_objects_of_each_format() {
 }
 
 #[test]
+fn python_knows_the_endings_of_models() {
+    let saving = text("python/compiler/schedc/saving.py");
+    let (_, models) = saving.split_once("MODELS = {").unwrap();
+    let models = models.split('}').next().unwrap();
+    for ending in sched_forest::endings() {
+        assert!(models.contains(&format!("\".{ending}\"")), "saving.py knows the ending {ending}");
+    }
+}
+
+#[test]
 fn documents_describe_each_format() {
     let (models, numerics) = (text("docs/models.md"), text("docs/numerics.md"));
     let heads = models.lines().find(|line| line.starts_with("| | [")).unwrap();

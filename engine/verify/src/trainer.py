@@ -83,8 +83,7 @@ def treelite(numpy, library, model, rows):
 
 def main():
     name, model, rows, result = sys.argv[1:]
-    libraries = [xgboost, lightgbm, onnxruntime, catboost, treelite]
-    ask = {library.__name__: library for library in libraries}[name]
+    ask = globals()[name]
     try:
         import importlib
 

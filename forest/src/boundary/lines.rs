@@ -164,7 +164,7 @@ impl TestedFeature {
             listed = listed.into_iter().step_by(step).chain([NAN]).collect();
         }
         let words = listed.len().div_ceil(64);
-        let asked = |node: &&Inner| {
+        let sides_of = |node: &&Inner| {
             let mut bits = Bits::from_elem(0, words);
             for (at, key) in listed.iter().enumerate() {
                 if goes_left(forest, node, rounded(value(rows.float, *key), forest.types.input)) {
@@ -173,7 +173,7 @@ impl TestedFeature {
             }
             bits
         };
-        let sides: Vec<Bits> = different.iter().map(asked).collect();
+        let sides: Vec<Bits> = different.iter().map(sides_of).collect();
         let mut all = Bits::from_elem(u64::MAX, words);
         if let (Some(last), rest @ 1..) = (all.last_mut(), listed.len() % 64) {
             *last = (1 << rest) - 1;

@@ -21,13 +21,11 @@ from .fitted import refused_pipeline, source_of
 from .meaning import Meaning
 from .model import Model, Output
 from .origin import Origin
+from .saving import MODELS, PICKLES
 from .schedule import schedule_text, values_of
 
 #: The first bytes of a library.
 _ELF = b"\x7fELF"
-#: Endings of models' files, and of files with pickled objects.
-_MODELS = (".json", ".ubj", ".deprecated", ".model", ".txt", ".cbm", ".onnx", ".tl")
-_PICKLES = (".pkl", ".pickle", ".joblib")
 
 
 def compile(
@@ -139,16 +137,16 @@ def compile(
         cache=cache,
         **_lock_of(model, schedule, lock, locked, frozen),
     )
-    asked = origin
+    answered = origin
     if output is not None:
         plain = Answers(output=output, leaves=origin.answers.leaves, lacks=origin.answers.lacks)
-        asked = replace(origin, answers=plain)
+        answered = replace(origin, answers=plain)
     elif labels is not None:
-        asked = replace(origin, answers=labelled(origin.answers, labels))
+        answered = replace(origin, answers=labelled(origin.answers, labels))
     probes = check is not False and is_checked(origin)
     begun = None
     if effort == "background":
-        begun = _begun(asked, recipe, probes)
+        begun = _begun(answered, recipe, probes)
         capsule = begun.walker()
         if capsule is not None:
             walker = load_handle(capsule)
@@ -156,14 +154,14 @@ def compile(
             compared = begun.probes()
             if compared is not None:
                 check_answers(model, walking, origin, compared, iterations is not None, examples)
-            answering = walking if asked is origin else Model(walker, asked, recipe)
+            answering = walking if answered is origin else Model(walker, answered, recipe)
             answering._compile(begun)
             return answering
-    made = _made(asked, recipe, probes) if begun is None else _warned(begun.finish())
+    made = _made(answered, recipe, probes) if begun is None else _warned(begun.finish())
     compiled = Model(Code.of(made), origin, recipe)
     if made.probes is not None:
         check_answers(model, compiled, origin, made.probes, iterations is not None, examples)
-    return compiled if asked is origin else Model(Code.of(made), asked, recipe)
+    return compiled if answered is origin else Model(Code.of(made), answered, recipe)
 
 
 def _rows_of(origin: Origin, rows: str) -> str:
@@ -266,9 +264,9 @@ def load(library: str | PathLike[str] | bytes) -> Model:
 
 def _no_library(path: Path) -> str:
     """The message that a file is no library, with the way to one."""
-    if path.suffix.lower() in _PICKLES:
+    if path.suffix.lower() in PICKLES:
         return f"{path} is no library: give the object that it holds to schedc.compile"
-    if path.suffix.lower() in _MODELS:
+    if path.suffix.lower() in MODELS:
         return f'{path} is a model and no library: schedc.compile("{path}") compiles it'
     return (
         f"{path} is no library of schedc; schedc.compile(model).save(\"model.so\") and `schedc build "

@@ -8,9 +8,12 @@ import threading
 from os import PathLike
 from pathlib import Path
 
+#: Endings of models' files.
+MODELS = {".json", ".ubj", ".deprecated", ".model", ".txt", ".cbm", ".onnx", ".tl", ".treelite"}
+#: Endings of files with pickled objects.
+PICKLES = {".pkl", ".pickle", ".joblib"}
 #: Endings of files that are no libraries.
-_OTHER_FILES = {
-    ".json", ".ubj", ".deprecated", ".txt", ".cbm", ".onnx", ".tl", ".pkl", ".pickle", ".joblib", ".model",
+_OTHER_FILES = MODELS | PICKLES | {
     ".csv", ".parquet", ".npy", ".npz", ".h", ".sched", ".toml", ".yaml", ".yml", ".zip", ".md", ".py",
 }
 

@@ -1,21 +1,33 @@
 //! Table of all storage formats, and the layout of each.
 
-use super::array::Array;
-use super::bin_pairs::BinPairs;
-use super::lane_trees::LaneTrees;
-use super::levels::Levels;
-use super::oblivious::Oblivious;
-use super::packed::PackedNodes;
-use super::preorder::Preorder;
-use super::quantized::Quantized;
-use super::reorg::Reorg;
+mod array;
+mod bin_pairs;
+mod lane_trees;
+mod levels;
+mod oblivious;
+mod packed;
+mod preorder;
+mod quantized;
+mod reorg;
+mod sparse;
+mod tiled;
+
 use super::representation::Representation;
 use super::request::Request;
-use super::sparse::Sparse;
-use super::tiled::Tiled;
 use crate::error::CompileError;
+use array::Array;
+use bin_pairs::BinPairs;
+use lane_trees::LaneTrees;
+use levels::Levels;
+use oblivious::Oblivious;
+use packed::PackedNodes;
+use preorder::Preorder;
+use quantized::Quantized;
+use reorg::Reorg;
 use sched_nest::{self as nest, Axis};
+use sparse::Sparse;
 use std::fmt::{self, Display, Formatter};
+use tiled::Tiled;
 
 /// Layout of some trees.
 pub type Layout = Box<dyn Representation + Send + Sync>;
@@ -59,7 +71,7 @@ impl From<Axis> for WalkAxis {
 /// people, the leaf loops that it suits (requested layout and shape), and the constructor of the
 /// layout. A format that cannot hold all trees also has a test of the trees and a fallback.
 macro_rules! formats {
-    ($($(#[$doc:meta])* $name:ident $text:literal $([$asked:ident: $walking:pat])? $layout:path
+    ($($(#[$doc:meta])* $name:ident $text:literal $([$requested:ident: $walking:pat])? $layout:path
         $(, if $holds:path, else $other:ident)?;)*) => {
         /// Nodes that are stored, their order and their fields.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,11 +91,11 @@ macro_rules! formats {
             }
 
             /// Format that suits leaf loops, without regard to their trees.
-            pub fn suiting(asked: nest::Layout, walking: Walking) -> Format {
+            pub fn suiting(requested: nest::Layout, walking: Walking) -> Format {
                 use WalkAxis::{Row, Tree};
                 use Walking::{Single, Vectors};
-                match (asked, walking) {
-                    $($((nest::Layout::$asked, $walking) => Format::$name,)?)*
+                match (requested, walking) {
+                    $($((nest::Layout::$requested, $walking) => Format::$name,)?)*
                 }
             }
 

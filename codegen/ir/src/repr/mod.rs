@@ -5,33 +5,22 @@
 //! step of a walk. A traversal ([`traverse`]) emits a whole walk, by steps or otherwise, and knows no
 //! bytes. The plan selects the storage and the traversal of each leaf loop.
 
-mod array;
-mod bin_pairs;
 mod complete;
 mod cursor;
 mod entries;
-mod lane_trees;
 mod layout;
 mod leaves;
-mod levels;
 mod numbers;
-mod oblivious;
 mod order;
-mod packed;
 mod payload;
-mod preorder;
-mod quantized;
 mod record;
 mod records;
-mod reorg;
 mod representation;
 mod request;
 mod schema;
 mod spans;
-mod sparse;
 mod starts;
 mod test;
-mod tiled;
 pub mod traverse;
 mod tree;
 mod tree_tables;

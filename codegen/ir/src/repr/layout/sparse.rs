@@ -4,21 +4,21 @@
 //! The root is node 0, and siblings have consecutive numbers. A leaf's child number is 0, which no
 //! child has.
 
-use super::cursor::{Cursor, Step};
-use super::leaves::Leaves;
-use super::order;
-use super::records::{Records, TableNames};
-use super::representation::Representation;
-use super::request::Request;
-use super::schema::TableBytes;
-use super::spans::Spans;
-use super::test::Test;
-use super::traverse::Lane;
-use super::traverse::speculate::{LevelOrder, NodeTest};
-use super::tree::{Buffers, TreeState};
-use super::tree_tables::InOrder;
 use crate::error::CompileError;
 use crate::lir::{Builder, Cmp, Value};
+use crate::repr::cursor::{Cursor, Step};
+use crate::repr::leaves::Leaves;
+use crate::repr::order;
+use crate::repr::records::{Records, TableNames};
+use crate::repr::representation::Representation;
+use crate::repr::request::Request;
+use crate::repr::schema::TableBytes;
+use crate::repr::spans::Spans;
+use crate::repr::test::Test;
+use crate::repr::traverse::Lane;
+use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
+use crate::repr::tree::{Buffers, TreeState};
+use crate::repr::tree_tables::InOrder;
 use sched_forest::Forest;
 
 /// Existing nodes with child numbers.

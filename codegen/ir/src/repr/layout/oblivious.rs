@@ -5,23 +5,23 @@
 //! those of a complete tree: the root is 1, the children of `n` are `2n` and `2n + 1`. The leaf is
 //! looked up by the number; nothing else depends on a walk's position.
 
-use super::complete::{Complete, Depths};
-use super::cursor::{Cursor, Step};
-use super::leaves::Leaves;
-use super::records::TableNames;
-use super::representation::{Representation, WalkEnd};
-use super::request::Request;
-use super::schema::{Field, Schema, TableBytes};
-use super::spans::{Span, Spans};
-use super::test::{Test, bin_goes_right};
-use super::traverse::Lane;
-use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
-use super::tree_tables::InOrder;
 use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
 use crate::quantize::BinMap;
+use crate::repr::complete::{Complete, Depths};
+use crate::repr::cursor::{Cursor, Step};
+use crate::repr::leaves::Leaves;
+use crate::repr::records::TableNames;
+use crate::repr::representation::{Representation, WalkEnd};
+use crate::repr::request::Request;
+use crate::repr::schema::{Field, Schema, TableBytes};
+use crate::repr::spans::{Span, Spans};
+use crate::repr::test::{Test, bin_goes_right};
+use crate::repr::traverse::Lane;
+use crate::repr::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use crate::repr::tree_tables::InOrder;
 use crate::rows::Row;
 use sched_forest::Forest;
 use sched_nest::Layout;

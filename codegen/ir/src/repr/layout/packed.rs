@@ -6,23 +6,23 @@
 //! child's number above. A leaf has child number 0, which no child has. The root is node 0, and
 //! siblings have consecutive numbers.
 
-use super::cursor::{Cursor, Step};
-use super::leaves::Leaves;
-use super::numbers::LeafIndices;
-use super::order::{self, NumberedNode};
-use super::payload::Payload;
-use super::representation::Representation;
-use super::request::Request;
-use super::schema::{Field, Schema, TableBytes};
-use super::spans::Spans;
-use super::starts::{StartField, TreeStarts};
-use super::test::Test;
-use super::traverse::Lane;
-use super::traverse::speculate::{LevelOrder, NodeTest};
-use super::tree::{Buffers, TreeState};
-use super::tree_tables::InOrder;
 use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Cmp, Scalar, Value};
+use crate::repr::cursor::{Cursor, Step};
+use crate::repr::leaves::Leaves;
+use crate::repr::numbers::LeafIndices;
+use crate::repr::order::{self, NumberedNode};
+use crate::repr::payload::Payload;
+use crate::repr::representation::Representation;
+use crate::repr::request::Request;
+use crate::repr::schema::{Field, Schema, TableBytes};
+use crate::repr::spans::Spans;
+use crate::repr::starts::{StartField, TreeStarts};
+use crate::repr::test::Test;
+use crate::repr::traverse::Lane;
+use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
+use crate::repr::tree::{Buffers, TreeState};
+use crate::repr::tree_tables::InOrder;
 use sched_forest::{Forest, NodeRef};
 use sched_nest::Layout;
 

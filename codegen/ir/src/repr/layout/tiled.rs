@@ -6,24 +6,24 @@
 //! own table, with those of a tile contiguous: `n >= 0` is tile `n` of the tree, and `!n` is leaf `n`. A
 //! tile with fewer nodes has additional tests whose decisions do not matter.
 
-use super::cursor::{Cursor, Step};
-use super::leaves::Leaves;
-use super::numbers::LeafIndices;
-use super::payload::Payload;
-use super::representation::{Representation, WalkEnd};
-use super::request::Request;
-use super::schema::{Field, Schema, TableBytes};
-use super::spans::Spans;
-use super::starts::{StartField, TreeStarts};
-use super::test::Test;
-use super::traverse::Lane;
-use super::tree::{Buffers, TreeState};
-use super::tree_tables::InOrder;
 use crate::bytes::narrowest;
 use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Scalar, Ty, Value};
+use crate::repr::cursor::{Cursor, Step};
+use crate::repr::leaves::Leaves;
+use crate::repr::numbers::LeafIndices;
+use crate::repr::payload::Payload;
+use crate::repr::representation::{Representation, WalkEnd};
+use crate::repr::request::Request;
+use crate::repr::schema::{Field, Schema, TableBytes};
+use crate::repr::spans::Spans;
+use crate::repr::starts::{StartField, TreeStarts};
+use crate::repr::test::Test;
+use crate::repr::traverse::Lane;
+use crate::repr::tree::{Buffers, TreeState};
+use crate::repr::tree_tables::InOrder;
 use crate::rows::{Row, RowLanes};
 use crate::tiles::{Child, Shape, Tile, Tiling};
 use sched_forest::{Forest, Tree};

@@ -169,16 +169,16 @@ fn complete(tree: Oblivious, source: u32, width: usize, columns: &Columns) -> Re
         return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at("leaf_values").help(SAVE));
     }
     let ask = |(index, split)| columns.test(split).map_err(|error| error.below(&format!("splits[{index}]")));
-    let asked: Vec<SplitTest> = collected(splits.iter().enumerate().map(ask))?;
+    let tests: Vec<SplitTest> = collected(splits.iter().enumerate().map(ask))?;
     let mut out = Growing::new(target(width), source);
-    let mut todo = vec![(Slot::ROOT, asked.len(), 0)];
+    let mut todo = vec![(Slot::ROOT, tests.len(), 0)];
     while let Some((slot, level, number)) = todo.pop() {
         let Some(level) = level.checked_sub(1) else {
             let values = SmallVec::from_slice(&tree.leaf_values[number * width..(number + 1) * width]);
             out.leaf(slot, Leaf { source: number as u32, values });
             continue;
         };
-        let SplitTest { feature, predicate, missing_left, swapped } = asked[level].clone();
+        let SplitTest { feature, predicate, missing_left, swapped } = tests[level].clone();
         let (left, right) = out.inner(slot, feature, predicate, missing_left)?;
         let (no, yes) = (number, number | 1 << level);
         let (of_left, of_right) = if swapped { (yes, no) } else { (no, yes) };

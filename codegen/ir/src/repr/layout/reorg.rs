@@ -5,23 +5,23 @@
 //! lanes that walk neighbouring trees read neighbouring records if they are at the same node number, as
 //! at the root. At any nodes, they read from different banks of a GPU's shared memory.
 
-use super::cursor::{Cursor, Step};
-use super::leaves::Leaves;
-use super::numbers::LeafIndices;
-use super::order;
-use super::record::Record;
-use super::representation::{Representation, WalkEnd};
-use super::request::Request;
-use super::schema::{Schema, TableBytes};
-use super::spans::Span;
-use super::starts::too_many;
-use super::test::Test;
-use super::traverse::Lane;
-use super::traverse::speculate::{LevelOrder, NodeTest};
-use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
-use super::tree_tables::TreeTables;
 use crate::error::CompileError;
 use crate::lir::{Builder, Value};
+use crate::repr::cursor::{Cursor, Step};
+use crate::repr::leaves::Leaves;
+use crate::repr::numbers::LeafIndices;
+use crate::repr::order;
+use crate::repr::record::Record;
+use crate::repr::representation::{Representation, WalkEnd};
+use crate::repr::request::Request;
+use crate::repr::schema::{Schema, TableBytes};
+use crate::repr::spans::Span;
+use crate::repr::starts::too_many;
+use crate::repr::test::Test;
+use crate::repr::traverse::Lane;
+use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
+use crate::repr::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use crate::repr::tree_tables::TreeTables;
 use sched_forest::{Forest, NodeRef};
 use sched_nest::footprint::complete_nodes;
 

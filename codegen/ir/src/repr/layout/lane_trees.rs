@@ -10,23 +10,23 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use super::complete::{CompleteNode, for_each_node};
-use super::cursor::{Cursor, Step, choose};
-use super::leaves::Leaves;
-use super::numbers::LeafIndices;
-use super::payload::Payload;
-use super::representation::{Representation, WalkEnd};
-use super::request::Request;
-use super::schema::{Field, Schema, TableBytes, prefetch};
-use super::test::Test;
-use super::traverse::Lane;
-use super::traverse::speculate::{LevelOrder, NodeTest};
-use super::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
-use super::tree_tables::TreeTables;
 use crate::bytes::narrowest;
 use crate::codes;
 use crate::error::CompileError;
 use crate::lir::{Builder, Cast, Scalar, Ty, Value};
+use crate::repr::complete::{CompleteNode, for_each_node};
+use crate::repr::cursor::{Cursor, Step, choose};
+use crate::repr::leaves::Leaves;
+use crate::repr::numbers::LeafIndices;
+use crate::repr::payload::Payload;
+use crate::repr::representation::{Representation, WalkEnd};
+use crate::repr::request::Request;
+use crate::repr::schema::{Field, Schema, TableBytes, prefetch};
+use crate::repr::test::Test;
+use crate::repr::traverse::Lane;
+use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
+use crate::repr::tree::{Buffers, Loaded, TreeLanes, TreeState, WalkShape};
+use crate::repr::tree_tables::TreeTables;
 use sched_forest::{Forest, Inner, Tree};
 use sched_nest::Layout;
 use std::ops::Range;

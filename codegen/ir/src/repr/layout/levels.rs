@@ -10,24 +10,24 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
-use super::cursor::{Cursor, Step, choose};
-use super::leaves::Leaves;
-use super::records::TableNames;
-use super::representation::{Representation, WalkEnd};
-use super::request::Request;
-use super::schema::{Field, Schema, TableBytes};
-use super::spans::Spans;
-use super::starts::too_many;
-use super::test::Test;
-use super::traverse::Lane;
-use super::traverse::speculate::{LevelOrder, NodeTest};
-use super::tree::{Buffers, Loaded, TreeState, WalkShape};
-use super::tree_tables::InOrder;
 use crate::bytes::narrowest;
 use crate::error::CompileError;
 use crate::lir::{Bin, Builder, Cmp, Gather, Scalar, Value};
 use crate::quantize::fetch::FetchStrategy;
+use crate::repr::complete::{Complete, Depths, NodeSlot, SMALLEST};
+use crate::repr::cursor::{Cursor, Step, choose};
+use crate::repr::leaves::Leaves;
+use crate::repr::records::TableNames;
+use crate::repr::representation::{Representation, WalkEnd};
+use crate::repr::request::Request;
+use crate::repr::schema::{Field, Schema, TableBytes};
+use crate::repr::spans::Spans;
+use crate::repr::starts::too_many;
+use crate::repr::test::Test;
+use crate::repr::traverse::Lane;
+use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
+use crate::repr::tree::{Buffers, Loaded, TreeState, WalkShape};
+use crate::repr::tree_tables::InOrder;
 use crate::rows::Row;
 use sched_forest::Forest;
 

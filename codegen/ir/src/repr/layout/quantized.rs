@@ -13,25 +13,25 @@
 //!
 //! Walks must be straight-line down to the leaf, so every tree is padded to one depth.
 
-use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
-use super::cursor::{Cursor, Step};
-use super::leaves::Leaves;
-use super::records::TableNames;
-use super::representation::{Representation, WalkEnd};
-use super::request::Request;
-use super::schema::{Field, Schema, TableBytes};
-use super::spans::Spans;
-use super::test::{Operand, Test, bin_goes_right};
-use super::traverse::Lane;
-use super::traverse::speculate::{LevelOrder, NodeTest};
-use super::traverse::test_mask::{TestBits, TestMask, Tests, WORD, mask};
-use super::tree::{Buffers, Loaded, TreeState, WalkShape};
-use super::tree_tables::InOrder;
 use crate::error::CompileError;
 use crate::lir::{Bin, Builder, Cast, Cmp, Keep, Scalar, Ty, Value};
 use crate::quantize::BinMap;
 use crate::quantize::fetch::{FetchStrategy, LARGEST};
 use crate::quantize::offsets::Offsets;
+use crate::repr::complete::{Complete, Depths, NodeSlot, SMALLEST};
+use crate::repr::cursor::{Cursor, Step};
+use crate::repr::leaves::Leaves;
+use crate::repr::records::TableNames;
+use crate::repr::representation::{Representation, WalkEnd};
+use crate::repr::request::Request;
+use crate::repr::schema::{Field, Schema, TableBytes};
+use crate::repr::spans::Spans;
+use crate::repr::test::{Operand, Test, bin_goes_right};
+use crate::repr::traverse::Lane;
+use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
+use crate::repr::traverse::test_mask::{TestBits, TestMask, Tests, WORD, mask};
+use crate::repr::tree::{Buffers, Loaded, TreeState, WalkShape};
+use crate::repr::tree_tables::InOrder;
 use crate::rows::Row;
 use sched_forest::Forest;
 use sched_nest::Layout;

@@ -9,23 +9,23 @@
 //! from the node. The sign of the difference is 1 if the row goes right, and is the lowest bit of the
 //! child's number.
 
-use super::complete::{Complete, Depths, NodeSlot, SMALLEST};
-use super::cursor::{Cursor, Step};
-use super::leaves::Leaves;
-use super::records::TableNames;
-use super::representation::{Representation, WalkEnd};
-use super::request::Request;
-use super::schema::{Field, Schema, TableBytes};
-use super::spans::Spans;
-use super::test::{Operand, Test};
-use super::traverse::Lane;
-use super::traverse::speculate::{LevelOrder, NodeTest};
-use super::tree::{Buffers, TreeState};
-use super::tree_tables::InOrder;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, Builder, Scalar, Ty, Value};
 use crate::quantize::BinMap;
+use crate::repr::complete::{Complete, Depths, NodeSlot, SMALLEST};
+use crate::repr::cursor::{Cursor, Step};
+use crate::repr::leaves::Leaves;
+use crate::repr::records::TableNames;
+use crate::repr::representation::{Representation, WalkEnd};
+use crate::repr::request::Request;
+use crate::repr::schema::{Field, Schema, TableBytes};
+use crate::repr::spans::Spans;
+use crate::repr::test::{Operand, Test};
+use crate::repr::traverse::Lane;
+use crate::repr::traverse::speculate::{LevelOrder, NodeTest};
+use crate::repr::tree::{Buffers, TreeState};
+use crate::repr::tree_tables::InOrder;
 use sched_forest::Forest;
 use sched_nest::Layout;
 

@@ -108,12 +108,12 @@ impl TestMaskTables {
             let others = b.lane_shift(reach, places);
             reach = b.max(reach, others);
         }
-        let remain = b.cmp(Cmp::Lt, reach, to_end);
-        let remain = b.mask_bits(remain);
+        let remaining = b.cmp(Cmp::Lt, reach, to_end);
+        let remaining = b.mask_bits(remaining);
         // A bit for each position below the lowest remaining leaf.
         let (one, all) = (b.int_of(Ty::I64, 1), b.int_of(Ty::I64, -1));
-        let below = b.sub(remain, one);
-        let others = b.bin(Bin::Xor, remain, all);
+        let below = b.sub(remaining, one);
+        let others = b.bin(Bin::Xor, remaining, all);
         let below = b.bin(Bin::And, below, others);
         let place = b.pop_count(below);
         b.to_index(place)

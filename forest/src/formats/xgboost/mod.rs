@@ -9,11 +9,11 @@ mod objective;
 mod releases;
 mod tree;
 
+use super::lightgbm;
 use crate::ForestParts;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float, Forest, Tree, Types};
-use crate::lightgbm;
 use crate::loaded::{Iterations, Loaded, Note, ReadOptions, Source};
 use crate::release::Release;
 use crate::{MAX_FEATURES, MAX_MARGINS};
