@@ -53,21 +53,13 @@ pub struct Counts {
     pub tree_values: usize,
 }
 
-/// Declares [`Kind`] with a row for each output.
+/// Declares [`Kind`] with a row for each output. The columns of the table come first, each with the comment
+/// of its method.
 macro_rules! outputs {
-    ($(
-        $(#[$attribute:meta])*
-        $kind:ident = $number:literal {
-            word: $word:literal,
-            help: $help:literal,
-            heading: $heading:literal,
-            plural: $plural:literal,
-            verb: $verb:literal,
-            columns: |$counts:pat_param| $columns:expr,
-            element: $element:ident,
-            needs: $needs:ident,
-        }
-    )*) => {
+    (
+        { $($(#[$meaning:meta])* $column:ident: $ty:ty,)* }
+        $($(#[$attribute:meta])* $kind:ident = $number:literal { $($field:ident: $value:expr,)* })*
+    ) => {
         /// An output: what a call computes for each row. The numbers are those of the C interface.
         #[repr(i32)]
         #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,59 +67,45 @@ macro_rules! outputs {
             $($(#[$attribute])* $kind = $number,)*
         }
 
+        /// A row of the table.
+        struct Row {
+            $($column: $ty,)*
+        }
+
         impl Kind {
             /// All outputs, in the order of their numbers.
             pub const ALL: [Kind; [$($number),*].len()] = [$(Kind::$kind),*];
 
-            /// The word for the output in options, in Python and in texts about libraries.
-            pub const fn word(self) -> &'static str {
-                match self { $(Kind::$kind => $word,)* }
+            const fn row(self) -> &'static Row {
+                match self { $(Kind::$kind => const { &Row { $($field: $value,)* } },)* }
             }
 
-            /// The sentence about the output in `--help`.
-            pub const fn help(self) -> &'static str {
-                match self { $(Kind::$kind => $help,)* }
-            }
-
-            /// The heading of a column of the output.
-            pub const fn heading(self) -> &'static str {
-                match self { $(Kind::$kind => $heading,)* }
-            }
-
-            /// The noun for several numbers of the output.
-            pub const fn plural(self) -> &'static str {
-                match self { $(Kind::$kind => $plural,)* }
-            }
-
-            /// The verb between the heading and a number, such as `is` in "margin 2 is 0.5".
-            pub const fn verb(self) -> &'static str {
-                match self { $(Kind::$kind => $verb,)* }
-            }
-
-            /// The columns of the output of a model that has all kernels.
-            pub const fn columns(self, counts: &Counts) -> usize {
-                match self {
-                    $(Kind::$kind => {
-                        let $counts = counts;
-                        $columns
-                    })*
-                }
-            }
-
-            /// The type of the output's elements.
-            pub const fn element(self) -> Element {
-                match self { $(Kind::$kind => Element::$element,)* }
-            }
-
-            /// The kernels that compute the output.
-            pub const fn needs(self) -> Needs {
-                match self { $(Kind::$kind => Needs::$needs,)* }
-            }
+            $($(#[$meaning])* pub const fn $column(self) -> $ty {
+                self.row().$column
+            })*
         }
     };
 }
 
 outputs! {
+    {
+        /// The word for the output in options, in Python and in texts about libraries.
+        word: &'static str,
+        /// The sentence about the output in `--help`.
+        help: &'static str,
+        /// The heading of a column of the output.
+        heading: &'static str,
+        /// The noun for several numbers of the output.
+        plural: &'static str,
+        /// The verb between the heading and a number, such as `is` in "margin 2 is 0.5".
+        verb: &'static str,
+        /// The function that counts the columns of the output of a model that has all kernels.
+        count: fn(&Counts) -> usize,
+        /// The type of the output's elements.
+        element: Element,
+        /// The kernels that compute the output.
+        needs: Needs,
+    }
     /// Predictions, of the model's result type.
     #[default]
     Value = 0 {
@@ -136,9 +114,9 @@ outputs! {
         heading: "prediction",
         plural: "values",
         verb: "is",
-        columns: |counts| counts.values,
-        element: Result,
-        needs: Finish,
+        count: |counts| counts.values,
+        element: Element::Result,
+        needs: Needs::Finish,
     }
     /// Margins before the output transform, of the model's result type.
     Raw = 1 {
@@ -147,9 +125,9 @@ outputs! {
         heading: "margin",
         plural: "margins",
         verb: "is",
-        columns: |counts| counts.margins,
-        element: Result,
-        needs: Margins,
+        count: |counts| counts.margins,
+        element: Element::Result,
+        needs: Needs::Margins,
     }
     /// Predicted classes, `f32`.
     Class = 2 {
@@ -158,9 +136,9 @@ outputs! {
         heading: "class",
         plural: "classes",
         verb: "is",
-        columns: |counts| counts.classes,
-        element: Class,
-        needs: FinishOrNone,
+        count: |counts| counts.classes,
+        element: Element::Class,
+        needs: Needs::FinishOrNone,
     }
     /// The leaf that each tree reaches, `i32`.
     Leaf = 3 {
@@ -169,9 +147,9 @@ outputs! {
         heading: "leaf",
         plural: "leaves",
         verb: "is",
-        columns: |counts| counts.trees,
-        element: Leaf,
-        needs: Walk,
+        count: |counts| counts.trees,
+        element: Element::Leaf,
+        needs: Needs::Walk,
     }
     /// The value of the leaf that each tree reaches, of the type of sums.
     Tree = 4 {
@@ -180,13 +158,18 @@ outputs! {
         heading: "tree",
         plural: "values of trees",
         verb: "adds",
-        columns: |counts| counts.tree_values,
-        element: Sum,
-        needs: Walk,
+        count: |counts| counts.tree_values,
+        element: Element::Sum,
+        needs: Needs::Walk,
     }
 }
 
 impl Kind {
+    /// The columns of the output of a model that has all kernels.
+    pub fn columns(self, counts: &Counts) -> usize {
+        (self.count())(counts)
+    }
+
     /// The output with this word, if there is one.
     pub fn of_word(word: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.word() == word)
@@ -208,7 +191,7 @@ impl Kind {
     }
 
     /// The columns of the output of code that has its own kernel or lacks it.
-    pub const fn columns_of_code(self, counts: &Counts, has_kernel: bool) -> usize {
+    pub fn columns_of_code(self, counts: &Counts, has_kernel: bool) -> usize {
         match self.needs() {
             Needs::Finish if !has_kernel => counts.margins,
             Needs::FinishOrNone | Needs::Walk if !has_kernel => 0,

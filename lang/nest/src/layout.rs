@@ -50,28 +50,22 @@ pub enum RowVectors {
     Sweep,
 }
 
-/// Declares the layouts. A row has these parts:
-///
-/// - variant and word of the language,
-/// - stored nodes, operands and trees that the layout holds,
-/// - whether walks take the same number of steps to every leaf,
-/// - the way of vectors of rows to the leaves,
-/// - its turn among the layouts that are tried, and whether chosen schedules for CPUs walk it with vectors,
-/// - rows of a vector on a GPU, 1 without vectors,
-/// - machines on which nodes may be tiles,
-/// - smallest number of bytes of a node, leaves included, and of a row's value,
-/// - its meaning in one sentence, and an alternative for models that do not fit.
+/// Declares the layouts in the order of proposals. The columns of the table come first, each with the comment
+/// of its method. A row is: variant, word of the language, and the columns.
 macro_rules! layouts {
-    ($($(#[$doc:meta])* $name:ident $word:literal {
-        nodes: $nodes:ident, operands: $operands:ident, shapes: $shapes:ident, straight: $straight:literal,
-        row_vectors: $row_vectors:ident, turn: $turn:literal, cpu_vectors: $cpu_vectors:literal,
-        gpu_lanes: $gpu_lanes:literal, tiles: $tiles:ident, node_bytes: $node_bytes:literal,
-        value_bytes: $value_bytes:literal, meaning: $meaning:literal, smaller: $smaller:literal,
-    })*) => {
+    (
+        { $($(#[$meaning:meta])* $column:ident: $ty:ty,)* }
+        $($(#[$doc:meta])* $name:ident $word:literal { $($field:ident: $value:expr,)* })*
+    ) => {
         /// Layouts of trees in memory, in the order of proposals.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Layout {
             $($(#[$doc])* $name,)*
+        }
+
+        /// A row of the table.
+        struct Row {
+            $($column: $ty,)*
         }
 
         impl Layout {
@@ -80,131 +74,102 @@ macro_rules! layouts {
             /// Words of the layouts, in the same order.
             pub const WORDS: &'static [&'static str] = &[$($word),*];
 
+            const fn row(self) -> &'static Row {
+                use {Nodes::*, Operands::*, RowVectors::*, Shapes::*, Tiles::*};
+                match self { $(Layout::$name => const { &Row { $($field: $value,)* } },)* }
+            }
+
             /// The word that `representation` takes.
             pub const fn word(self) -> &'static str {
                 match self { $(Layout::$name => $word),* }
             }
 
-            /// Nodes that the layout stores.
-            pub const fn nodes(self) -> Nodes {
-                match self { $(Layout::$name => Nodes::$nodes),* }
-            }
-
-            /// Operands that nodes compare.
-            pub const fn operands(self) -> Operands {
-                match self { $(Layout::$name => Operands::$operands),* }
-            }
-
-            /// Trees that the layout holds.
-            pub const fn shapes(self) -> Shapes {
-                match self { $(Layout::$name => Shapes::$shapes),* }
-            }
-
-            /// Whether walks are straight-line to the leaf: all trees that are walked together are complete
-            /// and of one depth.
-            pub const fn is_straight(self) -> bool {
-                match self { $(Layout::$name => $straight),* }
-            }
-
-            /// Way of vectors of rows to the leaves.
-            pub const fn row_vectors(self) -> RowVectors {
-                match self { $(Layout::$name => RowVectors::$row_vectors),* }
-            }
-
-            /// Position among all layouts from 1, in the order in which schedules for a model try them: those
-            /// whose walks take fewer instructions come first.
-            pub const fn turn(self) -> u32 {
-                match self { $(Layout::$name => $turn),* }
-            }
-
-            /// Whether schedules that schedc chooses for CPUs walk it with rows or trees in the lanes of
-            /// vectors.
-            pub const fn has_cpu_vectors(self) -> bool {
-                match self { $(Layout::$name => $cpu_vectors),* }
-            }
-
-            /// Rows of a vector on a GPU, whose bins fill one register; 1 without vectors.
-            pub const fn gpu_lanes(self) -> u32 {
-                match self { $(Layout::$name => $gpu_lanes),* }
-            }
-
-            /// Machines on which nodes may be tiles of several nodes.
-            pub const fn tiles(self) -> Tiles {
-                match self { $(Layout::$name => Tiles::$tiles),* }
-            }
-
-            /// Smallest number of bytes of a node, if half of the nodes are leaves.
-            pub const fn node_bytes(self) -> u64 {
-                match self { $(Layout::$name => $node_bytes),* }
-            }
-
-            /// Smallest number of bytes of a feature's value in a copy of rows.
-            pub const fn value_bytes(self) -> u64 {
-                match self { $(Layout::$name => $value_bytes),* }
-            }
-
-            /// Meaning of the layout, in one sentence.
-            pub const fn meaning(self) -> &'static str {
-                match self { $(Layout::$name => $meaning),* }
-            }
-
-            /// Layouts to use instead if a model takes too much memory.
-            pub const fn smaller(self) -> &'static str {
-                match self { $(Layout::$name => $smaller),* }
-            }
+            $($(#[$meaning])* pub const fn $column(self) -> $ty {
+                self.row().$column
+            })*
         }
     };
 }
 
 layouts! {
+    {
+        /// Nodes that the layout stores.
+        nodes: Nodes,
+        /// Operands that nodes compare.
+        operands: Operands,
+        /// Trees that the layout holds.
+        shapes: Shapes,
+        /// Whether walks are straight-line to the leaf: all trees that are walked together are complete and
+        /// of one depth.
+        is_straight: bool,
+        /// Way of vectors of rows to the leaves.
+        row_vectors: RowVectors,
+        /// Position among all layouts from 1, in the order in which schedules for a model try them: those
+        /// whose walks take fewer instructions come first.
+        turn: u32,
+        /// Whether schedules that schedc chooses for CPUs walk it with rows or trees in the lanes of vectors.
+        has_cpu_vectors: bool,
+        /// Rows of a vector on a GPU, whose bins fill one register; 1 without vectors.
+        gpu_lanes: u32,
+        /// Machines on which nodes may be tiles of several nodes.
+        tiles: Tiles,
+        /// Smallest number of bytes of a node, if half of the nodes are leaves.
+        node_bytes: u64,
+        /// Smallest number of bytes of a feature's value in a copy of rows.
+        value_bytes: u64,
+        /// Meaning of the layout, in one sentence.
+        meaning: &'static str,
+        /// Layouts to use instead if a model takes too much memory.
+        smaller: &'static str,
+    }
     /// Complete trees in level order.
     Array "array" {
-        nodes: Complete, operands: Values, shapes: Any, straight: false, row_vectors: Steps,
-        turn: 6, cpu_vectors: false, gpu_lanes: 1, tiles: OnGpus, node_bytes: 8, value_bytes: 4,
+        nodes: Complete, operands: Values, shapes: Any, is_straight: false, row_vectors: Steps,
+        turn: 6, has_cpu_vectors: false, gpu_lanes: 1, tiles: OnGpus, node_bytes: 8, value_bytes: 4,
         meaning: "complete trees in level order; the position of a child is computed, not loaded.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
     /// Existing nodes only, with child indices.
     Sparse "sparse" {
-        nodes: Existing, operands: Values, shapes: Any, straight: false, row_vectors: Steps,
-        turn: 5, cpu_vectors: true, gpu_lanes: 1, tiles: Everywhere, node_bytes: 8, value_bytes: 4,
+        nodes: Existing, operands: Values, shapes: Any, is_straight: false, row_vectors: Steps,
+        turn: 5, has_cpu_vectors: true, gpu_lanes: 1, tiles: Everywhere, node_bytes: 8, value_bytes: 4,
         meaning: "only the nodes that exist, each with the number of a child.",
         smaller: "unroll fewer steps with unrollWalk, which pads trees, or split the model",
     }
     /// Complete trees whose levels are tables to look up in registers.
     Levels "levels" {
-        nodes: Complete, operands: Values, shapes: Any, straight: true, row_vectors: Steps,
-        turn: 4, cpu_vectors: true, gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 4,
+        nodes: Complete, operands: Values, shapes: Any, is_straight: true, row_vectors: Steps,
+        turn: 4, has_cpu_vectors: true, gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 4,
         meaning: "complete trees as one table for each level, which vectors look up in registers.",
         smaller: "use representation(array) or representation(sparse)",
     }
     /// Like `Levels`, with threshold bins instead of thresholds.
     Quantized "quantized" {
-        nodes: Complete, operands: Bins, shapes: Any, straight: true, row_vectors: Steps,
-        turn: 2, cpu_vectors: true, gpu_lanes: 4, tiles: Nowhere, node_bytes: 3, value_bytes: 1,
+        nodes: Complete, operands: Bins, shapes: Any, is_straight: true, row_vectors: Steps,
+        turn: 2, has_cpu_vectors: true, gpu_lanes: 4, tiles: Nowhere, node_bytes: 3, value_bytes: 1,
         meaning: "like levels, with small integers instead of thresholds; rows are quantized too.",
         smaller: "use representation(array) or representation(sparse)",
     }
     /// Existing nodes in preorder, with threshold bins as in `Quantized`. Vectors of rows test all nodes of a
     /// tree in this order.
     Preorder "preorder" {
-        nodes: Existing, operands: Bins, shapes: Any, straight: false, row_vectors: Sweep,
-        turn: 3, cpu_vectors: true, gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 1,
+        nodes: Existing, operands: Bins, shapes: Any, is_straight: false, row_vectors: Sweep,
+        turn: 3, has_cpu_vectors: true, gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 1,
         meaning: "only the nodes that exist, each before its subtrees; rows are quantized, and vectors of \
                   them test all nodes.",
         smaller: "use representation(sparse), whose nodes are smaller",
     }
     /// Like `Quantized`, for trees with one test for all nodes of a level, which is stored once.
     Oblivious "oblivious" {
-        nodes: Complete, operands: Bins, shapes: Oblivious, straight: true, row_vectors: Steps,
-        turn: 1, cpu_vectors: true, gpu_lanes: 1, tiles: Nowhere, node_bytes: 2, value_bytes: 1,
+        nodes: Complete, operands: Bins, shapes: Oblivious, is_straight: true, row_vectors: Steps,
+        turn: 1, has_cpu_vectors: true, gpu_lanes: 1, tiles: Nowhere, node_bytes: 2, value_bytes: 1,
         meaning: "trees whose nodes of a level all make one test, which is stored once; rows are quantized.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
     /// Complete trees of one depth, with the same node of all trees side by side.
     Reorg "reorg" {
-        nodes: Complete, operands: Values, shapes: Any, straight: false, row_vectors: Steps,
-        turn: 7, cpu_vectors: false, gpu_lanes: 1, tiles: Nowhere, node_bytes: 8, value_bytes: 4,
+        nodes: Complete, operands: Values, shapes: Any, is_straight: false, row_vectors: Steps,
+        turn: 7, has_cpu_vectors: false, gpu_lanes: 1, tiles: Nowhere, node_bytes: 8, value_bytes: 4,
         meaning: "complete trees of one depth, with the same node of all trees side by side, for GPU \
                   threads with one tree each.",
         smaller: "use representation(sparse), which stores only nodes that exist",
