@@ -38,7 +38,7 @@ pub use model_and_schedules::{ModelAndSchedules, ModelChoice};
 pub use package::{Package, Server};
 pub use predict::Predict;
 pub use profile::Profile;
-pub use rows::{CategoryOptions, RowOptions, TimedRowOptions};
+pub use rows::{ColumnOptions, RowOptions, TimedRowOptions};
 pub use tune::{Calibrate, GpuStrategy, Tune};
 pub use values::ScheduleValues;
 pub use verify::Verify;

@@ -1,12 +1,21 @@
 //! Expected rows of a model or a library: columns, types of whole numbers, categories, and the number that
 //! stands for missing values.
 
+use crate::args::ColumnOptions;
 use sched_categories::{Categories, Choices, from_json};
 use sched_forest::Float;
-use schedc_data::{Expect, Missing, Precision, WholeNumbers};
-use schedc_driver::Model;
-use schedc_driver::categories::WholeNumbers as Rule;
+use schedc_data::{Expect, Missing, Precision, Rows, Source, WholeNumbers, read_rows};
+use schedc_driver::categories::{WholeNumbers as Rule, categories_of};
+use schedc_driver::{Failure, Model};
 use serde_json::Value;
+use std::path::Path;
+
+/// Reads all rows of a file for a model.
+pub fn rows_of_file(input: &Path, columns: ColumnOptions, model: &Model) -> Result<Rows, Failure> {
+    let categories = categories_of(model, columns.categories.choices());
+    let expect = expected_of(model).by_position(columns.by_position).with_categories(categories.as_ref());
+    Ok(read_rows(&Source::from_argument(input), expect)?)
+}
 
 /// The rows that a model expects.
 pub fn expected_of(model: &Model) -> Expect<'_> {

@@ -54,7 +54,7 @@ pub const PKG_CONFIG_MARK: &str = "# Written by schedc build, which overwrites i
 
 /// A file that is written beside a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beside {
+pub enum Companion {
     /// A C header.
     Header,
     /// A pkg-config file.
@@ -62,7 +62,7 @@ pub enum Beside {
 }
 
 /// Refuses to overwrite a file beside a library if schedc did not write it.
-pub fn keep_foreign(path: &Path, kind: Beside) -> Result<(), Failure> {
+pub fn keep_foreign(path: &Path, kind: Companion) -> Result<(), Failure> {
     if !fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0) {
         return Ok(());
     }
@@ -70,8 +70,8 @@ pub fn keep_foreign(path: &Path, kind: Beside) -> Result<(), Failure> {
     // An unreadable file counts as another program's.
     let read = File::open(path).and_then(|file| file.take(1 << 12).read_to_end(&mut start));
     let (what, is_own) = match kind {
-        Beside::Header => ("header", is_header(&start)),
-        Beside::PkgConfig => ("file for pkg-config", start.starts_with(PKG_CONFIG_MARK.as_bytes())),
+        Companion::Header => ("header", is_header(&start)),
+        Companion::PkgConfig => ("file for pkg-config", start.starts_with(PKG_CONFIG_MARK.as_bytes())),
     };
     if read.is_ok() && is_own {
         return Ok(());

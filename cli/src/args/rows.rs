@@ -70,6 +70,17 @@ pub struct RowOptions {
     pub missing: Option<f64>,
 }
 
+/// The columns of the rows that `--input` names.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct ColumnOptions {
+    /// Take the columns of these rows in the model's order, whatever their names are
+    #[arg(long, requires = "input")]
+    pub by_position: bool,
+    #[command(flatten)]
+    /// The categories.
+    pub categories: CategoryOptions,
+}
+
 /// Rows of timed calls.
 #[derive(Clone, Debug, Args)]
 pub struct TimedRowOptions {
@@ -77,10 +88,7 @@ pub struct TimedRowOptions {
     /// model's thresholds]
     #[arg(short, long, value_name = "FILE")]
     pub input: Option<PathBuf>,
-    /// Take the columns of these rows in the model's order, whatever their names are
-    #[arg(long, requires = "input")]
-    pub by_position: bool,
     #[command(flatten)]
-    /// The categories.
-    pub categories: CategoryOptions,
+    /// Their columns.
+    pub columns: ColumnOptions,
 }

@@ -1,7 +1,7 @@
 //! The arguments of `schedc verify`.
 
 use super::numbers::whole;
-use super::{CategoryOptions, ModelOptions, ScheduleOptions, cpu_help, parse_cpu};
+use super::{ColumnOptions, ModelOptions, ScheduleOptions, cpu_help, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
 use sched_llvm::runtime::Kind;
@@ -41,12 +41,9 @@ pub struct Verify {
     /// More rows: a CSV, Parquet, Arrow, .npy or .npz file, or a folder of them
     #[arg(short, long, value_name = "FILE")]
     pub input: Option<PathBuf>,
-    /// Take the columns of these rows in the model's order, whatever their names are
-    #[arg(long, requires = "input")]
-    pub by_position: bool,
     #[command(flatten)]
-    /// Options for the categories of the rows.
-    pub categories: CategoryOptions,
+    /// The columns of the rows.
+    pub columns: ColumnOptions,
     /// Predictions of these rows by another program, to compare with: a .npy, CSV or Parquet file
     #[arg(long, value_name = "FILE", requires = "input", conflicts_with = "trainer")]
     pub against: Option<PathBuf>,

@@ -6,7 +6,7 @@ mod kernels;
 use self::files::{Files, PkgConfig};
 use super::load_locked_job;
 use crate::args::{Build, Emit, RowTypes};
-use crate::outputs::{Beside, keep_foreign};
+use crate::outputs::{Companion, keep_foreign};
 use crate::terminal::Terminal;
 use sched_forest::Float;
 use sched_llvm::ArtefactName;
@@ -183,6 +183,6 @@ fn name_of(version: &Compilation, of_rows: bool) -> String {
 /// Writes the header of the loader.
 fn write_loader_header(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("schedc.h"));
-    keep_foreign(&out, Beside::Header)?;
+    keep_foreign(&out, Companion::Header)?;
     files::write(&[(&out, loader_header().as_bytes())], terminal)
 }

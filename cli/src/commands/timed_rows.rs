@@ -1,10 +1,9 @@
 //! Rows for timed calls, from a file or random, repeated to fill the largest call.
 
 use crate::args::{RowType, TimedRowOptions};
-use crate::model_rows::expected_of;
+use crate::model_rows::rows_of_file;
 use sched_forest::Float;
-use schedc_data::{Source, Values, read_rows};
-use schedc_driver::categories::categories_of;
+use schedc_data::Values;
 use schedc_driver::{Failure, Model};
 use schedc_measure::{Numbers, draw};
 use std::path::Path;
@@ -41,9 +40,7 @@ pub fn drawn(model: &Model) -> Values {
 
 /// The rows of a file.
 fn read(input: &Path, options: &TimedRowOptions, model: &Model) -> Result<Values, Failure> {
-    let categories = categories_of(model, options.categories.choices());
-    let expect = expected_of(model).by_position(options.by_position).with_categories(categories.as_ref());
-    let rows = read_rows(&Source::from_argument(input), expect)?;
+    let rows = rows_of_file(input, options.columns, model)?;
     if rows.rows == 0 {
         let help = "name a file with at least one row";
         return Err(Failure::usage(format!("{} has no rows to time", input.display()), help));

@@ -7,7 +7,7 @@ mod text;
 use super::load_job;
 use crate::args::{Format, Verify};
 use crate::environment;
-use crate::model_rows::expected_of;
+use crate::model_rows::rows_of_file;
 use crate::outputs::keep;
 use crate::stdout::print;
 use crate::terminal::Terminal;
@@ -15,7 +15,6 @@ use left_to_do::left_to_do;
 use sched_forest::{Iterations, fingerprint};
 use sched_llvm::Library;
 use schedc_data::{Destination, Expect, Source, Values, read_rows};
-use schedc_driver::categories::categories_of;
 use schedc_driver::outputs::{columns_of, lacked};
 use schedc_driver::{CodeDestination, Failure, Job, Model, reason};
 use schedc_verify::trainer::{self, TrainerError};
@@ -37,7 +36,7 @@ pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
         terminal.say(&format!("note: {note}"));
     }
     let given = read_given_rows(args, &job.model, terminal)?;
-    let Verification { report, failing, unasked } = verify(args, &job, &given, terminal)?;
+    let Verification { report, failing, unavailable } = verify(args, &job, &given, terminal)?;
     if let (Some(path), Some(rows)) = (&args.failing, failing) {
         trainer::write_rows(path, &rows, job.model.forest().num_features)?;
         terminal.say(&format!("wrote {}", path.display()));
@@ -46,7 +45,7 @@ pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
         true => format!("{:#}\n", report.to_json()),
         false => text::report_text(&report),
     })?;
-    match unasked {
+    match unavailable {
         _ if !report.is_equal() => Err(Failure::Findings),
         Some(failure) => Err(failure),
         None => Ok(()),
@@ -56,9 +55,7 @@ pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
 /// The rows of the command line's input.
 fn read_given_rows(args: &Verify, model: &Model, terminal: &Terminal) -> Result<Vec<Values>, Failure> {
     let Some(path) = &args.input else { return Ok(Vec::new()) };
-    let categories = categories_of(model, args.categories.choices());
-    let expect = expected_of(model).by_position(args.by_position).with_categories(categories.as_ref());
-    let rows = read_rows(&Source::from_argument(path), expect)?;
+    let rows = rows_of_file(path, args.columns, model)?;
     for note in &rows.notes {
         terminal.say(&format!("note: {note}"));
     }
@@ -71,7 +68,7 @@ struct Verification {
     /// Rows whose results differ.
     failing: Option<Values>,
     /// The reason why the trainer could not predict the rows.
-    unasked: Option<Failure>,
+    unavailable: Option<Failure>,
 }
 
 /// Verifies the code, and compares it with other programs and other versions as the arguments say.
@@ -86,7 +83,7 @@ fn verify(args: &Verify, job: &Job, given: &[Values], terminal: &Terminal) -> Re
     let task = Task { model, code: &code, given, began, seconds: args.seconds };
     let (mut report, failing) = schedc_verify::verify(&task, &mut |met| progress.advance(met))?;
     drop(progress);
-    let (others, unasked) = match others(args, model, given, &mut report.notes) {
+    let (others, unavailable) = match others(args, model, given, &mut report.notes) {
         Ok(others) => (others, None),
         Err(failure) if args.trainer => (Vec::new(), Some(failure)),
         Err(failure) => return Err(failure),
@@ -96,7 +93,7 @@ fn verify(args: &Verify, job: &Job, given: &[Values], terminal: &Terminal) -> Re
         report.versions = other_versions::verify_others(args, path)?;
         report.artefact = Some((path.display().to_string(), fingerprint(&Model::bytes(path)?)));
     }
-    Ok(Verification { report, failing, unasked })
+    Ok(Verification { report, failing, unavailable })
 }
 
 /// Compiles the model under the schedule into memory.
@@ -146,7 +143,7 @@ fn others(
     if args.trainer {
         if args.reading.iterations.as_ref().is_some_and(|which| *which != Iterations::All) {
             let help = "leave out --iterations, or compare with predictions that you have by --against";
-            return Err(Failure::usage("the trainer is asked for all iterations", help));
+            return Err(Failure::usage("the trainer predicts with all iterations", help));
         }
         let rows = trainer::rows(model, given);
         let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());

@@ -38,24 +38,22 @@ pub trait Predictor {
     ) -> Result<(), CallError>;
 }
 
-/// Returns the help for a failed call, by its [`CallError::status`].
+/// Returns the help for a failed call, by its [`CallError::status`]: ways out that the error does not name.
 pub fn help_for_status(status: Option<i32>) -> &'static str {
     match status {
         Some(Status::CPU) => "compile the model for this processor, with --cpu or on this machine",
         Some(Status::MEMORY) => "end other programs, or predict parts of the rows, as with --shard 0/2",
         Some(Status::UNSUPPORTED) => "choose another --output",
-        Some(Status::DRIVER) => {
-            "run it where a driver is installed, or build it for the processor; with the model, --simulate \
-             runs the code of a GPU without one"
+        Some(Status::DRIVER | Status::LAUNCH) => {
+            "with the model, --simulate runs the code without a GPU, and checks it"
         }
         Some(Status::DEVICE) => "name the GPU with --target when the model is compiled, such as 'gpu(sm_90)'",
         Some(Status::DEVICE_MEMORY) => {
             "end other programs on the GPU, or build the model for the processor, which needs no copy of the \
              tables"
         }
-        Some(Status::LAUNCH) => "with the model, --simulate runs the code without a GPU, and checks it",
         Some(Status::ROWS) => {
-            "convert the rows to 32-bit floats, or build the library again with --row-type both"
+            "with the model instead of the library, schedc compiles code for both types of rows"
         }
         _ => "report it, with the model and the schedule",
     }

@@ -1,7 +1,7 @@
 //! Files that `schedc build` writes: the artefact, its C header and its pkg-config file.
 
 use crate::args::{Build, Emit};
-use crate::outputs::{Beside, PKG_CONFIG_MARK, is_same, keep, keep_foreign};
+use crate::outputs::{Companion, PKG_CONFIG_MARK, is_same, keep, keep_foreign};
 use crate::stdout::print_bytes;
 use crate::terminal::Terminal;
 use schedc_data::write_together;
@@ -50,8 +50,8 @@ impl Files {
             }
         }
         let own = (args.emit == Emit::Header).then_some(&out);
-        header.iter().chain(own).try_for_each(|header| keep_foreign(header, Beside::Header))?;
-        pkg_config.iter().try_for_each(|path| keep_foreign(path, Beside::PkgConfig))?;
+        header.iter().chain(own).try_for_each(|header| keep_foreign(header, Companion::Header))?;
+        pkg_config.iter().try_for_each(|path| keep_foreign(path, Companion::PkgConfig))?;
         let own_name = match args.emit {
             Emit::So => args.soname.clone().or_else(|| file_name(&out).filter(|_| !special)),
             Emit::Static => file_name(&out.with_extension("o")).filter(|_| !special),
@@ -107,11 +107,8 @@ pub fn check_names(args: &Build) -> Result<(), Failure> {
 const ARTEFACT_ENDINGS: [(&str, &str); 6] =
     [("so", "so"), ("o", "obj"), ("a", "static"), ("ll", "llvm"), ("s", "asm"), ("ptx", "ptx")];
 
-/// Endings of models, rows and texts, which are no artefacts.
-const OTHER_ENDINGS: [&str; 16] = [
-    "json", "ubj", "txt", "cbm", "onnx", "tl", "pkl", "model", "csv", "parquet", "npy", "sched", "lock",
-    "md", "py", "c",
-];
+/// Endings of files besides models that are no artefacts.
+const OTHER_ENDINGS: [&str; 10] = ["cbm", "pkl", "csv", "parquet", "npy", "sched", "lock", "md", "py", "c"];
 
 /// Refuses a library or an object under the name of another kind of file.
 fn check_ending(out: &Path, emit: Emit) -> Result<(), Failure> {
@@ -121,11 +118,13 @@ fn check_ending(out: &Path, emit: Emit) -> Result<(), Failure> {
         Emit::Static => ("a static library", "a"),
         _ => ("a shared library", "so"),
     };
-    let asked = ARTEFACT_ENDINGS.iter().find(|(known, _)| *known == ending);
-    let help = match asked {
+    let artefact = ARTEFACT_ENDINGS.iter().find(|(known, _)| *known == ending);
+    let help = match artefact {
         Some((known, _)) if *known == own => return Ok(()),
         Some((_, word)) => format!("name it .{own}, or ask for the other kind with --emit {word}"),
-        None if OTHER_ENDINGS.contains(&ending) => format!("name it .{own}"),
+        None if OTHER_ENDINGS.contains(&ending) || sched_forest::endings().contains(&ending) => {
+            format!("name it .{own}")
+        }
         None => return Ok(()),
     };
     let message = format!("{} would be {kind} under the name of another kind of file", out.display());

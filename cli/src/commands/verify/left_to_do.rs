@@ -24,7 +24,7 @@ pub fn left_to_do(model: &Model, rows: &Values, library: &str, why: &str) -> Fai
     let (path, folder) = (model.path.display(), folder.display());
     let output = if model.source.has(Quirk::ValuesOnly) { "value" } else { "raw" };
     Failure::usage(
-        format!("the trainer cannot be asked: {why}"),
+        format!("the trainer cannot predict: {why}"),
         format!(
             "{folder} has rows and a script. Where Python has {library}, run `python3 {folder}/trainer.py \
              {library} {path} {folder}/rows.npy {folder}/result`, and then `schedc verify {path} -i \

@@ -34,7 +34,7 @@ fn verify(args: &Verify, path: &Path, target: &str) -> Result<serde_json::Value,
     if let Some(input) = &args.input {
         command.arg("--input").arg(input);
     }
-    if args.by_position {
+    if args.columns.by_position {
         command.arg("--by-position");
     }
     let output = command.env(LEVEL, target).stdin(Stdio::null()).output();

@@ -138,7 +138,7 @@ pub(super) fn reader<'a>(
         ));
     }
     if reading.array.is_some() && format != Format::Npz {
-        let message = format!("an array of an archive is asked for, and this is {}", format.name());
+        let message = format!("the name of an array is for archives, and this is {}", format.name());
         return Err(
             DataError::new(codes::WHICH_ARRAY, name, message).help("leave out --array, or name a .npz file")
         );
