@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::ast::Span;
 use crate::escape::escape;
+use crate::token::RESERVED;
 
 /// Deepest nesting of brackets and signs, and greatest depth of an expression's tree. It bounds the recursion
 /// of all code that visits a tree.
@@ -210,10 +211,8 @@ impl SyntaxError {
                     .to_owned()
             }
             SyntaxErrorKind::ReservedName(_) => {
-                "Choose another name. The reserved words are sched, model, target, param, const, in, use, \
-                 def, when, \
-                 require and tune."
-                    .to_owned()
+                let [words @ .., last] = RESERVED;
+                format!("Choose another name. The reserved words are {} and {last}.", words.join(", "))
             }
             SyntaxErrorKind::ReservedStatement(_) => "Remove the statement.".to_owned(),
             SyntaxErrorKind::BadNumber(_) => {

@@ -79,7 +79,11 @@ pub fn is_reserved_for_later(name: &str) -> bool {
     matches!(name, "use" | "def" | "require" | "tune")
 }
 
+/// Words that begin a statement other than a directive, or are reserved for a later edition.
+pub const RESERVED: [&str; 11] =
+    ["sched", "model", "target", "param", "const", "in", "use", "def", "when", "require", "tune"];
+
 /// Whether `name` is reserved, so that no index, param or const may have it.
 pub fn is_reserved(name: &str) -> bool {
-    name == "in" || first_word(name).is_some() || is_reserved_for_later(name)
+    RESERVED.contains(&name)
 }

@@ -287,7 +287,3 @@ pub fn find(name: &str) -> Option<&'static Signature> {
 pub fn of(op: Op) -> Option<&'static Signature> {
     SIGNATURES.iter().find(|signature| signature.op == op)
 }
-
-/// Words that begin a header line or are reserved for later editions. An index cannot have such a name.
-pub const KEYWORDS: &[&str] =
-    &["sched", "model", "target", "param", "const", "use", "def", "when", "require", "tune", "in"];

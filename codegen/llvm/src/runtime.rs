@@ -5,7 +5,6 @@
 //! linked into artefacts.
 
 use sched_ir::lir::{Interface, Scalar};
-use sched_machines::Level;
 use std::{
     ffi::{CStr, c_char, c_void},
     fmt, mem, ptr,
@@ -15,15 +14,6 @@ pub use sched_library::{Call, CallError, Counts, Dtype, Element, HandleFunctions
 
 /// The runtime as one relocatable ELF object; artefacts are linked with it and `-pthread`.
 pub static RUNTIME_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
-
-/// Bit of [`ModelDescriptor::cpu_needs`]: x86-64-v2.
-pub const CPU_V2: u64 = Level::V2.bit();
-/// Bit of [`ModelDescriptor::cpu_needs`]: x86-64-v3.
-pub const CPU_V3: u64 = Level::V3.bit();
-/// Bit of [`ModelDescriptor::cpu_needs`]: x86-64-v4.
-pub const CPU_V4: u64 = Level::V4.bit();
-/// Bit of [`ModelDescriptor::cpu_needs`]: AVX-512 VBMI.
-pub const CPU_VBMI: u64 = Level::Vbmi.bit();
 
 /// The threads of one call; opaque.
 #[repr(C)]
@@ -165,20 +155,6 @@ impl ModelDescriptor {
     pub fn kernel(&self, kind: Kind) -> Option<KernelFn> {
         self.outputs[kind as usize].kernel
     }
-}
-
-/// Names of categories, `schedc_categories` in C.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct CategoriesDescriptor {
-    /// Features of the model.
-    pub num_features: i64,
-    /// For each feature, the index of its first name; behind them, the number of names.
-    pub starts: *const u32,
-    /// The names, in ascending order for each feature.
-    pub names: *const *const c_char,
-    /// The code of each name.
-    pub codes: *const f64,
 }
 
 /// Code for GPUs of one kind, `schedc_image` in C.

@@ -22,6 +22,7 @@ use sched_llvm::{
         schedc_rt_alloc, schedc_rt_fail, schedc_rt_free, schedc_rt_parallel,
     },
 };
+use sched_machines::Level;
 
 mod columns;
 
@@ -482,10 +483,9 @@ fn rows_are_not_rounded_where_the_trainer_does_not() {
 fn refuses_processors_that_lack_something() {
     let needs = |cpu_needs| code(&ModelDescriptor { cpu_needs, ..model::<f32, f32, f32>() }, |_| ());
     let have = |there: bool| if there { 0 } else { Status::CPU };
-    assert_eq!(needs(runtime::CPU_V2), have(std::is_x86_feature_detected!("sse4.2")));
-    assert_eq!(needs(runtime::CPU_V3), have(std::is_x86_feature_detected!("avx2")));
-    assert_eq!(needs(runtime::CPU_V4), have(std::is_x86_feature_detected!("avx512vl")));
-    assert_eq!(needs(runtime::CPU_VBMI), have(std::is_x86_feature_detected!("avx512vbmi")));
+    for level in Level::ALL {
+        assert_eq!(needs(level.bit()), have(Level::host() & level.bit() != 0), "{level:?}");
+    }
     assert_eq!(needs(1 << 40), Status::CPU);
 
     let model = ModelDescriptor { cpu_needs: 1 << 40, ..model::<f32, f32, f32>() };

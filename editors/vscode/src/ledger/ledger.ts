@@ -1,9 +1,10 @@
 // The ledger: the gain of each directive at the end of its line. Also values of numbers, to try and to take.
 
 import * as vscode from 'vscode';
+import type { Range } from '../nest/view';
 import type { Server } from '../server';
 import { bars } from './bars';
-import { type Ledger, readLedger, readSweep, type Range } from './read';
+import { type Ledger, readLedger, readSweep } from './read';
 
 /** Milliseconds without a keystroke after which the ledger is requested again. */
 const PAUSE = 150;

@@ -1,14 +1,6 @@
 // Parses the server's answers about the ledger of a schedule and the values of a number. Pure.
 
-export interface Position {
-    readonly line: number;
-    readonly character: number;
-}
-
-export interface Range {
-    readonly start: Position;
-    readonly end: Position;
-}
+import type { Position, Range } from '../nest/view';
 
 /** The ledger entry at the end of a line. */
 export interface Line {

@@ -124,7 +124,8 @@ test('the grammar knows the words of the language', () => {
     const directives = lang('src/directives.rs');
     const facts = quoted(between(scope, 'const PROPERTIES', '];'));
     const functions = quoted(between(scope, 'const FUNCTIONS', '];'));
-    const keywords = quoted(between(directives, 'pub const KEYWORDS', '];')).filter((word) => word !== 'in');
+    const tokens = lang('../grammar/src/token.rs');
+    const keywords = quoted(between(tokens, 'pub const RESERVED', '];')).filter((word) => word !== 'in');
     const layouts = [...lang('nest/src/layout.rs').matchAll(/^ {4}[A-Z]\w* "(\w+)" \{$/gm)].map(
         ([, word]) => word ?? '',
     );

@@ -10,9 +10,9 @@ use crate::emit::operands::Operands;
 use crate::emit::types;
 use crate::emit::vector::as_vector;
 use crate::error::LlvmError;
-use crate::runtime::CPU_V4;
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
 use sched_ir::lir::{Gather, Ty, Value};
+use sched_machines::Level;
 
 /// Bytes of the longest register.
 const REGISTER_BYTES: u32 = 64;
@@ -31,7 +31,7 @@ impl X86 {
         ty: Ty,
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
         let (bytes, lanes) = (ty.scalar.bytes(), u32::from(ty.lanes));
-        if self.needs & CPU_V4 == 0
+        if self.needs & Level::V4.bit() == 0
             || !matches!(bytes, 4 | 8)
             || lanes < LEAST_LANES
             || !lanes.is_power_of_two()

@@ -6,10 +6,10 @@ use crate::emit::operands::Operands;
 use crate::emit::types;
 use crate::emit::vector::as_vector;
 use crate::error::LlvmError;
-use crate::runtime::CPU_V4;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
 use sched_ir::lir::{Scalar, Ty, Value};
+use sched_machines::Level;
 
 impl X86 {
     /// A mask as numbers 0 and 1, by a select where masks have registers of their own: the addition that uses
@@ -22,7 +22,7 @@ impl X86 {
         ty: Ty,
     ) -> Result<Option<BasicValueEnum<'ctx>>, LlvmError> {
         let is_mask = operands.ty(mask)?.scalar == Scalar::I1 && ty.lanes > 1;
-        if !is_mask || self.needs & CPU_V4 == 0 {
+        if !is_mask || self.needs & Level::V4.bit() == 0 {
             return Ok(None);
         }
         let (mask, ones) = (operands.vector(mask)?, opaque_ones(operands, ty)?);

@@ -1,8 +1,8 @@
 //! Plans of look-ups in registers: the shuffle of a processor that suits a table and its indices.
 
 use super::permute::Permute;
-use crate::runtime::{CPU_V2, CPU_V3, CPU_V4, CPU_VBMI};
 use sched_ir::lir::{Scalar, Ty};
+use sched_machines::Level;
 
 /// Registers of the largest table that is looked up in registers. Beyond it, a look-up in memory is faster.
 const MAX_REGISTERS: u32 = 16;
@@ -30,30 +30,32 @@ impl LookupPlan {
     /// The fastest plan for a processor with these `CPU_*` bits, if there is one in registers.
     pub(super) fn of(needs: u64, table: Ty, index: Ty) -> Option<LookupPlan> {
         let float = table.scalar.is_float();
-        if (table.scalar, index.scalar) == (Scalar::I8, Scalar::I8) && needs & CPU_VBMI == 0 {
+        if (table.scalar, index.scalar) == (Scalar::I8, Scalar::I8) && needs & Level::Vbmi.bit() == 0 {
             return LookupPlan::in_parts(needs, table, index);
         }
         let (register, element) = match table.scalar {
             Scalar::I1 => return None,
-            Scalar::I8 if needs & CPU_VBMI != 0 => (512, Scalar::I8),
+            Scalar::I8 if needs & Level::Vbmi.bit() != 0 => (512, Scalar::I8),
             // A shuffle of 16-bit elements costs more than one of 32-bit elements, which in turn take twice
             // the registers.
-            Scalar::I16 if needs & CPU_V4 != 0 && (table.lanes > 32 || index.scalar == Scalar::I16) => {
+            Scalar::I16
+                if needs & Level::V4.bit() != 0 && (table.lanes > 32 || index.scalar == Scalar::I16) =>
+            {
                 (512, Scalar::I16)
             }
-            Scalar::I8 | Scalar::I16 if needs & CPU_V4 != 0 => (512, Scalar::I32),
-            other if needs & CPU_V4 != 0 => (512, other),
+            Scalar::I8 | Scalar::I16 if needs & Level::V4.bit() != 0 => (512, Scalar::I32),
+            other if needs & Level::V4.bit() != 0 => (512, other),
             Scalar::F32 => (256, Scalar::F32),
             Scalar::I8 | Scalar::I16 | Scalar::I32 => (256, Scalar::I32),
             Scalar::I64 | Scalar::F64 => return None,
         };
         let same_size = if float { int_of(element) } else { wider(index.scalar, element) };
         // Registers of 256 bits have shuffles for elements of 32 bits only.
-        let by = if needs & CPU_V4 == 0 { Scalar::I32 } else { same_size };
+        let by = if needs & Level::V4.bit() == 0 { Scalar::I32 } else { same_size };
         let register = if element.bytes() > 2 { register } else { shortest(table, index.with(by)) };
         let permute = Permute { register, bits: element.bytes() * 8, float, in_parts: false };
         let parts = u32::from(table.lanes).div_ceil(permute.entries());
-        let available = needs & (CPU_V3 | CPU_V4) != 0;
+        let available = needs & (Level::V3.bit() | Level::V4.bit()) != 0;
         // Without shuffles of two registers, selecting among many registers takes longer than memory.
         let limit = if permute.has_two() { MAX_REGISTERS } else { 4 };
         (available && parts <= limit).then_some(LookupPlan { permute, element, index: by })
@@ -66,21 +68,21 @@ impl LookupPlan {
         let fits = table.lanes > SHORT_TABLE_ELEMENTS && u32::from(table.lanes) <= 8 * MAX_REGISTERS;
         let wide = matches!(table.scalar, Scalar::F64 | Scalar::I64) && index.lanes >= SHORT_TABLE_ELEMENTS;
         let plan = || LookupPlan::of(needs, table.with(Scalar::I32), index);
-        if needs & CPU_V4 != 0 && fits && wide { plan() } else { None }
+        if needs & Level::V4.bit() != 0 && fits && wide { plan() } else { None }
     }
 
     /// The plan for processors that shuffle bytes within parts of registers only: all parts of a register
     /// hold one part of the table.
     fn in_parts(needs: u64, table: Ty, index: Ty) -> Option<LookupPlan> {
         let (element, index_bits) = (Scalar::I8, u32::from(index.lanes) * 8);
-        if needs & CPU_V4 != 0 && table.lanes >= LONG_TABLE_BYTES && index_bits >= 512 {
+        if needs & Level::V4.bit() != 0 && table.lanes >= LONG_TABLE_BYTES && index_bits >= 512 {
             let permute = Permute { register: 512, bits: 16, float: false, in_parts: false };
             return Some(LookupPlan { permute, element, index: element });
         }
         let widest = match needs {
-            needs if needs & CPU_V4 != 0 => 512,
-            needs if needs & CPU_V3 != 0 => 256,
-            needs if needs & CPU_V2 != 0 => 128,
+            needs if needs & Level::V4.bit() != 0 => 512,
+            needs if needs & Level::V3.bit() != 0 => 256,
+            needs if needs & Level::V2.bit() != 0 => 128,
             _ => return None,
         };
         let register = index_bits.next_power_of_two().clamp(128, widest);
