@@ -153,6 +153,17 @@ fn validate(value: &Value, kind: Kind, place: &str) {
     }
 }
 
+/// The diagnostics of texts.
+fn checked(texts: &[(String, String)]) -> Vec<Vec<Diagnostic>> {
+    texts.iter().map(|(_, text)| check(text, &Options::default()).diagnostics).collect()
+}
+
+/// The findings of texts with these diagnostics.
+fn findings<'a>(texts: &'a [(String, String)], checked: &'a [Vec<Diagnostic>]) -> Vec<Findings<'a>> {
+    let each = texts.iter().zip(checked);
+    each.map(|((path, source), diagnostics)| Findings { path, source, diagnostics }).collect()
+}
+
 /// Texts with a finding for every code, and with non-ASCII characters.
 fn texts() -> Vec<(String, String)> {
     let mut texts: Vec<(String, String)> = Vec::new();
@@ -189,13 +200,8 @@ fn offset(text: &str, line: &Value, column: &Value) -> usize {
 #[test]
 fn sarif_is_valid_and_leads_to_the_right_places() {
     let texts = texts();
-    let checked: Vec<Vec<Diagnostic>> =
-        texts.iter().map(|(_, text)| check(text, &Options::default()).diagnostics).collect();
-    let files: Vec<Findings> = texts
-        .iter()
-        .zip(&checked)
-        .map(|((path, source), diagnostics)| Findings { path, source, diagnostics })
-        .collect();
+    let checked = checked(&texts);
+    let files = findings(&texts, &checked);
     let rendered = sarif::render(&files, "0.1.0");
     if let Some(path) = std::env::var_os("SARIF") {
         std::fs::write(PathBuf::from(path), &rendered).expect("the log can be written");
@@ -253,13 +259,8 @@ fn sarif_is_valid_and_leads_to_the_right_places() {
 #[test]
 fn several_files_make_one_array() {
     let texts = texts();
-    let checked: Vec<Vec<Diagnostic>> =
-        texts.iter().map(|(_, text)| check(text, &Options::default()).diagnostics).collect();
-    let files: Vec<Findings> = texts
-        .iter()
-        .zip(&checked)
-        .map(|((path, source), diagnostics)| Findings { path, source, diagnostics })
-        .collect();
+    let checked = checked(&texts);
+    let files = findings(&texts, &checked);
     let all: Value = serde_json::from_str(&json::render_files(&files)).expect("JSON");
     let single: Vec<Value> = files
         .iter()

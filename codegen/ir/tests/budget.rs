@@ -1,12 +1,13 @@
 //! Compilation refuses layouts and schedules beyond the budget before it builds them, with a code and
 //! help.
 
+use crate::cases::nests;
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
 use sched_ir::codes;
 use sched_ir::lir::Kind;
 use sched_ir::verify::verify;
 use sched_ir::{Budget, CompileError, Compiled, compile};
-use sched_lang::{ModelInfo, Options, Supported, check};
+use sched_lang::ModelInfo;
 
 /// `count` chains of `depth` levels.
 fn chains(count: u32, depth: u32) -> Forest {
@@ -40,11 +41,7 @@ fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<Compiled,
         depths: vec![1; forest.trees.len()].into(),
         ..ModelInfo::default()
     };
-    let options =
-        Options { model: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
-    let checked = check(schedule, &options);
-    let nests = checked.nests.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
-    compile(forest, None, nests, &[Kind::Raw], budget)
+    compile(forest, None, nests(schedule, facts), &[Kind::Raw], budget)
 }
 
 #[test]

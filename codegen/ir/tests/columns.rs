@@ -66,6 +66,8 @@ pub(crate) enum Form {
     ColumnsToBlocks,
 }
 
+pub(crate) const FORMS: [Form; 4] = [Form::Rows, Form::Blocks, Form::ColumnsToRows, Form::ColumnsToBlocks];
+
 #[test]
 fn code_computes_what_the_evaluation_defines() {
     for seed in 0..400 {
@@ -73,10 +75,7 @@ fn code_computes_what_the_evaluation_defines() {
         let float = if rng.one_in(2) { Float::F32 } else { Float::F64 };
         let prepared = random(&mut rng, float);
         let rows: Vec<f64> = (0..ROWS * FEATURES).map(|_| round(number(&mut rng), float)).collect();
-        let expected: Vec<Vec<f64>> = rows.chunks(FEATURES).map(|row| prepared.row(row)).collect();
-        for form in [Form::Rows, Form::Blocks, Form::ColumnsToRows, Form::ColumnsToBlocks] {
-            check(&prepared, &rows, &expected, form, seed);
-        }
+        check(&prepared, &rows, FEATURES, seed);
     }
 }
 
@@ -116,10 +115,7 @@ fn functions_have_the_bits_that_the_evaluation_defines() {
         let float = if rng.one_in(2) { Float::F32 } else { Float::F64 };
         let prepared = all_functions(float);
         let rows: Vec<f64> = (0..ROWS * FEATURES).map(|_| round(operand(&mut rng, float), float)).collect();
-        let expected: Vec<Vec<f64>> = rows.chunks(FEATURES).map(|row| prepared.row(row)).collect();
-        for form in [Form::Rows, Form::Blocks, Form::ColumnsToRows, Form::ColumnsToBlocks] {
-            check(&prepared, &rows, &expected, form, seed);
-        }
+        check(&prepared, &rows, FEATURES, seed);
     }
 }
 
@@ -284,7 +280,15 @@ fn family(
     }
 }
 
-pub(crate) fn check(prepared: &Prepared, rows: &[f64], expected: &[Vec<f64>], form: Form, seed: u64) {
+/// Compares the code of columns with their evaluation, in all forms.
+pub(crate) fn check(prepared: &Prepared, rows: &[f64], features: usize, seed: u64) {
+    let expected: Vec<Vec<f64>> = rows.chunks(features).map(|row| prepared.row(row)).collect();
+    for form in FORMS {
+        check_form(prepared, rows, &expected, form, seed);
+    }
+}
+
+fn check_form(prepared: &Prepared, rows: &[f64], expected: &[Vec<f64>], form: Form, seed: u64) {
     let features = rows.len() / expected.len();
     let runs = ColumnRuns::new(prepared, features);
     let element = runs.element;

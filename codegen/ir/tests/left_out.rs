@@ -1,11 +1,11 @@
 //! Code and tables that no call needs are omitted: padding nodes in complete layouts, code for more
 //! rows than a run has, lanes without a tree.
 
+use crate::cases::nests;
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
 use sched_ir::lir::Kind;
 use sched_ir::{Budget, Compiled, compile};
-
-use sched_lang::{ModelInfo, Options, Supported, check};
+use sched_lang::ModelInfo;
 use sched_nest::Variants;
 
 /// Trees of two levels whose left child is a leaf.
@@ -40,10 +40,7 @@ fn compiled(trees: u32, schedule: &str, rows: Option<u64>) -> Compiled {
         depths: vec![2; trees as usize].into(),
         ..ModelInfo::default()
     };
-    let options =
-        Options { model: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
-    let checked = check(schedule, &options);
-    let mut nest = checked.nest().cloned().unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
+    let mut nest = nests(schedule, facts).rest().clone();
     nest.batch_size = rows;
     compile(forest, None, Variants::only(nest), &[Kind::Raw], &Budget::default()).expect(schedule)
 }

@@ -1,13 +1,13 @@
 //! The printed plan names the traversal, and the leaf loops whose trees do not fit the preferred
 //! storage.
 
+use crate::cases::nests;
 use sched_forest::{
     Float, Forest, ForestParts, Inner, Leaf, LinearLeaf, NodeRef, Predicate, Target, Tree, Types,
 };
 use sched_ir::lir::Kind;
 use sched_ir::{Budget, compile};
-use sched_lang::{ModelInfo, Options, Supported, check};
-use sched_nest::Variants;
+use sched_lang::ModelInfo;
 
 /// Trees that are chains to the right, of `levels` levels.
 fn chains(levels: u32, float: Float) -> Forest {
@@ -46,12 +46,9 @@ fn plan(forest: &Forest, schedule: &str) -> String {
         depths: forest.trees.iter().map(Tree::depth).collect(),
         ..ModelInfo::default()
     };
-    let options =
-        Options { model: Some(facts.into()), supported: Supported::Compilable, ..Options::default() };
-    let checked = check(schedule, &options);
-    let nest = checked.nest().cloned().unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics));
-    let compiled = compile(forest.clone(), None, Variants::only(nest), &[Kind::Raw], &Budget::default())
-        .expect("it compiles");
+    let nests = nests(schedule, facts);
+    let compiled =
+        compile(forest.clone(), None, nests, &[Kind::Raw], &Budget::default()).expect("it compiles");
     compiled.variants.rest().plan.to_string()
 }
 

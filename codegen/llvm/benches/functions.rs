@@ -15,12 +15,13 @@
 //! | `pow` | 1.1 | 2.2 | 1.9 | 3.2 |
 //! | `exp` of the C library, one by one | 1.3 | 2.4 | 1.3 | 2.4 |
 
+mod common;
+
+use common::{compiled, context, module};
 use sched_columns::Unary;
 use sched_ir::columns::functions;
 use sched_ir::lir::*;
-use sched_llvm::runtime::{Counts, Ctx};
-use sched_llvm::{Cpu, EntryInfo, Jit};
-use sched_nest::Variants;
+use sched_llvm::Cpu;
 use std::time::Instant;
 
 /// Values of a call: they stay in the first cache.
@@ -82,34 +83,10 @@ fn build(measured: Measured, ty: Ty) -> Function {
 
 /// Nanoseconds a value.
 fn measure<T: Copy + Default>(cpu: Cpu, measured: Measured, ty: Ty, rows: &[T]) -> f64 {
-    let module = Module {
-        kernels: vec![(Kind::Raw.into(), build(measured, ty))],
-        tables: Vec::new(),
-        types: Interface::all(ty.scalar),
-        rows_per_run: None,
-        places: Variants::only(ProcessorKind::Host),
-        columns_from: None,
-        transfer: None,
-    };
-    let entry = EntryInfo {
-        num_features: 1,
-        counts: Counts { values: 1, margins: 1, classes: 1, trees: 1, tree_values: 1 },
-        own_rows: sched_llvm::runtime::Dtype::F32,
-        ns_per_row: 1.0,
-        info: "{}".to_string(),
-        ..EntryInfo::default()
-    };
-    let jit = Jit::compile(&module, cpu, &entry, &[Kind::Raw]).expect("the module compiles");
+    let module = module(build(measured, ty), Vec::new(), ty.scalar);
+    let jit = compiled(&module, cpu, 1);
     let mut out = vec![T::default(); VALUES];
-    let mut ctx = Ctx {
-        rows: rows.as_ptr().cast(),
-        n_rows: VALUES as i64,
-        out: out.as_mut_ptr().cast(),
-        tables: jit.model().tables,
-        team: std::ptr::null_mut(),
-        status: 0,
-        order: &raw const sched_llvm::runtime::ROWS,
-    };
+    let mut ctx = context(&jit, rows, VALUES, &mut out);
     let kernel = jit.model().kernel(Kind::Raw).expect("the kernel is compiled");
     let sample = |_| {
         let start = Instant::now();

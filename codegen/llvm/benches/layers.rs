@@ -3,6 +3,9 @@
 //!
 //!     cargo bench -p sched-llvm --bench layers --profile dev
 
+mod common;
+
+use common::{compiled, context, module};
 use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, Float, Term};
 use sched_forest::{Forest, ForestParts, Leaf, NodeRef, Target, Tree, Types};
 use sched_ir::columns::blocks::{BlockSource, CopyBlocks, RowBlocks};
@@ -12,9 +15,7 @@ use sched_ir::columns::value::Features;
 use sched_ir::lir::*;
 use sched_ir::rows::CopiedRows;
 use sched_ir::rows::transpose::Transpose;
-use sched_llvm::runtime::{Counts, Ctx};
-use sched_llvm::{Cpu, EntryInfo, Jit};
-use sched_nest::Variants;
+use sched_llvm::Cpu;
 use sched_pipeline::Prepared;
 use std::sync::Arc;
 use std::time::Instant;
@@ -131,35 +132,11 @@ fn measure<T: Copy + Default>(name: &str, prepared: &Prepared, features: usize, 
         let function = function(&runs, in_blocks, register, &mut tables);
         let lines = function.to_string().lines().count();
         let lowered = start.elapsed().as_secs_f64() * 1e3;
-        let module = Module {
-            kernels: vec![(Kind::Raw.into(), function)],
-            tables,
-            types: Interface::all(runs.element),
-            rows_per_run: None,
-            places: Variants::only(ProcessorKind::Host),
-            columns_from: None,
-            transfer: None,
-        };
-        let entry = EntryInfo {
-            num_features: features as i32,
-            counts: Counts { values: 1, margins: 1, classes: 1, trees: 1, tree_values: 1 },
-            own_rows: sched_llvm::runtime::Dtype::F32,
-            ns_per_row: 1.0,
-            info: "{}".to_string(),
-            ..EntryInfo::default()
-        };
-        let jit = Jit::compile(&module, cpu, &entry, &[Kind::Raw]).expect("a module");
+        let module = module(function, tables, runs.element);
+        let jit = compiled(&module, cpu, features);
         let compiled = start.elapsed().as_secs_f64() * 1e3;
         let mut out = vec![T::default(); ROWS * runs.count];
-        let mut ctx = Ctx {
-            rows: rows.as_ptr().cast(),
-            n_rows: ROWS as i64,
-            out: out.as_mut_ptr().cast(),
-            tables: jit.model().tables,
-            team: std::ptr::null_mut(),
-            status: 0,
-            order: &raw const sched_llvm::runtime::ROWS,
-        };
+        let mut ctx = context(&jit, &rows, ROWS, &mut out);
         let kernel = jit.model().kernel(Kind::Raw).expect("the kernel is compiled");
         let call = |_| {
             let start = Instant::now();

@@ -34,10 +34,11 @@
 //!   chosen: no difference.
 //! - Gathers bound the best shape: five for the features and one for the leaf.
 
+mod common;
+
+use common::{compiled, context, module};
 use sched_ir::lir::*;
-use sched_llvm::runtime::{Counts, Ctx};
-use sched_llvm::{Cpu, EntryInfo, Jit, asm_text};
-use sched_nest::Variants;
+use sched_llvm::{Cpu, asm_text};
 use std::time::Instant;
 
 const DEPTH: u32 = 8;
@@ -369,49 +370,25 @@ fn main() {
         Shape { contiguous: 4, ..narrow },
         Shape { cpu: Cpu::X86_64V2, lanes: 4, ..narrow },
     ];
-    let entry = EntryInfo {
-        num_features: FEATURES as i32,
-        counts: Counts { values: 1, margins: 1, trees: TREES, ..Counts::default() },
-        own_rows: sched_llvm::runtime::Dtype::F32,
-        ns_per_row: 1.0,
-        info: "{}".to_string(),
-        feature_names: Vec::new(),
-        ..EntryInfo::default()
-    };
     let mut jits = Vec::new();
     for (i, shape) in shapes.iter().enumerate() {
-        let module = Module {
-            kernels: vec![(Kind::Raw.into(), build(*shape))],
-            tables: vec![
-                table("thresholds", bytes(&model.thresholds)),
-                table("features", model.features.clone()),
-                table("leaves", bytes(&model.leaves)),
-            ],
-            types: Interface::all(Scalar::F32),
-            rows_per_run: None,
-            places: Variants::only(ProcessorKind::Host),
-            columns_from: None,
-            transfer: None,
-        };
+        let tables = vec![
+            table("thresholds", bytes(&model.thresholds)),
+            table("features", model.features.clone()),
+            table("leaves", bytes(&model.leaves)),
+        ];
+        let module = module(build(*shape), tables, Scalar::F32);
         if let Some(folder) = std::env::args().skip(1).find(|word| word != "--bench") {
             let asm = asm_text(&module, shape.cpu).expect("the kernel compiles");
             std::fs::write(format!("{folder}/walk{i}.s"), asm).expect("the folder can be written to");
         }
-        jits.push(Jit::compile(&module, shape.cpu, &entry, &[Kind::Raw]).expect("the kernel compiles"));
+        jits.push(compiled(&module, shape.cpu, FEATURES));
     }
     let mut best_ns = vec![f64::MAX; shapes.len()];
     for _ in 0..20 {
         for (i, jit) in jits.iter().enumerate() {
             let mut out = vec![0.0_f32; ROWS];
-            let mut ctx = Ctx {
-                rows: rows.as_ptr().cast(),
-                n_rows: ROWS as i64,
-                out: out.as_mut_ptr().cast(),
-                tables: jit.model().tables,
-                team: std::ptr::null_mut(),
-                status: 0,
-                order: &raw const sched_llvm::runtime::ROWS,
-            };
+            let mut ctx = context(jit, &rows, ROWS, &mut out);
             let kernel = jit.model().kernel(Kind::Raw).expect("the kernel is compiled");
             let start = Instant::now();
             for _ in 0..4 {

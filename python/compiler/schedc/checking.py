@@ -109,25 +109,25 @@ def _of_xgboost(trial: Trial) -> None:
             lambda: theirs.predict(rows, output_margin=True, **more),
             lambda: ours.predict(rows, output="raw"),
         )
-        counted = None
-        if trial.is_classifier:
-            counted = trial.decided(
-                trial.compare(
-                    "predict_proba",
-                    lambda: theirs.predict_proba(table, **more),
-                    lambda: ours.predict_proba(table),
-                    trial.close,
-                    table,
-                )
-            )
-        trial.compare(
-            "predict",
-            lambda: theirs.predict(table, **more),
-            lambda: ours.predict(table),
-            trial.close,
+        _compare_answers(trial, table, trial.close, more)
+
+
+def _compare_answers(trial: Trial, table: Any, close: float, more: dict[str, Any]) -> None:
+    """Compares an estimator's probabilities of classes, if it has some, and its predictions. ``more`` has
+    options of its methods."""
+    theirs, ours, counted = trial.theirs, trial.ours, None
+    if trial.is_classifier:
+        shares = trial.compare(
+            "predict_proba",
+            lambda: theirs.predict_proba(table, **more),
+            lambda: ours.predict_proba(table),
+            close,
             table,
-            counted,
         )
+        counted = trial.decided(shares)
+    trial.compare(
+        "predict", lambda: theirs.predict(table, **more), lambda: ours.predict(table), close, table, counted
+    )
 
 
 def _of_xgboost_booster(trial: Trial) -> None:
@@ -172,20 +172,7 @@ def _of_lightgbm(trial: Trial) -> None:
         lambda: ours.predict(rows, output="raw"),
         close,
     )
-    close, counted = max(close, trial.close), None
-    if trial.is_classifier:
-        counted = trial.decided(
-            trial.compare(
-                "predict_proba",
-                lambda: theirs.predict_proba(table, **more),
-                lambda: ours.predict_proba(table),
-                close,
-                table,
-            )
-        )
-    trial.compare(
-        "predict", lambda: theirs.predict(table, **more), lambda: ours.predict(table), close, table, counted
-    )
+    _compare_answers(trial, table, max(close, trial.close), more)
 
 
 def _lightgbm_frame(trial: Trial) -> Any:
@@ -212,25 +199,7 @@ def _of_catboost(trial: Trial) -> None:
         lambda: _same_shape(theirs.predict(given, prediction_type="RawFormulaVal", **more), raw),
         raw,
     )
-    counted = None
-    if trial.is_classifier:
-        counted = trial.decided(
-            trial.compare(
-                "predict_proba",
-                lambda: theirs.predict_proba(given, **more),
-                lambda: ours.predict_proba(given),
-                trial.close,
-                given,
-            )
-        )
-    trial.compare(
-        "predict",
-        lambda: theirs.predict(given, **more),
-        lambda: ours.predict(given),
-        trial.close,
-        given,
-        counted,
-    )
+    _compare_answers(trial, given, trial.close, more)
 
 
 def _catboost_rows(trial: Trial, categorical: list[int]) -> Array:

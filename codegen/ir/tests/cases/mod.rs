@@ -3,7 +3,8 @@
 use sched_forest::Forest;
 use sched_ir::lir::Kind;
 use sched_ir::{Budget, Compiled, compile};
-use sched_lang::{Options, Supported, check};
+use sched_lang::{ModelInfo, Options, Supported, check};
+use sched_nest::{Nest, Variants};
 use sched_testing::forests;
 use sched_testing::schedules::{Rng, schedule};
 
@@ -12,6 +13,17 @@ pub const CASES: u64 = 400;
 
 /// All kernels.
 pub const KERNELS: [Kind; 4] = [Kind::Raw, Kind::Leaf, Kind::Value, Kind::Class];
+
+/// The options of a check for code of a model.
+fn compilable(model: ModelInfo) -> Options {
+    Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() }
+}
+
+/// The nests of a legal schedule for a model.
+pub fn nests(schedule: &str, model: ModelInfo) -> Variants<Nest> {
+    let checked = check(schedule, &compilable(model));
+    checked.nests.unwrap_or_else(|| panic!("{schedule}: {:?}", checked.diagnostics))
+}
 
 /// The case of a seed, with its rows and its schedule, compiled with 64-bit and with 32-bit indices.
 /// `None` if the schedule does not compile for the model.
@@ -22,9 +34,7 @@ pub fn case(seed: u64) -> Option<(Forest, Vec<f64>, String, [Compiled; 2])> {
     let rows = forests::rows(&mut rng, &forest, count);
     let model = forests::info(&forest);
     let text = schedule(seed, &model);
-    let options =
-        Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() };
-    let nests = check(&text, &options).nests?;
+    let nests = check(&text, &compilable(model)).nests?;
     let compiled = |narrow_indices| {
         let budget = Budget { narrow_indices, ..Budget::default() };
         compile(forest.clone(), None, nests.clone(), &KERNELS, &budget).ok()

@@ -35,21 +35,28 @@ pub struct Case {
     pub rows: Vec<f64>,
 }
 
+/// The forest of a seed. Other tests apart, it has a random stream for each feature, so that a seed has the
+/// same schedule for other trees.
+pub fn forest_of(seed: u64, rng: &mut Rng, has_expectiles: bool) -> Forest {
+    let forest = forests::forest(rng);
+    let forest = forests::with_other_tests(rng, forest);
+    let mut forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
+    if has_expectiles {
+        forest = forests::with_expectiles(&mut Rng(!seed ^ 1), forest);
+    }
+    let forest = forests::with_powers_of_two(seed, forest);
+    let forest = forests::with_linear_leaves(seed, forest);
+    let forest = linear::with_linear_models(seed, forest);
+    let forest = computed::with_computed_columns(seed, forest);
+    let forest = computed::with_output_expressions(seed, forest);
+    forests::with_single_margins(seed, forest)
+}
+
 impl Case {
     /// Makes the case of a seed.
     pub fn new(seed: u64) -> Case {
         let mut rng = Rng(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x1405_7b7e_f767_814f);
-        let forest = forests::forest(&mut rng);
-        let forest = forests::with_other_tests(&mut rng, forest);
-        // A separate random stream, so that a seed has the same schedule for other trees.
-        let forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
-        let forest = forests::with_expectiles(&mut Rng(!seed ^ 1), forest);
-        let forest = forests::with_powers_of_two(seed, forest);
-        let forest = forests::with_linear_leaves(seed, forest);
-        let forest = linear::with_linear_models(seed, forest);
-        let forest = computed::with_computed_columns(seed, forest);
-        let forest = computed::with_output_expressions(seed, forest);
-        let forest = forests::with_single_margins(seed, forest);
+        let forest = forest_of(seed, &mut rng, true);
         let profile = forests::profile(&mut rng, &forest);
         let model = info(&forest);
         let schedule = with_params(schedules::schedule(rng.next_u64(), &model), &mut rng);
@@ -102,8 +109,8 @@ impl Case {
 
     /// Whether the node tiles of some tree follow the likely paths.
     pub fn has_likely_tiles(&self) -> bool {
-        let asked = self.nests.rest().tiles().filter(|tiles| tiles.by_probability);
-        let tiling = asked.and_then(|asked| Tiling::new(&self.forest, asked, Some(&self.profile)).ok());
+        let tiles = self.nests.rest().tiles().filter(|tiles| tiles.by_probability);
+        let tiling = tiles.and_then(|tiles| Tiling::new(&self.forest, tiles, Some(&self.profile)).ok());
         tiling.is_some_and(|tiling| tiling.biased > 0)
     }
 

@@ -180,12 +180,12 @@ fn in_nests(case: &Case, test: impl Fn(&Nest, LoopId, &[LoopId]) -> bool) -> boo
 /// Features with code, which must be covered.
 pub fn wanted_on_gpu() -> Vec<&'static str> {
     // A feature may be a directive's; directives for GPUs alone are found in the table.
-    let told: Vec<&str> = SIGNATURES
+    let seen: Vec<&str> = SIGNATURES
         .iter()
         .filter(|signature| signature.lowered == Lowered::OnGpus)
         .map(|signature| signature.name)
         .collect();
-    for name in told {
+    for name in seen {
         let known = name == "gpuDimension" || FEATURES.iter().any(|feature| feature.name == name);
         assert!(known, "no kind of cases is about `{name}`");
     }

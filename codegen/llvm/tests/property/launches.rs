@@ -1,14 +1,14 @@
 //! Cases of schedules for GPUs. The interpreter runs their launches; nothing generates machine code of them
 //! here.
 
-use super::case::{Case, bytes, doubles, same_bits, with_params};
+use super::case::{Case, bytes, doubles, forest_of, same_bits, with_params};
 use sched_forest::{Float, Forest, Profile, predict, predict_classes};
 use sched_ir::interp::AccessCost;
 use sched_ir::lir::{KernelKind, Kind};
 use sched_ir::{Budget, Compiled, codes, compile, lower};
 use sched_lang::{Options, Supported, check};
 use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, LoopId, Nest, Variants};
-use sched_testing::{Rng, computed, forests, linear, schedules};
+use sched_testing::{Rng, forests, schedules};
 
 /// Whether a nest has code on GPUs, which the checker does not know.
 pub fn has_code(forest: &Forest, profile: &Profile, nest: &Nest) -> bool {
@@ -46,16 +46,7 @@ impl Case {
     /// rows, some of them for processors.
     pub fn on_gpu(seed: u64) -> Case {
         let mut rng = Rng(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x6a09_e667_f3bc_c908);
-        let forest = forests::forest(&mut rng);
-        let forest = forests::with_other_tests(&mut rng, forest);
-        // A separate random stream, so that a seed has the same schedule for other trees.
-        let forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
-        let forest = forests::with_powers_of_two(seed, forest);
-        let forest = forests::with_linear_leaves(seed, forest);
-        let forest = linear::with_linear_models(seed, forest);
-        let forest = computed::with_computed_columns(seed, forest);
-        let forest = computed::with_output_expressions(seed, forest);
-        let forest = forests::with_single_margins(seed, forest);
+        let forest = forest_of(seed, &mut rng, false);
         let profile = forests::profile(&mut rng, &forest);
         let model = forests::info(&forest);
         let has_code = |nest: &Nest| iterations(nest) <= MOST_ITERATIONS && has_code(&forest, &profile, nest);

@@ -16,19 +16,19 @@ use sched_testing::{Rng, damaged, forests};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number in an environment variable.
-fn asked(variable: &str) -> Option<u64> {
+fn number_in(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
 /// The number of cases: `SCHEDC_CASES`, or enough to cover what [`wanted`] lists. Hosted CI runs many more
 /// each night.
 fn cases() -> u64 {
-    asked("SCHEDC_CASES").unwrap_or(600)
+    number_in("SCHEDC_CASES").unwrap_or(600)
 }
 
 /// The seed of `SCHEDC_SEED`, which alone runs one case; with `SCHEDC_CASES` it is the first seed.
 fn single() -> Option<u64> {
-    asked("SCHEDC_SEED").filter(|_| asked("SCHEDC_CASES").is_none())
+    number_in("SCHEDC_SEED").filter(|_| number_in("SCHEDC_CASES").is_none())
 }
 
 /// Runs `cases` cases in two threads and counts their features; or one case if the environment names its
@@ -40,7 +40,7 @@ fn run(cases: u64, new: fn(u64) -> Case, add: fn(&mut Cover, &Case)) -> Option<C
         case.run().unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         return None;
     }
-    let first = asked("SCHEDC_SEED").unwrap_or(0);
+    let first = number_in("SCHEDC_SEED").unwrap_or(0);
     let next = AtomicU64::new(first);
     let worker = || {
         let mut cover = Cover::default();

@@ -3,7 +3,7 @@
 
 use super::{ByRows, Growth, Rng, bare_name, drawn_by_rows};
 use sched_lang::options::{ModelInfo, Options, Supported, Target};
-use sched_nest::{Axis, Body, GpuLevel, LoopId, Nest};
+use sched_nest::{Axis, Body, GpuLevel, Layout, LoopId, Nest};
 
 /// A schedule for GPUs that checks without errors for a model with these facts, without the line
 /// `target gpu`. `has_code` decides whether code generation supports a nest, which the checker does not
@@ -358,7 +358,7 @@ impl Growth<'_> {
         let layout = self.layout();
         let rows = |nest: &Nest, id: LoopId| is_row(nest, id) && is_mapped(nest, id);
         let cached = self.nest.as_ref()?.loops.iter().any(|this| this.annotations.cache);
-        let of_bins = ["quantized", "preorder", "oblivious"].contains(&layout);
+        let of_bins = layout.parse().is_ok_and(Layout::compares_bins);
         match self.some_loop(rows).filter(|_| !cached && of_bins) {
             Some((v, _)) => Some(format!("cache({v})\nrepresentation({layout})")),
             None => Some(format!("representation({layout})")),
