@@ -192,9 +192,9 @@ fn every_prefix_of_every_example_is_a_document() {
             let part = &text[..end];
             client.change("untitled:prefix.sched", version, &[(Value::Null, part)]);
             let at = position(part, end);
-            let asked = questions("untitled:prefix.sched", &at);
+            let requests = questions("untitled:prefix.sched", &at);
             // All requests at every position would take long. Neighbouring positions get different ones.
-            let (method, params) = &asked[number % asked.len()];
+            let (method, params) = &requests[number % requests.len()];
             let id = client.ask(method, params.clone());
             let answer = client.answer(id).expect("an answer");
             assert!(answer.get("error").is_none(), "{method} in\n{part}\n{answer}");
@@ -209,7 +209,7 @@ fn edits_are_applied_in_order_however_fast_they_come() {
     let (mut client, _folder) = plain();
     let text = examples().concat();
     client.open("untitled:typed.sched", 0, "");
-    let mut asked = Vec::new();
+    let mut requests = Vec::new();
     for (number, (at, c)) in text.char_indices().take(2000).enumerate() {
         let version = i32::try_from(number + 1).expect("few edits");
         let place = position(&text[..at], at);
@@ -217,10 +217,10 @@ fn edits_are_applied_in_order_however_fast_they_come() {
         client.change("untitled:typed.sched", version, &[(range, c.encode_utf8(&mut [0; 4]))]);
         if number % 50 == 0 {
             let params = json!({ "textDocument": { "uri": "untitled:typed.sched" } });
-            asked.push((version, client.ask("sched/lineage", params)));
+            requests.push((version, client.ask("sched/lineage", params)));
         }
     }
-    for (version, id) in asked {
+    for (version, id) in requests {
         let answer = client.answer(id).expect("an answer");
         assert_eq!(
             answer["result"]["version"], version,
@@ -488,7 +488,7 @@ fn proposals_are_ordered_by_what_they_gain_once_that_is_known() {
     // The server reads the model and predicts gains in the background. The test repeats the request until
     // both are done.
     let is_predicted = |item: &Value| item["detail"].as_str().is_some_and(|text| text.contains("\u{d7}"));
-    let mut asked = 0;
+    let mut requests = 0;
     let items = loop {
         let answer = client.request("textDocument/completion", place(0));
         let items = answer.get("items").unwrap_or(&answer).as_array().cloned().unwrap_or_default();
@@ -497,8 +497,8 @@ fn proposals_are_ordered_by_what_they_gain_once_that_is_known() {
             assert!(answer.is_array(), "it is complete: {answer}");
             break items;
         }
-        asked += 1;
-        assert!(asked < 6000, "{answer}");
+        requests += 1;
+        assert!(requests < 6000, "{answer}");
         std::thread::sleep(std::time::Duration::from_millis(100));
     };
     assert!(is_predicted(&items[0]), "{}", items[0]);

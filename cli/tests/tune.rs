@@ -70,8 +70,8 @@ fn results_that_cannot_be_written_are_refused_before_the_search() -> Result<()> 
     let (here, model) = (folder.path(), model());
     let model = model.to_str().ok_or("a path")?;
     for option in ["-o", "--save", "--lock"] {
-        let said = refused(&["tune", model, "--budget", "3600s", option, "missing/result"], here)?;
-        assert!(said.contains("D0012: missing/result: its directory does not exist"), "{option}: {said}");
+        let errors = refused(&["tune", model, "--budget", "3600s", option, "missing/result"], here)?;
+        assert!(errors.contains("D0012: missing/result: its directory does not exist"), "{option}: {errors}");
     }
     Ok(())
 }
@@ -90,11 +90,14 @@ fn an_interrupted_search_says_what_it_has() -> Result<()> {
         // A shell starts programs in the background with the interrupt ignored, but not this signal.
         Command::new("kill").args(["-TERM", &child.id().to_string()]).status()?;
         let output = child.wait_with_output()?;
-        let said = String::from_utf8_lossy(&output.stderr);
+        let errors = String::from_utf8_lossy(&output.stderr);
         match output.status.code() {
-            Some(0) => assert!(said.contains("this is the best schedule so far"), "{wait}: {said}"),
-            None => assert!(said.is_empty() || said.contains("before it timed a schedule"), "{wait}: {said}"),
-            status => return Err(format!("after {wait} ms status {status:?}: {said}").into()),
+            Some(0) => assert!(errors.contains("this is the best schedule so far"), "{wait}: {errors}"),
+            None => assert!(
+                errors.is_empty() || errors.contains("before it timed a schedule"),
+                "{wait}: {errors}"
+            ),
+            status => return Err(format!("after {wait} ms status {status:?}: {errors}").into()),
         }
     }
     Ok(())
@@ -138,8 +141,8 @@ fn params_of_a_start_schedule_are_varied_and_its_directives_stay() -> Result<()>
     let tune = [&["tune", model], &wanted[..]].concat();
     // These directives are many times slower than schedc's own, which is kept without a request.
     let output = schedc(&[&tune[..], &["-o", "kept.sched"]].concat(), here)?;
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains(" times slower than schedc's own schedule: kept schedc's own\n"), "{told}");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(errors.contains(" times slower than schedc's own schedule: kept schedc's own\n"), "{errors}");
     let kept = std::fs::read_to_string(here.join("kept.sched"))?;
     assert!(!kept.contains("ROWS") && kept.contains(", schedc's own schedule\n"), "{kept}");
     let text = stdout_of(&[&tune[..], &["--allow-slower"]].concat(), here)?;

@@ -54,8 +54,8 @@ fn main() {
             [(200, &symbolic), (5_000, &symbolic), (10_000, &symbolic), (10_000, &concrete)]
         {
             let text = write(lines);
-            let (time, said) = time(&text, options);
-            let _ = write!(line, " {:>10.3} ms, {said:>5}", time.as_secs_f64() * 1e3);
+            let (time, count) = time(&text, options);
+            let _ = write!(line, " {:>10.3} ms, {count:>5}", time.as_secs_f64() * 1e3);
         }
         println!("{line}");
     }
@@ -64,7 +64,7 @@ fn main() {
 /// Mean time of one check, and its number of diagnostics.
 fn time(text: &str, options: &Options) -> (Duration, usize) {
     const LONG_ENOUGH: Duration = Duration::from_millis(400);
-    let said = check(text, options).diagnostics.len();
+    let count = check(text, options).diagnostics.len();
     let begin = Instant::now();
     let start = clock(begin);
     let mut rounds = 0;
@@ -72,14 +72,14 @@ fn time(text: &str, options: &Options) -> (Duration, usize) {
         black_box(check(black_box(text), options));
         rounds += 1;
     }
-    (clock(begin).saturating_sub(start) / rounds, said)
+    (clock(begin).saturating_sub(start) / rounds, count)
 }
 
 /// Processor time of this thread if the system provides it, so that a busy machine does not matter; else the
 /// time of day.
 fn clock(begin: Instant) -> Duration {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanoseconds = told.as_deref().and_then(|text| text.split(' ').next()?.parse().ok());
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = statistics.as_deref().and_then(|text| text.split(' ').next()?.parse().ok());
     nanoseconds.map_or_else(|| begin.elapsed(), Duration::from_nanos)
 }
 

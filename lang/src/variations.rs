@@ -111,7 +111,7 @@ impl<'s> Variations<'s> {
     fn leave_out(
         &self,
         schedule: usize,
-        asked: &[usize],
+        numbers: &[usize],
         may_go: &dyn Fn(usize, &Stmt) -> bool,
     ) -> Variation {
         let all = self.statements(schedule);
@@ -121,7 +121,7 @@ impl<'s> Variations<'s> {
             stmts.for_each(|stmt| blank(&mut text, stmt.span));
             text.clone()
         };
-        let mut shown = leave_out(asked);
+        let mut shown = leave_out(numbers);
         let mut left_out: Vec<usize> = Vec::new();
         loop {
             let errors = match check(&shown, schedule, self.options) {
@@ -131,7 +131,7 @@ impl<'s> Variations<'s> {
             let is_wrong = |span: Span| {
                 errors.iter().any(|found| span.start <= found.span().start && found.span().end <= span.end)
             };
-            let stays = |at: &usize| !asked.contains(at) && !left_out.contains(at);
+            let stays = |at: &usize| !numbers.contains(at) && !left_out.contains(at);
             let goes = |at: usize, stmt: &Stmt| stays(&at) && is_wrong(stmt.span) && may_go(at, stmt);
             let wrong: Vec<usize> =
                 all.iter().enumerate().filter(|(at, stmt)| goes(*at, stmt)).map(|(at, _)| at).collect();

@@ -51,7 +51,7 @@ impl Gains {
     /// Whether a prediction for this position of a document is in progress.
     pub fn is_asked(&self, document: &str, place: &ProposalPlace) -> bool {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.get(document).is_some_and(|(asked, task)| asked == place && !task.is_finished())
+        running.get(document).is_some_and(|(at, task)| at == place && !task.is_finished())
     }
 
     /// Registers the task that predicts gains at a position, and ends the document's earlier task.

@@ -138,9 +138,9 @@ impl Jobs {
         match status {
             Ok(status) if status.success() => Ok(text(out)),
             Ok(status) => {
-                let said = text(errors);
-                let said = said.trim();
-                Err(if said.is_empty() { format!("schedc ended with {status}") } else { said.to_owned() })
+                let errors = text(errors);
+                let errors = errors.trim();
+                Err(if errors.is_empty() { format!("schedc ended with {status}") } else { errors.to_owned() })
             }
             Err(error) => Err(error.to_string()),
         }

@@ -26,7 +26,7 @@ pub async fn run(
     title: String,
 ) -> Result<String> {
     let (waiting, nobody_waits) = oneshot::channel::<()>();
-    let (tell, told) = oneshot::channel();
+    let (sender, receiver) = oneshot::channel();
     let task = Arc::clone(shared);
     // A task of its own says that the progress has ended even when the request is dropped.
     tokio::spawn(async move {
@@ -53,9 +53,9 @@ pub async fn run(
         if let Some(shown) = shown {
             shown.finish().await;
         }
-        let _ = tell.send(result);
+        let _ = sender.send(result);
     });
-    let result = told.await.unwrap_or_else(|_| Err(Error::internal_error()));
+    let result = receiver.await.unwrap_or_else(|_| Err(Error::internal_error()));
     drop(waiting);
     result
 }

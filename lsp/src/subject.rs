@@ -80,8 +80,8 @@ impl Subject {
     pub async fn stage(&self, stage: &'static str) -> Result<String> {
         self.ready().await?;
         let text = self.snapshot.text.source().to_string();
-        let told = self.shared.serving.stage(self.model.clone(), text, stage).await;
-        told.map_err(|why| self.refused(&why, None))
+        let stage = self.shared.serving.stage(self.model.clone(), text, stage).await;
+        stage.map_err(|why| self.refused(&why, None))
     }
 
     /// Refuses a request for a missing or unreadable model, without starting a program.

@@ -202,8 +202,8 @@ pub async fn watch(shared: &Arc<Shared>) {
 pub async fn read_models(shared: &Shared, mut wanted: tokio::sync::mpsc::UnboundedReceiver<ToRead>) {
     while let Some((path, stamp)) = wanted.recv().await {
         let arguments = vec!["inspect".into(), "--facts".into(), path.clone().into_os_string()];
-        let said = shared.jobs.run(Job { arguments, ..Job::default() }).await;
-        let model = said.and_then(|text| {
+        let answer = shared.jobs.run(Job { arguments, ..Job::default() }).await;
+        let model = answer.and_then(|text| {
             models::parse(&text)
                 .ok_or_else(|| "schedc and its language server have different versions".to_owned())
         });

@@ -64,14 +64,14 @@ def test_right_wheels_pass(tmp_path, version):
 def test_machine_code_that_needs_a_newer_system(tmp_path, name):
     files = {MODULE: shared_object(tmp_path / "module")} | {name: shared_object(tmp_path / "newer",
                                                                                 version="GLIBC_2.35")}
-    said = refusals(wheel(tmp_path, "manylinux_2_34_x86_64", files))
-    assert said[0] == f"{name} needs version 2.35 of the C library, and the wheel promises 2.34"
+    refused = refusals(wheel(tmp_path, "manylinux_2_34_x86_64", files))
+    assert refused[0] == f"{name} needs version 2.35 of the C library, and the wheel promises 2.34"
 
 
 def test_libraries_that_systems_may_lack(tmp_path):
     module = shared_object(tmp_path / "module", library="libLLVM.so.19.1", version="LLVM_19.1")
-    said = refusals(wheel(tmp_path, "manylinux_2_34_x86_64", {MODULE: module}))
-    assert said[0] == f"{MODULE} is linked with libLLVM.so.19.1"
+    refused = refusals(wheel(tmp_path, "manylinux_2_34_x86_64", {MODULE: module}))
+    assert refused[0] == f"{MODULE} is linked with libLLVM.so.19.1"
 
 
 def test_names_that_promise_nothing(tmp_path):

@@ -206,8 +206,8 @@ struct Time {
 fn used(client: &Client) -> Result<Duration> {
     let mut sum = 0;
     for task in fs::read_dir(format!("/proc/{}/task", client.id()))? {
-        let told = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
-        sum += told.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0);
+        let statistics = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
+        sum += statistics.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0);
     }
     Ok(Duration::from_nanos(sum))
 }

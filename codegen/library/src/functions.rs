@@ -135,8 +135,8 @@ impl ModelFunctions for LibraryFunctions {
 }
 
 /// Returns the system's reason without the path that it begins with.
-fn without_name(said: &str, path: &Path) -> String {
-    said.strip_prefix(&format!("{}: ", path.display())).unwrap_or(said).to_owned()
+fn without_name(message: &str, path: &Path) -> String {
+    message.strip_prefix(&format!("{}: ", path.display())).unwrap_or(message).to_owned()
 }
 
 fn function<T: Copy>(library: &Library, prefix: &str, name: &str) -> Result<T, Refusal> {

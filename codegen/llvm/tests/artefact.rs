@@ -374,7 +374,7 @@ fn libraries_of_one_prefix_each_call_their_own_functions() {
 }
 
 /// Names of columns that a library with these feature names returns.
-fn names_in_library(feature_names: Vec<String>, asked: &[i32]) -> Vec<Option<String>> {
+fn names_in_library(feature_names: Vec<String>, features: &[i32]) -> Vec<Option<String>> {
     let (module, entry) = linear([1.0; 3]);
     let entry = EntryInfo { feature_names, ..entry };
     let folder = tempfile::tempdir().expect("a folder");
@@ -389,7 +389,7 @@ fn names_in_library(feature_names: Vec<String>, asked: &[i32]) -> Vec<Option<Str
             let text = name(*at);
             (!text.is_null()).then(|| CStr::from_ptr(text).to_str().expect("UTF-8").to_owned())
         };
-        asked.iter().map(text).collect()
+        features.iter().map(text).collect()
     }
 }
 

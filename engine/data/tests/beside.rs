@@ -88,7 +88,7 @@ fn a_number_stands_for_missing_values() {
 
 #[test]
 fn orders_and_other_columns_are_told() {
-    let told = |names: &[&str], keep: &[&str]| {
+    let refusal = |names: &[&str], keep: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let keep: Vec<String> = keep.iter().map(|name| (*name).to_owned()).collect();
         let all = tables().map(|bytes| {
@@ -103,9 +103,9 @@ fn orders_and_other_columns_are_told() {
         all[0].clone()
     };
     let order = "rows: columns are in another order than the model's features, and found by name";
-    assert_eq!(told(&["b", "o"], &["a", "t"]), None);
-    assert_eq!(told(&["a", "b"], &["o", "t"]), Some(order.to_owned()));
-    assert_eq!(told(&["a", "b"], &["o"]), Some(format!("{order}; others are ignored: \"t\"")));
+    assert_eq!(refusal(&["b", "o"], &["a", "t"]), None);
+    assert_eq!(refusal(&["a", "b"], &["o", "t"]), Some(order.to_owned()));
+    assert_eq!(refusal(&["a", "b"], &["o"]), Some(format!("{order}; others are ignored: \"t\"")));
     let wanted = "rows: ignored columns that are not features: \"o\", \"a\", \"t\"";
-    assert_eq!(told(&["b"], &[]), Some(wanted.to_owned()));
+    assert_eq!(refusal(&["b"], &[]), Some(wanted.to_owned()));
 }

@@ -102,10 +102,10 @@ fn is_not_called_slow(chosen: &Chosen, options: &Options, lookup_bits: u32, bin_
         ..options.clone()
     };
     let text = chosen.text();
-    let said = check(&text, &options).diagnostics;
+    let diagnostics = check(&text, &options).diagnostics;
     let slow = codes::NARROW_VECTOR..=codes::UNROLLED_FAR;
-    let told: Vec<_> = said.iter().filter(|said| slow.contains(&said.code)).collect();
-    assert!(told.is_empty(), "{told:?}\n{text}");
+    let called_slow: Vec<_> = diagnostics.iter().filter(|found| slow.contains(&found.code)).collect();
+    assert!(called_slow.is_empty(), "{called_slow:?}\n{text}");
 }
 
 /// The plans and the code of a model under a schedule.

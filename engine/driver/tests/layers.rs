@@ -45,8 +45,8 @@ fn layers_have_tiles_if_time_allows() -> Result<()> {
             for candidate in full {
                 let text = evaluator.text(&candidate);
                 assert_eq!(format(&text).ok().as_ref(), Some(&text), "{name}");
-                let said = check(&text, &options);
-                assert!(said.nests.is_some(), "{name}: {:?}\n{text}", said.diagnostics);
+                let checked = check(&text, &options);
+                assert!(checked.nests.is_some(), "{name}: {:?}\n{text}", checked.diagnostics);
             }
         }
     }

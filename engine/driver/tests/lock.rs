@@ -89,12 +89,12 @@ fn damaged_texts_are_refused_with_their_line() {
     let text = lock([entry(64, LINES)]).text();
     let with = |from: &str, to: &str| refused(&text.replacen(from, to, 1));
     let begin = text.lines().position(|line| line.starts_with("entry")).expect("an entry") + 1;
-    let told = |code, line: usize, message: &str| (code, format!("line {line}: {message}"));
-    let damaged = |line, message| told(usage::LOCK_DAMAGED, line, message);
+    let note = |code, line: usize, message: &str| (code, format!("line {line}: {message}"));
+    let damaged = |line, message| note(usage::LOCK_DAMAGED, line, message);
     assert_eq!(with("lock 1", "lokk 1"), damaged(3, "a lock begins with `lock 1`, not with `lokk 1`"));
     assert_eq!(
         with("lock 1", "lock 2"),
-        told(usage::LOCK_NEWER, 3, "the lock has format 2, and this schedc reads format 1")
+        note(usage::LOCK_NEWER, 3, "the lock has format 2, and this schedc reads format 1")
     );
     assert_eq!(refused(""), damaged(1, "a lock begins with `lock 1`, not with ``"));
     assert_eq!(with("  seed 7\n", ""), damaged(begin, "the entry cpu:tiny.json:64:all has no field `seed`"));
@@ -106,7 +106,7 @@ fn damaged_texts_are_refused_with_their_line() {
     );
     assert_eq!(
         with("  seed 7\n", "  seed 7\n  watts 8\n"),
-        told(
+        note(
             usage::LOCK_NEWER,
             begin + 12,
             "the entry cpu:tiny.json:64:all has the field `watts`, which this schedc does not know"

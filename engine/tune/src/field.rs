@@ -133,9 +133,9 @@ impl<'a> Field<'a> {
                 let now = progress.best.map(|(_, time)| time);
                 let best = [best, now].into_iter().flatten().reduce(f64::min);
                 let spent = began.elapsed().as_secs_f64() / all.as_secs_f64().max(1e-9);
-                let told = watch(&Progress { spent, rows, best });
-                ended |= told.is_break();
-                told
+                let answer = watch(&Progress { spent, rows, best });
+                ended |= answer.is_break();
+                answer
             };
             let timings = race(&contenders, &workload, &rule, &mut see)?;
             self.ended |= ended;

@@ -113,8 +113,8 @@ pub struct Outcome {
 }
 
 /// Numbers of rows of the calls: the usual ones, and those around the schedule's.
-pub fn counts(asked: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
-    let around = asked.into_iter().flat_map(|rows| [rows.saturating_sub(1), rows, rows + 1]);
+pub fn counts(requested: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
+    let around = requested.into_iter().flat_map(|rows| [rows.saturating_sub(1), rows, rows + 1]);
     around.chain(COUNTS).filter(|rows| (1..=4096).contains(rows)).collect()
 }
 

@@ -82,7 +82,7 @@ impl Comparison {
         rows: &Values,
         expected: &Expected,
         theirs: OtherPredictions,
-        asked: Option<f64>,
+        requested: Option<f64>,
     ) -> Comparison {
         let ours = expected.numbers(theirs.kind);
         let (values, narrow): (Vec<f64>, bool) = match theirs.values {
@@ -92,7 +92,7 @@ impl Comparison {
         let exact = theirs.kind.element().is_whole();
         let is_single = narrow || forest.types.output == Float::F32;
         let usual = TOLERANCES[usize::from(!is_single)];
-        let tolerance = if exact { 0.0 } else { asked.unwrap_or(usual) };
+        let tolerance = if exact { 0.0 } else { requested.unwrap_or(usual) };
         let columns = (ours.len() / count(rows, forest.num_features).max(1)).max(1);
         let mut comparison = Comparison {
             who: theirs.who,

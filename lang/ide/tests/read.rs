@@ -367,8 +367,8 @@ fn nests_by_hand() {
                 sched_lang::diagnostics::apply::apply(analysis.source(), std::slice::from_ref(&written.edit));
             let after = after.expect("an edit that fits");
             let errors = |text: &str| {
-                let said = sched_lang::check(text, analysis.options()).diagnostics;
-                said.iter().filter(|said| said.severity == Severity::Error).count()
+                let diagnostics = sched_lang::check(text, analysis.options()).diagnostics;
+                diagnostics.iter().filter(|found| found.severity == Severity::Error).count()
             };
             assert!(errors(&after) <= errors(analysis.source()), "{after}");
             let line = after.lines().position(|line| line.contains(&written.directive)).expect("the line");
@@ -427,8 +427,9 @@ fn annotated(analysis: &Analysis, stage: &str) -> String {
     let known = stage_lines(analysis, stage);
     let mut out = String::new();
     for (at, line) in stage.lines().enumerate() {
-        let told = known.iter().find(|known| (known.first..known.first + known.count).contains(&at));
-        let names = told.map(|told| told.spans.iter().map(|span| analysis.text(*span)).collect::<Vec<_>>());
+        let found = known.iter().find(|known| (known.first..known.first + known.count).contains(&at));
+        let names =
+            found.map(|found| found.spans.iter().map(|span| analysis.text(*span)).collect::<Vec<_>>());
         let _ = writeln!(out, "{}", format!("{line:<60}{}", names.unwrap_or_default().join("; ")).trim_end());
     }
     out
@@ -470,12 +471,12 @@ otherwise:
     assert_eq!(annotated(&analysis, mir), wanted);
     let plan = "otherwise:\n  storage 0: complete trees\n    100 trees\n  walks of b1: level look-up over \
                 storage 0\n    steps: 5 straight\n";
-    let told = annotated(&analysis, plan);
+    let found = annotated(&analysis, plan);
     assert!(
-        told.contains("storage 0: complete trees                                 representation(quantized)"),
-        "{told}"
+        found.contains("storage 0: complete trees                                 representation(quantized)"),
+        "{found}"
     );
-    assert!(told.contains("tile(batch, b0, b1, 256); vectorize(b1, 64)"), "{told}");
+    assert!(found.contains("tile(batch, b0, b1, 256); vectorize(b1, 64)"), "{found}");
     assert!(annotated(&analysis, "kernel.raw.parallel:\n\tret\n").contains("parallel(b0)"));
     let asm = "\t.text\nkernel.raw:\n\t# outside of the loops\n\tpushq\t%rbp\n\t# b0: \
                copies\n\tmovl\t%eax, %ebx\n.LBB0_1:\n\t\

@@ -46,8 +46,8 @@ fn only_oblivious(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<Il
     };
     let oblivious = |layout: Layout| layout.shapes() == Shapes::Oblivious;
     let asks = |id: &LoopId| builder.node(*id).layout().is_some_and(|(layout, _)| oblivious(layout));
-    let asked = builder.forest().layout().is_some_and(oblivious) || loops.iter().any(asks);
-    if !asked || model.oblivious.iter().all(|tree| *tree) {
+    let wanted = builder.forest().layout().is_some_and(oblivious) || loops.iter().any(asks);
+    if !wanted || model.oblivious.iter().all(|tree| *tree) {
         return;
     }
     let order = order(model, builder.tree_order());
@@ -55,13 +55,13 @@ fn only_oblivious(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<Il
     let (nest, origin) = builder.nest();
     let layout = builder.forest().layout().unwrap_or(Layout::Sparse);
     let Ok(leaf_loops) = walks::collect(&nest, &depths, layout) else { return };
-    let mut said = Vec::new();
+    let mut reported = Vec::new();
     for (leaf, leaf_loop) in leaf_loops.iter().filter(|(_, leaf_loop)| oblivious(leaf_loop.layout)) {
         let trees = order.get(leaf_loop.trees.clone()).unwrap_or_default();
         let Some(tree) = trees.iter().find(|tree| !model.oblivious[**tree]) else { continue };
         let Some((ids, step)) = representation_of(builder, origin[leaf.0 as usize]) else { continue };
-        if !said.contains(&step) {
-            said.push(step);
+        if !reported.contains(&step) {
+            reported.push(step);
             problems.push(Illegal::at(step, Problem::NotOblivious { tree: *tree }, ids));
         }
     }

@@ -286,11 +286,11 @@ def _methods_of(model: Any, last: Any, made: Any) -> dict[str, Any]:
     from .exporter.check import METHODS
     from .exporter.stages import log_rule
 
-    asked = {"predict_log_proba": "probabilities", **METHODS}
+    outputs = {"predict_log_proba": "probabilities", **METHODS}
     if not hasattr(model, "predict"):
-        asked |= {"transform": "variable", "score": ""}
+        outputs |= {"transform": "variable", "score": ""}
     lacks = tuple(
-        method for method, output in asked.items()
+        method for method, output in outputs.items()
         if output not in made.outputs or not hasattr(model, method)
     )
     rule, smallest = log_rule(last)

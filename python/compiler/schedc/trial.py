@@ -106,7 +106,7 @@ class Trial:
             else f"gives {_shown(found)}"
         )
         row = rows.iloc[at : at + 1] if hasattr(rows, "iloc") else rows[at : at + 1]
-        told = _native.difference(
+        figures = _native.difference(
             f"row {at} of the check: {method} of {name} gives {_shown(expected)}, and the compiled model "
             f"{mine}",
             [f"the row is {self._described(at)}"],
@@ -114,7 +114,7 @@ class Trial:
             "compiles the "
             "model all the same; else report this, with the model",
         )
-        raise Difference(Findings(*told), row, method, expected, found)
+        raise Difference(Findings(*figures), row, method, expected, found)
 
     def _described(self, at: int) -> str:
         rows: Any = self.rows

@@ -100,8 +100,8 @@ class CapsuleTable:
     @staticmethod
     def _asked(stream: _Stream, status: int) -> None:
         if status != 0:
-            said = stream.get_last_error(ctypes.byref(stream)) or b""
-            raise OSError(status, f"the Arrow stream failed: {said.decode(errors='replace')}")
+            reason = stream.get_last_error(ctypes.byref(stream)) or b""
+            raise OSError(status, f"the Arrow stream failed: {reason.decode(errors='replace')}")
 
     def __del__(self) -> None:
         for held in [*self._chunks, self._schema]:

@@ -117,5 +117,5 @@ def test_an_interrupt_ends_a_program(model, many, tmp_path):
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert child.stdout.readline() == "ready\n"
     child.send_signal(signal.SIGINT)
-    _, said = child.communicate(timeout=PATIENCE)
-    assert child.returncode != 0 and "KeyboardInterrupt" in said
+    _, errors = child.communicate(timeout=PATIENCE)
+    assert child.returncode != 0 and "KeyboardInterrupt" in errors

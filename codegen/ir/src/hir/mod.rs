@@ -122,8 +122,8 @@ pub fn build(
     if nest.tree_order != TreeOrder::Model {
         order(Arc::make_mut(&mut forest), nest.tree_order);
     }
-    if let Some(asked) = nest.tiles() {
-        let tiling = Tiling::new(&forest, asked, profile)?;
+    if let Some(request) = nest.tiles() {
+        let tiling = Tiling::new(&forest, request, profile)?;
         let outputs = kernel_forest.outputs().clone();
         return Ok(Hir { columns, outputs, ..tiled(forest, nest, tiling, budget)? });
     }

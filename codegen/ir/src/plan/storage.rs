@@ -25,7 +25,7 @@ pub struct StorageDemand<'a> {
     /// The storage that each leaf loop asks for.
     of_walks: BTreeMap<WalkId, Storage>,
     /// The layout of the schedule, by the format that suits it.
-    asked: BTreeMap<Format, nest::Layout>,
+    requested: BTreeMap<Format, nest::Layout>,
     /// Whether rows are transposed to be quantized.
     transposes_bins: bool,
     /// Whether some leaf loop adds leaf vectors margin by margin.
@@ -64,7 +64,7 @@ impl<'a> StorageDemand<'a> {
         leaf_indices: bool,
     ) -> Result<StorageDemand<'a>, CompileError> {
         only_numeric(hir)?;
-        let mut asked = BTreeMap::new();
+        let mut requested = BTreeMap::new();
         let (mut trees, mut of_walks, mut transposes_bins) = (BTreeMap::new(), BTreeMap::new(), false);
         for walks in walks {
             let copy = match walks.rows {
@@ -91,13 +91,13 @@ impl<'a> StorageDemand<'a> {
                 trees.entry(storage).or_insert_with(|| vec![false; hir.forest.trees.len()]);
             used[walks.trees.clone()].fill(true);
             of_walks.insert(walks.id, storage);
-            asked.insert(format, walks.layout);
+            requested.insert(format, walks.layout);
             let vectors = walks.lanes > 1 && walks.over == Axis::Row;
             transposes_bins |= format == Format::BinTables;
             transposes_bins |= matches!(format, Format::Preorder | Format::LevelTests) && vectors;
         }
         let leaf_columns = hir.forest.has_leaf_vectors() && copies.values().any(|copy| copy.sums);
-        Ok(StorageDemand { hir, leaf_indices, trees, of_walks, asked, transposes_bins, leaf_columns })
+        Ok(StorageDemand { hir, leaf_indices, trees, of_walks, requested, transposes_bins, leaf_columns })
     }
 
     /// The features of transposed copies of rows. Rows are transposed before they are quantized, with the
@@ -176,9 +176,9 @@ impl<'a> StorageDemand<'a> {
             let bytes = layout.schema().footprint();
             footprint = footprint.saturating_add(bytes);
             if footprint > budget.tables {
-                let asked = self.asked.get(&instead_of.unwrap_or(storage.format));
-                let asked = asked.copied().unwrap_or(nest::Layout::Sparse);
-                return Err(over_budget(asked, footprint, budget));
+                let requested = self.requested.get(&instead_of.unwrap_or(storage.format));
+                let requested = requested.copied().unwrap_or(nest::Layout::Sparse);
+                return Err(over_budget(requested, footprint, budget));
             }
             storages.insert(storage, Stored { trees, instead_of, layout, bytes, key });
         }

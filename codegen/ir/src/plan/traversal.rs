@@ -171,8 +171,8 @@ impl WalkInfo<'_> {
         let speculated = match (traversal, steps.speculated) {
             _ if !level_order => 0,
             (Traversal::PackedRows, 0) => PACKED_LEVELS.min(steps.straight),
-            (Traversal::PackedRows, asked) => asked.min(packed_rows::MOST_LEVELS),
-            (_, asked) => asked,
+            (Traversal::PackedRows, requested) => requested.min(packed_rows::MOST_LEVELS),
+            (_, requested) => requested,
         };
         Steps { speculated, ..steps }
     }

@@ -72,20 +72,24 @@ impl Tiling {
     /// # Errors
     ///
     /// If tiles should follow the likely paths and there is no profile, or one of another forest.
-    pub fn new(forest: &Forest, asked: TileTrees, profile: Option<&Profile>) -> Result<Tiling, CompileError> {
+    pub fn new(
+        forest: &Forest,
+        request: TileTrees,
+        profile: Option<&Profile>,
+    ) -> Result<Tiling, CompileError> {
         let mut biased = 0;
         let mut trees = Vec::with_capacity(forest.trees.len());
         for tree in &forest.trees {
-            let growth = if asked.by_probability {
+            let growth = if request.by_probability {
                 let hits = profile.and_then(|profile| profile.hits(tree)).ok_or_else(no_profile)?;
                 Growth::by_hits(tree, &hits)
             } else {
                 Growth::Uniform
             };
             biased += usize::from(matches!(growth, Growth::Likely(_)));
-            trees.push(TiledTree::cover(tree, &growth, asked.nodes as usize));
+            trees.push(TiledTree::cover(tree, &growth, request.nodes as usize));
         }
-        Ok(Tiling { most: asked.nodes, biased, trees })
+        Ok(Tiling { most: request.nodes, biased, trees })
     }
 
     /// Depths of the deepest and the shallowest leaf of each tree, in edges between tiles.

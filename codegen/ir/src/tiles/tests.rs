@@ -145,8 +145,8 @@ fn a_profile_has_every_leaf() {
 #[test]
 fn padding_stays_within_the_budget() {
     let forest = forest(tree("(((((..).).).).)"));
-    let asked = TileTrees { nodes: 2, by_probability: false };
-    let tiling = Tiling::new(&forest, asked, None);
+    let requested = TileTrees { nodes: 2, by_probability: false };
+    let tiling = Tiling::new(&forest, requested, None);
     let mut tiling = tiling.unwrap_or_else(|error| unreachable!("{error}"));
     let small = Budget { tables: 64, ..Budget::default() };
     let code = tiling.pad(&[3], &small).err().map(|error| error.code);
@@ -182,12 +182,15 @@ fn bounds_of_the_checker_hold() {
         }
         let deepest = tiled.depths().0;
         assert!([&whole, &shallow].iter().all(|model| model.least_steps(0, tiles) <= deepest), "{tiled:?}");
-        for asked in [1, deepest, deepest + 9] {
+        for requested in [1, deepest, deepest + 9] {
             let mut padded = tiled.clone();
-            padded.pad(asked);
+            padded.pad(requested);
             let more = (padded.tiles.len() - tiled.tiles.len()) as u64;
-            let least = whole.tile_padding(0, tiles, asked);
-            assert!(shallow.tile_padding(0, tiles, asked) <= least && least <= more, "{asked}: {tiled:?}");
+            let least = whole.tile_padding(0, tiles, requested);
+            assert!(
+                shallow.tile_padding(0, tiles, requested) <= least && least <= more,
+                "{requested}: {tiled:?}"
+            );
             (reckoned, added) = (reckoned + least, added + more);
         }
     }

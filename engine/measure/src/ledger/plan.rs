@@ -82,7 +82,7 @@ impl Maker<'_> {
         let chosen = self.chosen(batch);
         let prefixes = if question.prefixes { self.prefixes(schedule, &events) } else { Vec::new() };
         let ablations = if question.ablations { self.ablations(schedule, &events) } else { Vec::new() };
-        let sweeps = question.sweeps.iter().map(|asked| self.sweep(schedule, asked));
+        let sweeps = question.sweeps.iter().map(|request| self.sweep(schedule, request));
         let sweeps = sweeps.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
         let max_rows = self.variations.max_rows(schedule);
         let advice = if question.advice.is_some() { self.proposals(schedule, &events) } else { Vec::new() };
@@ -148,13 +148,13 @@ impl Maker<'_> {
     }
 
     /// The tries of other values of a number; `None` if the number belongs to another schedule of the text.
-    fn sweep(&mut self, schedule: usize, asked: &NumberSweep) -> Result<Option<Tries>, Failure> {
-        let Some(found) = self.number(schedule, &asked.number)? else { return Ok(None) };
+    fn sweep(&mut self, schedule: usize, request: &NumberSweep) -> Result<Option<Tries>, Failure> {
+        let Some(found) = self.number(schedule, &request.number)? else { return Ok(None) };
         let with = |value: i64| match &found.place {
             NumberSource::Param(name) => self.variations.with_param(schedule, name, value),
             NumberSource::Text(number) => self.variations.with_number(schedule, *number, value),
         };
-        let mut values: Vec<(i64, Variation)> = match (asked.values.as_slice(), found.choices.as_slice()) {
+        let mut values: Vec<(i64, Variation)> = match (request.values.as_slice(), found.choices.as_slice()) {
             ([], []) => {
                 let near = near(found.value).map(|value| (value, with(value)));
                 near.filter(|(value, variation)| *value == found.value || variation.nest.is_ok())

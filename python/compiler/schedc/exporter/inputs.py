@@ -141,9 +141,9 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
         texts |= {at for at, place in enumerate(places) if _type_of(rows, place) == TEXT}
     kinds = []
     for at, name in enumerate(known):
-        asked = types.get(name) if isinstance(types, Mapping) else types if at not in texts else None
-        if asked is not None:
-            kind = TEXT if asked in (str, object, "str", "object") else numpy.dtype(asked)
+        type_ = types.get(name) if isinstance(types, Mapping) else types if at not in texts else None
+        if type_ is not None:
+            kind = TEXT if type_ in (str, object, "str", "object") else numpy.dtype(type_)
         elif rows is not None:
             kind = _type_of(rows, _place(rows, named, name, at))
         else:
