@@ -310,6 +310,26 @@ problems! {
         },
         /// A cache of a loop that is outside of the GPU's blocks.
         CACHE_OUTSIDE_LAUNCH => CacheOutsideLaunch,
+        /// The layout compares bins, and no loop over rows around its walks is cached. The first loop is the
+        /// leaf loop, the second one a loop over blocks of rows around it, if there is one.
+        BINS_NOT_CACHED => BinsNotCached {
+            /// The layout.
+            layout: Layout,
+        },
+        /// A cache of rows at the second loop, over threads, or inside it.
+        BLOCK_CANNOT_CACHE => ThreadCache,
+        /// A cache of rows that the second loop does not limit.
+        BLOCK_CANNOT_CACHE => UnlimitedCache,
+        /// Some walks are outside all launches, and others inside one.
+        WALKS_OUTSIDE_LAUNCH => WalksOutsideLaunch,
+        /// Several loops over trees inside the second loop, a mapped one over trees, are mapped.
+        SUMS_OF_LAUNCH => SeveralTreeLoops,
+        /// Two loops add to the same sums in different threads.
+        SUMS_OF_LAUNCH => SameSums,
+        /// The threads of a block share the slots of unlimited rows.
+        SUMS_OF_LAUNCH => UnlimitedSums,
+        /// The threads of a block share slots of rows between which other blocks have rows.
+        SUMS_OF_LAUNCH => SplitSums,
         /// Padding for straight-line walks would need too much memory.
         PADDING_TOO_LARGE => PaddingTooLarge {
             /// Bytes of the padding.

@@ -583,29 +583,6 @@ fn walks_read_bins_without_conflicts() {
     }
 }
 
-#[test]
-fn what_has_no_code_yet_is_refused() {
-    let forest = forests::forest(&mut Rng(3));
-    let cases = [
-        (format!("{DIRECT}cache(b1)"), "cached by single threads"),
-        (format!("{DIRECT}representation(quantized)"), "quantized outside launches"),
-        // Trees of which some are for all threads, and others for the first thread.
-        (
-            "tile(batch, b0, b1, 4)\nreorder(b0, tree, b1)\nsplit(tree, ta, tb, 1)\n\
-             gpuDimension(b0, grid.x)\n\
-             gpuDimension(ta.b1, block.x)\n"
-                .to_string(),
-            "add to the same rows in different threads",
-        ),
-    ];
-    for (schedule, what) in cases {
-        let nest = nest(&forest, &schedule).expect("the checker accepts it");
-        let error = compile(forest.clone(), None, nest, &[Kind::Raw], &Budget::default()).err();
-        let error = error.expect("it is refused");
-        assert!(error.message.contains(what), "{schedule}: {error}");
-    }
-}
-
 /// Walks read the copies of trees, and no table that has a copy.
 #[test]
 fn walks_read_copies_of_trees() {

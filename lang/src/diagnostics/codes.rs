@@ -120,6 +120,10 @@ sched_diagnostics::codes! { Schedule in "../explain/";
     STAGE_LANES 128 "S0128" Error "vectors do not fit a stage"
     STAGE_ROWS 129 "S0129" Error "too many rows in a stage"
     TWO_STAGES 130 "S0130" Error "loops of different stages"
+    BINS_NOT_CACHED 131 "S0131" Error "bins that no block caches"
+    BLOCK_CANNOT_CACHE 132 "S0132" Error "rows that a block cannot cache"
+    WALKS_OUTSIDE_LAUNCH 133 "S0133" Error "walks outside all launches"
+    SUMS_OF_LAUNCH 134 "S0134" Error "sums that threads cannot share"
 }
 
 /// The code written as `S0042` or `s0042`; `None` if there is none.

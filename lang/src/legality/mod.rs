@@ -2,8 +2,11 @@
 
 mod find;
 mod gpu;
+mod launch;
+mod launch_sums;
 mod layout;
 mod memory;
+mod paths;
 mod reduce;
 mod shared;
 mod size;
@@ -30,6 +33,9 @@ pub fn check(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
         unroll_and_jam::check(builder, *id, &mut problems);
         reduce::check(builder, *id, &mut problems);
         gpu::check(builder, *id, limits, &mut problems);
+    }
+    if target == TargetKind::Gpu && problems.is_empty() {
+        launch::check(builder, limits, &mut problems);
     }
     layout::check(builder, &loops, target, &mut problems);
     memory::check(builder, &loops, &mut problems);

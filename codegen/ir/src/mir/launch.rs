@@ -8,14 +8,13 @@
 //! addition is known (`mir/thread_sums.rs`). Otherwise a separate launch sets the base values before. Sums
 //! whose memory holds the rows' own base margins begin with these.
 
-use super::mapped::{any_mapped, unsupported};
+use super::mapped::any_mapped;
 use super::threads::{Share, guard_unmapped};
 use super::{
-    Affine, Bound, Fill, Guard, Iter, Launch, Limit, Loop, Mapping, Mir, Mode, Stmt, Var, VarInfo, WalkRange,
+    Affine, Bound, Guard, Iter, Launch, Limit, Loop, Mapping, Mir, Mode, Stmt, Var, VarInfo, WalkRange,
     Window,
 };
 use super::{owners, settle, thread_sums};
-use crate::codes;
 use crate::error::CompileError;
 use crate::fault::{Fault, seeded};
 use crate::lir::MAX_THREADS;
@@ -28,8 +27,8 @@ const BASE_THREADS: u32 = 256;
 ///
 /// # Errors
 ///
-/// If walks are outside all launches of a nest that has some, or if a block's number of threads is
-/// unknown. Also if a launch shares data in a way that GPU code does not support.
+/// If the checker should have refused the nest: if walks or copies are outside all launches, if a block has
+/// too many threads, or if threads cannot share a copy or sums.
 pub fn separate(mir: Mir) -> Result<Mir, CompileError> {
     if !any_mapped(&mir.body) {
         return Ok(mir);
@@ -146,17 +145,11 @@ impl Separate<'_> {
             }
             Stmt::Walks(walks) => {
                 let name = &self.info(walks.iter.var).name;
-                return Err(CompileError::new(
-                    codes::GPU,
-                    format!("the walks of `{name}` are outside all launches, but other walks are inside"),
-                    "map a loop around these walks with gpuDimension too, or map no loop",
-                ));
-            }
-            Stmt::CacheRows(copy) if copy.fill == Fill::Bins => {
-                return Err(unsupported("rows that are quantized outside launches"));
+                let message = format!("the walks of `{name}` are outside all launches");
+                return Err(CompileError::ill_formed(message));
             }
             Stmt::CacheRows(_) | Stmt::CacheTrees(_) => {
-                return Err(unsupported("copies that all launches share"));
+                return Err(CompileError::ill_formed("a copy is outside all launches"));
             }
             Stmt::Private(mut private) => {
                 private.body = all(self, private.body)?;
@@ -182,13 +175,8 @@ impl Separate<'_> {
         let block = extents.block.map(|extent| u32::try_from(extent).unwrap_or(u32::MAX));
         let threads = extents.block.iter().fold(1, |all: i64, extent| all.saturating_mul(*extent));
         if threads > i64::from(MAX_THREADS) {
-            return Err(CompileError::new(
-                codes::GPU,
-                format!(
-                    "the launch of `{name}` has blocks of {threads} threads; GPUs allow at most {MAX_THREADS}"
-                ),
-                "use smaller tiles, or give sibling loops that are mapped to one dimension the same length",
-            ));
+            let message = format!("blocks of `{name}` have {threads} threads, more than {MAX_THREADS}");
+            return Err(CompileError::ill_formed(message));
         }
         let body = Share { vars: self.vars, block, threads: Vec::new() }.all(body)?;
         Ok(Launch { name, grid: extents.grid, block, walks, body })

@@ -1,8 +1,6 @@
 //! Loops that run as blocks or threads of a GPU.
 
 use super::{Mode, Stmt};
-use crate::codes;
-use crate::error::CompileError;
 
 /// Whether some loop is mapped.
 pub fn any_mapped(stmts: &[Stmt]) -> bool {
@@ -22,13 +20,4 @@ pub fn any_mapped(stmts: &[Stmt]) -> bool {
         | Stmt::ZeroAll(_)
         | Stmt::Fold(_) => false,
     })
-}
-
-/// Refuses a construct that GPU code does not support.
-pub(super) fn unsupported(what: &str) -> CompileError {
-    CompileError::new(
-        codes::GPU,
-        format!("there is no code for {what} on GPUs yet"),
-        "cache rows in a loop over blocks, outside the loops over threads",
-    )
 }

@@ -4,7 +4,6 @@
 
 use super::window::spread;
 use super::{Accumulator, Affine, Guard, Mode, Private, Stmt, Target, Var, VarInfo, Window};
-use crate::codes;
 use crate::error::CompileError;
 use sched_nest::{Axis, GpuDimension, GpuLevel};
 
@@ -39,7 +38,8 @@ struct Adder<'m> {
     together: bool,
 }
 
-/// Refuses leaf loops and folds in different threads that add to the same sums of the same rows.
+/// Checks that leaf loops and folds in different threads add to other sums or rows. The schedule's checker
+/// refuses other nests.
 pub(super) fn check(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
     let mut find = AdderCollector {
         vars,
@@ -50,23 +50,16 @@ pub(super) fn check(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError
     };
     find.all(stmts);
     if let Some(name) = find.overlapping {
-        return Err(CompileError::new(
-            codes::GPU,
-            format!(
-                "the rows of blocks that share the slots of `{name}` interleave with rows of other blocks"
-            ),
-            "give each block consecutive rows, by tile sizes that divide each other, or remove sharedReduce",
-        ));
+        let message = format!("blocks that share the slots of `{name}` have rows between those of others");
+        return Err(CompileError::ill_formed(message));
     }
     let adders = find.adders;
     for (at, one) in adders.iter().enumerate() {
         let conflict = adders[at + 1..].iter().find(|other| one.conflicts_with(other, vars));
         if let Some(other) = conflict {
-            return Err(CompileError::new(
-                codes::GPU,
-                format!("`{}` and `{}` add to the same rows in different threads", one.name, other.name),
-                "map the row loops around both alike, or use atomicReduce on the mapped tree loops",
-            ));
+            let message =
+                format!("`{}` and `{}` add to the same rows in different threads", one.name, other.name);
+            return Err(CompileError::ill_formed(message));
         }
     }
     Ok(())

@@ -20,7 +20,6 @@ use super::{
     Stmt, Target, Uses, Var, VarInfo, Window,
 };
 use crate::budget::Budget;
-use crate::codes;
 use crate::error::CompileError;
 use sched_nest::{Axis, GpuLevel, Reduce};
 use std::collections::BTreeMap;
@@ -194,14 +193,8 @@ impl Legalise<'_> {
         for chain in chains(&this, self.vars)?.into_iter().filter(|chain| is_shared(chain)) {
             if window.high.is_none() {
                 let name = &self.vars[this.iter.var.0 as usize].name;
-                return Err(CompileError::new(
-                    codes::GPU,
-                    format!(
-                        "the threads of `{name}` walk an unlimited number of rows, whose sums do not \
-                         fit shared memory"
-                    ),
-                    "tile the loop over rows and map the outer loop to the grid, or remove sharedReduce",
-                ));
+                let message = format!("the threads of `{name}` share the sums of unlimited rows");
+                return Err(CompileError::ill_formed(message));
             }
             let id = self.fresh();
             self.hoisted.extend(chain.iter().map(|inner| (inner.iter.var, id)));
@@ -337,11 +330,8 @@ fn chains<'m>(this: &'m Loop, vars: &[VarInfo]) -> Result<Vec<Vec<&'m Loop>>, Co
         return Ok(below);
     }
     if below.len() > 1 {
-        return Err(CompileError::new(
-            codes::GPU,
-            format!("several loops over trees in `{}` are mapped", vars[this.iter.var.0 as usize].name),
-            "map only one of them, or the loop around them",
-        ));
+        let name = &vars[this.iter.var.0 as usize].name;
+        return Err(CompileError::ill_formed(format!("several loops over trees in `{name}` are mapped")));
     }
     let mut chain = vec![this];
     chain.extend(below.pop().unwrap_or_default());

@@ -1,7 +1,7 @@
 //! Divides work between the threads of a launch: cooperative copies, and statements for one block or
 //! thread.
 
-use super::mapped::{any_mapped, unsupported};
+use super::mapped::any_mapped;
 use super::{Affine, CacheTrees, Guard, Mapping, Mode, ShareTrees, Stmt, Var, VarInfo};
 use crate::error::CompileError;
 use sched_nest::{GpuDimension, GpuLevel};
@@ -36,7 +36,7 @@ impl Share<'_> {
     fn stmt(&mut self, stmt: Stmt) -> Result<Stmt, CompileError> {
         Ok(match stmt {
             Stmt::CacheRows(copy) if !self.threads.is_empty() || copy.window.high.is_none() => {
-                return Err(unsupported("rows that are cached by single threads"));
+                return Err(CompileError::ill_formed("single threads cache rows"));
             }
             Stmt::CacheRows(mut copy) => {
                 copy.shared = Some(self.block);

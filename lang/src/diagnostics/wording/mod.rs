@@ -4,6 +4,7 @@ mod alternatives;
 mod annotations;
 mod context;
 mod device;
+mod launches;
 mod lints;
 mod rewrites;
 mod shape;
@@ -93,6 +94,14 @@ fn words(context: &Context) -> Wording {
         P::SharedMemory { total, limit, uses } => device::shared_memory(context, *total, *limit, uses),
         P::SharedMemoryUnsure { total, everywhere } => device::shared_memory_unsure(*total, *everywhere),
         P::CacheOutsideLaunch => device::cache_outside_launch(context),
+        P::BinsNotCached { layout } => launches::bins_not_cached(context, *layout),
+        P::ThreadCache => launches::thread_cache(context),
+        P::UnlimitedCache => launches::unlimited_cache(context),
+        P::WalksOutsideLaunch => launches::walks_outside(context),
+        P::SeveralTreeLoops => launches::several_tree_loops(context),
+        P::SameSums => launches::same_sums(context),
+        P::UnlimitedSums => launches::unlimited_sums(context),
+        P::SplitSums => launches::split_sums(context),
         P::PaddingTooLarge { bytes, limit, most } => device::padding(context, *bytes, *limit, *most),
         P::LayoutTooLarge { bytes, limit } => device::layout_too_large(context, *bytes, *limit),
         P::NotOblivious { tree } => device::not_oblivious(context, *tree),

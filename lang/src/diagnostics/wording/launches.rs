@@ -1,0 +1,106 @@
+//! Words for copies and sums that the threads of a launch cannot share.
+
+use super::context::{Context, Wording};
+use crate::lineage::DirectiveIndex;
+use sched_nest::Layout;
+
+pub(super) fn bins_not_cached(context: &Context, layout: Layout) -> Wording {
+    let first = context.first();
+    let word = layout.word();
+    let message = format!("the walks of `{first}` compare bins, which a block computes where it caches rows");
+    let wording = Wording::new(message, format!("`{word}` compares bins"));
+    match context.mapping() {
+        Some((grid, mapping)) => wording
+            .help(format!(
+                "Write `cache({grid})`, so that each block computes the bins of its rows, or use a layout \
+                 that compares values: `sparse`."
+            ))
+            .fix(Some(context.insert_before(mapping, &format!("cache({grid})")))),
+        None => wording.help(
+            "Map a loop over blocks of rows to the grid and cache it, or use a layout that compares values: \
+             `sparse`.",
+        ),
+    }
+}
+
+pub(super) fn thread_cache(context: &Context) -> Wording {
+    let thread = context.second();
+    Wording::new(
+        format!("all threads of a block copy rows together, and `{thread}` divides the threads"),
+        "at it or inside",
+    )
+    .help("Cache a loop over rows outside of all loops over threads.")
+    .fix(Some(context.remove(context.illegal.step)))
+}
+
+pub(super) fn unlimited_cache(context: &Context) -> Wording {
+    let (first, inner) = (context.first(), context.second());
+    Wording::new(
+        format!("an iteration of `{first}` has all rows of `{inner}`, which no block can hold"),
+        "of any number of rows",
+    )
+    .help(format!("Tile the loop over rows, and cache the loop around the inner loop of the tile, or leave `cache({first})` out."))
+    .fix(Some(context.remove(context.illegal.step)))
+}
+
+pub(super) fn walks_outside(context: &Context) -> Wording {
+    let first = context.first();
+    Wording::new(
+        format!("the walks of `{first}` are outside all launches, and other walks are inside one"),
+        "makes a launch",
+    )
+    .help("Map a loop around these walks with `gpuDimension` too, or map no loop.")
+}
+
+pub(super) fn several_tree_loops(context: &Context) -> Wording {
+    let outer = context.second();
+    Wording::new(
+        format!("several loops over trees inside `{outer}` are mapped, and so is `{outer}`"),
+        "not the only one",
+    )
+    .help(format!("Map only one of them, or `{outer}` alone."))
+    .fix(Some(context.remove(context.illegal.step)))
+}
+
+pub(super) fn same_sums(context: &Context) -> Wording {
+    let (one, other) = (context.first(), context.second());
+    Wording::new(
+        format!("`{one}` and `{other}` add to the same rows in different threads"),
+        "divides the threads",
+    )
+    .help("Map the loops over rows around both alike, or use `atomicReduce` on a mapped loop over trees.")
+}
+
+pub(super) fn unlimited_sums(context: &Context) -> Wording {
+    let thread = context.second();
+    Wording::new(
+        format!("the threads of `{thread}` walk any number of rows, whose sums do not fit shared memory"),
+        "sums of all these rows",
+    )
+    .help("Tile the loop over rows and map the outer loop to the grid, or leave `sharedReduce` out.")
+    .fix(Some(context.remove(context.illegal.step)))
+}
+
+pub(super) fn split_sums(context: &Context) -> Wording {
+    let first = context.first();
+    Wording::new(
+        format!("blocks that share the slots of `{first}` have rows between those of other blocks"),
+        "sums of rows that are not adjacent",
+    )
+    .help("Give each block consecutive rows, by tiles whose sizes divide each other, or leave `sharedReduce` out.")
+    .fix(Some(context.remove(context.illegal.step)))
+}
+
+impl Context<'_> {
+    /// The name of the second loop concerned and the directive that maps it, if there are two.
+    fn mapping(&self) -> Option<(String, DirectiveIndex)> {
+        let second = *self.illegal.loops.get(1)?;
+        let (_, mapping) = self.builder.node(second).gpu_dimension()?;
+        Some((self.builder.name(second), mapping))
+    }
+
+    /// The name of the last loop concerned.
+    fn second(&self) -> String {
+        self.illegal.loops.last().map(|id| self.builder.name(*id)).unwrap_or_default()
+    }
+}

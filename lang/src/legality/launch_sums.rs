@@ -1,0 +1,285 @@
+//! Sums of launches: whether threads that add to the same sums are the same, or wait for each other.
+//!
+//! Iterations of mapped loops over trees have slots, which are folded after the launch, or, under
+//! `sharedReduce`, by the threads of a block after their loops. No barrier separates leaf loops, so those that
+//! add to the same sums must run in the same threads. A block waits before and after it folds its slots. So a
+//! fold only needs the same blocks as other additions to its target.
+
+use super::launch::{Found, Launches};
+use super::paths::{Around, Path};
+use crate::illegal::{Illegal, Problem};
+use crate::lineage::{Annotation, DirectiveIndex};
+use sched_nest::{Axis, Body, GpuDimension, GpuLevel, LoopId, Reduce};
+
+pub(super) fn check(launches: &Launches, found: &mut Found) {
+    for launch in launches.launches() {
+        let Some(root) = launch.first().and_then(|path| launches.root(path)) else { continue };
+        if launches.chains(root, found).is_none() || launches.adds_atomically(root) {
+            continue;
+        }
+        let mut adders = Vec::new();
+        for path in &launch {
+            adders.push(launches.walks(path));
+            let fold = launches.fold(path, &launch, found);
+            adders.extend(fold.filter(|fold: &Adder| adders.iter().all(|other| other.key() != fold.key())));
+        }
+        let used = used(&adders);
+        adders.iter_mut().for_each(|adder| adder.complete(&used));
+        launches.conflicts(&adders, found);
+    }
+}
+
+/// The threads that run an addition.
+#[derive(Clone, PartialEq)]
+enum Owner {
+    /// One iteration for each block or thread.
+    Each { dimension: GpuDimension, least: i64, step: i64, most: Option<i64> },
+    /// Only the first block or thread.
+    First(GpuDimension),
+}
+
+impl Owner {
+    fn dimension(&self) -> GpuDimension {
+        match self {
+            Owner::Each { dimension, .. } | Owner::First(dimension) => *dimension,
+        }
+    }
+}
+
+/// Rows: a sum of loops' values, from a least to a largest one.
+#[derive(Clone)]
+struct Rows {
+    loops: Vec<(LoopId, i64, Option<i64>)>,
+    low: i64,
+    high: Option<i64>,
+}
+
+impl Rows {
+    /// The least and the largest row, with some loops at zero.
+    fn spread(&self, without: impl Fn(LoopId) -> bool) -> (i64, Option<i64>) {
+        let others = self.loops.iter().filter(|(id, ..)| !without(*id));
+        others.fold((self.low, self.high), |(low, high), (_, least, most)| {
+            (low.saturating_add(*least), high.zip(*most).map(|(high, most)| high.saturating_add(most)))
+        })
+    }
+}
+
+/// A leaf loop, or the fold of slots that a block shares, which add to sums.
+struct Adder {
+    /// The leaf loop, or the outermost loop over trees with slots.
+    id: LoopId,
+    /// The loop whose slots are the target; the output's sums if there is none.
+    target: Option<LoopId>,
+    rows: Rows,
+    owners: Vec<Owner>,
+    is_fold: bool,
+}
+
+impl Adder {
+    fn key(&self) -> (LoopId, bool) {
+        (self.id, self.is_fold)
+    }
+
+    /// Adds the dimensions of which the first block or thread alone adds.
+    fn complete(&mut self, used: &[GpuDimension]) {
+        for dimension in used {
+            let is_of_blocks = dimension.level == GpuLevel::Grid;
+            let is_covered = self.owners.iter().any(|owner| owner.dimension() == *dimension);
+            if !is_covered && (is_of_blocks || !self.is_fold) {
+                self.owners.push(Owner::First(*dimension));
+            }
+        }
+    }
+
+    /// Whether the same threads run two additions; whether the same blocks do, if one of them is a fold.
+    fn has_owners_of(&self, other: &Adder) -> bool {
+        let only_blocks = self.is_fold || other.is_fold;
+        let counts = |owner: &&Owner| !only_blocks || owner.dimension().level == GpuLevel::Grid;
+        let own: Vec<&Owner> = self.owners.iter().filter(counts).collect();
+        let others: Vec<&Owner> = other.owners.iter().filter(counts).collect();
+        own.len() == others.len() && own.iter().all(|owner| others.contains(owner))
+    }
+
+    /// Whether two additions have rows in common.
+    fn shares_rows(&self, other: &Adder) -> bool {
+        let is_in = |adder: &Adder, id: LoopId| adder.rows.loops.iter().any(|(own, ..)| *own == id);
+        let is_common = |id: LoopId| is_in(self, id) && is_in(other, id);
+        let ((low, high), (other_low, other_high)) =
+            (self.rows.spread(is_common), other.rows.spread(is_common));
+        let is_before = |high: Option<i64>, low: i64| high.is_some_and(|high| high < low);
+        !is_before(high, other_low) && !is_before(other_high, low)
+    }
+}
+
+/// Dimensions of a launch with several blocks or threads.
+fn used(adders: &[Adder]) -> Vec<GpuDimension> {
+    let mut used = Vec::new();
+    for owner in adders.iter().flat_map(|adder| &adder.owners) {
+        let Owner::Each { dimension, least, step, most } = owner else { continue };
+        let several =
+            dimension.level == GpuLevel::Grid || most.is_none_or(|most| most.saturating_sub(*least) >= *step);
+        if several && !used.contains(dimension) {
+            used.push(*dimension);
+        }
+    }
+    used
+}
+
+impl Launches<'_> {
+    /// The outermost mapped loop of a path.
+    fn root(&self, path: &Path) -> Option<LoopId> {
+        path.iter().map(|around| around.id).find(|id| self.paths.dimension(*id).is_some())
+    }
+
+    /// The number of outermost loops with slots among a loop and the loops inside; nothing if several are
+    /// inside one such loop.
+    fn chains(&self, id: LoopId, found: &mut Found) -> Option<usize> {
+        let this = self.paths.get(id);
+        let mut inside = Vec::new();
+        for child in this.body.loops() {
+            let chains = self.chains(child, found)?;
+            inside.extend(std::iter::repeat_n(child, chains));
+        }
+        let is_atomic = this.annotations.reduce == Some(Reduce::Atomic) && inside.is_empty();
+        if !self.paths.spreads_trees(id) || is_atomic {
+            return Some(inside.len());
+        }
+        let Some(second) = inside.get(1) else { return Some(1) };
+        let mapped = self.paths.subtree(*second).into_iter().find(|id| self.paths.spreads_trees(*id));
+        if let Some(step) = mapped.and_then(|id| self.mapping(id)) {
+            let loops = [mapped, Some(id)].into_iter().flatten().map(|id| self.index(id)).collect();
+            found.add(Illegal::argument(step, 0, Problem::SeveralTreeLoops, loops));
+        }
+        None
+    }
+
+    /// Whether some mapped loop over trees adds atomically. All additions of its launch then do.
+    fn adds_atomically(&self, root: LoopId) -> bool {
+        let is_atomic = |id: &LoopId| self.paths.get(*id).annotations.reduce == Some(Reduce::Atomic);
+        self.paths.subtree(root).iter().any(|id| self.paths.spreads_trees(*id) && is_atomic(id))
+    }
+
+    /// The position of the outermost loop over the threads of a block.
+    fn threads_at(&self, path: &Path) -> Option<usize> {
+        path.iter().position(|around| self.paths.is_on(around.id, GpuLevel::Block))
+    }
+
+    /// The outermost mapped loop over trees.
+    fn head(&self, path: &[Around]) -> Option<LoopId> {
+        path.iter().map(|around| around.id).find(|id| self.paths.spreads_trees(*id))
+    }
+
+    /// The outermost loop over trees whose slots a block folds after its threads, and the loop that requests
+    /// it.
+    fn shared(&self, path: &Path) -> Option<(LoopId, LoopId)> {
+        let head = self.head(&path[self.threads_at(path)?..])?;
+        let shares = |id: &LoopId| self.paths.get(*id).annotations.reduce == Some(Reduce::Shared);
+        let shared = self.paths.subtree(head).into_iter().find(shares)?;
+        Some((head, shared))
+    }
+
+    /// Threads that run the loops of a path.
+    fn owners(&self, path: &[Around]) -> Vec<Owner> {
+        let of = |at: usize| {
+            let dimension = self.paths.dimension(path[at].id)?;
+            let values = self.paths.values(path, at);
+            let step = values.step.saturating_mul(self.paths.group(path[at].id));
+            Some(Owner::Each { dimension, least: values.least, step, most: values.most })
+        };
+        (0..path.len()).filter_map(of).collect()
+    }
+
+    /// Rows of the loops of a path from a position on.
+    fn rows(&self, path: &[Around], from: usize) -> Rows {
+        let mut rows = Rows { loops: Vec::new(), low: 0, high: Some(0) };
+        for at in from..path.len() {
+            let Around { id, fixed } = path[at];
+            let this = self.paths.get(id);
+            if this.axis != Axis::Row {
+                continue;
+            }
+            let values = self.paths.values(path, at);
+            // Rows of a group are behind the row of its loop.
+            let group = if this.body == Body::Walk { self.paths.group(id) - 1 } else { 0 };
+            match fixed {
+                Some(value) => rows.low = rows.low.saturating_add(value),
+                None => rows.loops.push((id, values.least, values.most)),
+            }
+            let more = fixed.unwrap_or(0).saturating_add(group.saturating_mul(values.step));
+            rows.high = rows.high.map(|high| high.saturating_add(more));
+        }
+        rows
+    }
+
+    /// The additions of a leaf loop.
+    fn walks(&self, path: &Path) -> Adder {
+        let target = self.shared(path).map(|(head, _)| head).or_else(|| self.head(path));
+        let id = path.last().map_or(LoopId(0), |leaf| leaf.id);
+        Adder { id, target, rows: self.rows(path, 0), owners: self.owners(path), is_fold: false }
+    }
+
+    /// The fold of the slots that a block shares, over all rows of the threads' loops. Refuses it if the rows
+    /// are unlimited, or if other blocks have some of them.
+    fn fold(&self, path: &Path, launch: &[&Path], found: &mut Found) -> Option<Adder> {
+        let (at, (id, shared)) = (self.threads_at(path)?, self.shared(path)?);
+        let around = &path[..at];
+        let inside =
+            launch.iter().filter(|other| other.get(at).is_some_and(|around| around.id == path[at].id));
+        let hull = inside.map(|other| self.rows(other, at).spread(|_| false)).reduce(|one, other| {
+            (one.0.min(other.0), one.1.zip(other.1).map(|(high, other)| high.max(other)))
+        });
+        let (low, high) = hull?;
+        let mut rows = self.rows(around, 0);
+        let problem = match high {
+            None => Some(Problem::UnlimitedSums),
+            Some(high) => self.reaches_other_blocks(around, &rows, (low, high)).then_some(Problem::SplitSums),
+        };
+        if let Some(problem) = problem
+            && let Some(step) = self.directive(shared, |one| matches!(one, Annotation::SharedReduce))
+        {
+            let mut loops = vec![self.index(shared), self.index(path[at].id)];
+            loops.dedup();
+            found.add(Illegal::argument(step, 0, problem, loops));
+        }
+        rows.low = rows.low.saturating_add(low);
+        rows.high = rows.high.zip(high).map(|(all, high)| all.saturating_add(high));
+        Some(Adder { id, target: self.head(around), rows, owners: self.owners(around), is_fold: true })
+    }
+
+    /// Whether the rows of a block, from the first to the last that its loops inside and its threads reach, go
+    /// beyond the step to the next block.
+    fn reaches_other_blocks(&self, around: &[Around], rows: &Rows, (low, high): (i64, i64)) -> bool {
+        rows.loops.iter().enumerate().any(|(at, (block, ..))| {
+            let Some(place) = around.iter().position(|around| around.id == *block) else { return false };
+            if !self.paths.is_on(*block, GpuLevel::Grid) {
+                return false;
+            }
+            let inside = Rows { loops: rows.loops[at + 1..].to_vec(), low, high: Some(high) };
+            let (low, high) = inside.spread(|_| false);
+            low < 0 || high.is_none_or(|high| high >= self.paths.values(around, place).step)
+        })
+    }
+
+    /// Refuses additions to the same sums of the same rows in different threads.
+    fn conflicts(&self, adders: &[Adder], found: &mut Found) {
+        for (at, one) in adders.iter().enumerate() {
+            let is_in_conflict = |other: &&Adder| {
+                one.target == other.target && !one.has_owners_of(other) && one.shares_rows(other)
+            };
+            let Some(other) = adders[at + 1..].iter().find(is_in_conflict) else { continue };
+            let mapped = [other, one].into_iter().find_map(|adder| self.mapping_of(adder));
+            if let Some(step) = mapped {
+                let loops = vec![self.index(one.id), self.index(other.id)];
+                found.add(Illegal::at(step, Problem::SameSums, loops));
+                return;
+            }
+        }
+    }
+
+    /// The directive that maps the innermost mapped loop around an addition.
+    fn mapping_of(&self, adder: &Adder) -> Option<DirectiveIndex> {
+        let path = self.paths.leaves.iter().find(|path| path.iter().any(|around| around.id == adder.id))?;
+        let end = path.iter().position(|around| around.id == adder.id)?;
+        path[..=end].iter().rev().find_map(|around| self.mapping(around.id))
+    }
+}
