@@ -212,7 +212,8 @@ pub fn with_expectiles(rng: &mut Rng, forest: Forest) -> Forest {
         return forest;
     }
     let mut parts = forest.into_parts();
-    parts.output.value = vec![Transform::Ascending];
+    // Expectiles are no classes.
+    (parts.output.value, parts.output.classes) = (vec![Transform::Ascending], None);
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
