@@ -2,8 +2,8 @@
 
     data.py OUT.json SWEEP.jsonl... --stats FOLDER [--held-out a,b]
 
-FOLDER has the output of `schedc inspect --json` for each model, as `stats_MODEL.json`. Held-out models are
-those that took no part in fitting.
+FOLDER has the output of `schedc inspect --json` for each model, as `stats_MODEL.json`, and that of
+`schedc inspect --facts`, as `facts_MODEL.json`. Held-out models are those that took no part in fitting.
 """
 
 import argparse
@@ -14,9 +14,10 @@ import pathlib
 BATCHES = [1, 64, 1024, 16384, 131072, 1000000]
 
 
-def model(path, held_out):
+def model(folder, name, held_out):
     """The shape of a model as the cost model sees it."""
-    stats = json.loads(path.read_text())
+    stats = json.loads((folder / f"stats_{name}.json").read_text())
+    facts = json.loads((folder / f"facts_{name}.json").read_text())
     wide = stats["input"] == "f64"
     return {
         "trees": stats["trees"],
@@ -27,7 +28,8 @@ def model(path, held_out):
         "margins": stats["num_margins"],
         "value_bytes": 8 if wide else 4,
         "sum_bytes": 8 if stats["accumulator"] == "f64" else 4,
-        "bin_bytes": stats["bin_bytes"],
+        "bin_bytes": facts["bin_bytes"],
+        "bins": facts["bins"],
         "held_out": held_out,
     }
 
@@ -53,7 +55,7 @@ def main():
     names = sorted({name for name, _ in times})
     held_out = arguments.held_out.split(",")
     stats = pathlib.Path(arguments.stats)
-    models = {name: model(stats / f"stats_{name}.json", name in held_out) for name in names}
+    models = {name: model(stats, name, name in held_out) for name in names}
     schedules = sorted({texts[key] for key in times})
     numbers = {text: number for number, text in enumerate(schedules)}
     lines = collections.defaultdict(list)

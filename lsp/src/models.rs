@@ -189,6 +189,8 @@ struct InspectedFacts {
     #[serde(default)]
     bin_bytes: u32,
     #[serde(default)]
+    bins: u32,
+    #[serde(default)]
     category_features: u32,
     #[serde(default)]
     class_features: u32,
@@ -230,6 +232,7 @@ pub fn parse(text: &str) -> Option<Model> {
         value_bytes: facts.value_bytes,
         sum_bytes: facts.sum_bytes,
         bin_bytes: facts.bin_bytes,
+        bins: facts.bins,
         category_features: facts.category_features,
         class_features: facts.class_features,
         oblivious: facts.oblivious,

@@ -105,6 +105,7 @@ fn facts(model: &Model) -> serde_json::Value {
         "value_bytes": facts.value_bytes,
         "sum_bytes": facts.sum_bytes,
         "bin_bytes": facts.bin_bytes,
+        "bins": facts.bins,
         "category_features": facts.category_features,
         "class_features": facts.class_features,
         "stages": facts.stages.iter().map(stage_facts).collect::<Vec<_>>(),

@@ -54,6 +54,7 @@ fn info(model: &Value) -> ModelInfo {
         value_bytes: number(model, "value_bytes"),
         sum_bytes: number(model, "sum_bytes"),
         bin_bytes: number(model, "bin_bytes"),
+        bins: number(model, "bins"),
         ..ModelInfo::default()
     }
 }
@@ -156,7 +157,7 @@ fn all_calls() -> Vec<(String, bool, Vec<Call>)> {
 #[test]
 fn the_preferred_schedule_is_nearly_the_fastest() {
     let models = all_calls();
-    for (exact_only, most_worst) in [(false, 2.1), (true, 1.7)] {
+    for (exact_only, most_worst) in [(false, 1.45), (true, 1.5)] {
         let (mut fitted, mut held_out) = (Vec::new(), Vec::new());
         for (name, is_held_out, calls) in &models {
             let all = regrets(calls, exact_only);
@@ -167,7 +168,7 @@ fn the_preferred_schedule_is_nearly_the_fastest() {
         for (what, regrets) in [("fitted", fitted), ("held out", held_out)] {
             let [median, most, worst] = quantiles(regrets);
             println!("{what}, exact alone {exact_only}: {median:.3} {most:.2} {worst:.2}");
-            let holds = median <= 1.05 && most <= 1.45 && worst <= most_worst;
+            let holds = median <= 1.04 && most <= 1.4 && worst <= most_worst;
             assert!(holds, "{what}, exact alone {exact_only}: {median} {most} {worst}");
         }
     }

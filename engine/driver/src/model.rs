@@ -207,7 +207,9 @@ impl Model {
         let of_columns = self.forests.tested(SetTests::OfColumns);
         let columns = of_columns.prepared().map(|prepared| prepared.tested.len());
         let classes = self.forests.tested(SetTests::OfClasses).prepared();
-        let bin_bytes = of_columns.quantized_rows().map_or(0, |rows| if rows.in_bytes { 1 } else { 2 });
+        let (bins, bin_bytes) = of_columns
+            .quantized_rows()
+            .map_or((0, 0), |rows| (rows.columns, if rows.in_bytes { 1 } else { 2 }));
         let layers = of_columns.columns().ok().flatten().map(|columns| columns.stages()).unwrap_or_default();
         let step = self.stages.last().map_or("", |stage| stage.name.split('/').next().unwrap_or_default());
         ModelInfo {
@@ -223,6 +225,7 @@ impl Model {
             value_bytes: count(self.forest().types.input.bytes()),
             sum_bytes: count(self.forest().types.accumulator.bytes()),
             bin_bytes,
+            bins,
             category_features: count(category_features(self.forest())),
             class_features: count(classes.map_or(0, |prepared| prepared.class_features)),
             profiled: self.profile.is_some(),

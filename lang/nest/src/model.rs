@@ -30,6 +30,9 @@ pub struct ModelInfo {
     pub sum_bytes: u32,
     /// Bytes of a bin of a quantized row; 0 if unknown.
     pub bin_bytes: u32,
+    /// Number of bins of a quantized row; 0 if unknown. A feature has two if missing values go left at some
+    /// nodes and right at others, and more if it has more thresholds than a bin has values.
+    pub bins: u32,
     /// Number of features with categories that nodes test.
     pub category_features: u32,
     /// Number of category features with more sets of categories than classes of categories. Columns for these
@@ -57,6 +60,17 @@ impl ModelInfo {
         } else {
             self.num_features
         }
+    }
+
+    /// Number of values of a row in a copy for trees in this layout, as far as it is known.
+    pub fn copied_values(&self, layout: Layout) -> u32 {
+        if layout.compares_bins() && self.bins > 0 { self.bins } else { self.copied_features(layout) }
+    }
+
+    /// Whether a node's bin and the number of its column are a byte each, so that nodes have 16 bits, and
+    /// vectors of rows on GPUs share a word.
+    pub fn has_byte_bins(&self) -> bool {
+        self.bin_bytes <= 1 && self.copied_values(Layout::Quantized) <= 1 << 8
     }
 
     /// Smallest number of bytes of a row in a copy for trees in this layout.

@@ -48,7 +48,7 @@ fn copied_rows(model: &ModelInfo, launch: &Mapping) -> u64 {
     } else {
         rows.next_multiple_of((figures::LINE as u64 / value).max(1))
     };
-    held * value * u64::from(model.copied_features(launch.layout))
+    held * value * u64::from(model.copied_values(launch.layout))
 }
 
 /// A block of a launch while its work is added up.
@@ -167,7 +167,7 @@ impl Reader<'_> {
         if !self.launch.cached_rows {
             return;
         }
-        let values = f64::from(self.model.copied_features(self.launch.layout)) * self.rows;
+        let values = f64::from(self.model.copied_values(self.launch.layout)) * self.rows;
         let of_a_thread = (values / self.threads).ceil();
         let warp = f64::from(self.gpu.kind.warp);
         if self.launch.layout.compares_bins() {
@@ -193,8 +193,10 @@ impl Reader<'_> {
             self.add_instructions(folds * slots * figures::FILL_INSTRUCTIONS / warp);
             self.work.chain += folds * figures::FILL_CYCLES * slots / self.threads;
         }
-        self.add_instructions(folds * slots * figures::FOLD_INSTRUCTIONS / warp);
-        self.work.wavefronts += folds * slots / warp;
+        // A thread adds up the slots of one sum: few sums leave most threads of a warp idle.
+        let of_warps = folds * threads * (self.margins() * self.rows / warp).ceil();
+        self.add_instructions(of_warps * figures::FOLD_INSTRUCTIONS);
+        self.work.wavefronts += of_warps;
         let rounds = (self.margins() * self.rows / self.threads).max(1.0);
         // Later pieces add to sums in memory.
         let sum = if folds > 1.0 { figures::MISS_CYCLES } else { 0.0 };

@@ -16,8 +16,12 @@ pub const LINE: f64 = 128.0;
 pub const WALKS_OF_A_WARP: f64 = 32.0;
 /// 32-bit registers of a multiprocessor.
 pub const REGISTERS: u64 = 65_536;
-/// Registers of a thread. `ptxas` reports 24 to 32 for kernels of all layouts, up to 4 walks together.
+/// Registers of a thread, up to two walks together: `ptxas` reports 28 to 32 for kernels of all layouts.
 pub const THREAD_REGISTERS: u64 = 32;
+/// Registers of each further `preorder` walk of a thread. With four, `ptxas` reports 48 to 56 in all.
+pub const PREORDER_WALK_REGISTERS: u64 = 12;
+/// Threads get registers in multiples of this number.
+pub const REGISTER_UNIT: u64 = 8;
 /// Bytes of shared memory that the system reserves for each block, as CUDA documents for compute capability
 /// 8.0 and later.
 pub const RESERVED_BYTES: u64 = 1024;
@@ -56,7 +60,7 @@ pub const WALK_CYCLES: f64 = 20.7;
 /// Cycles of a further walk of a thread, as a share of the first one's: it begins before the other ends.
 pub const NEXT_WALK: f64 = 0.537;
 /// Share of a further walk's latency that overlaps, where walks advance together.
-pub const TOGETHER: f64 = 0.23;
+pub const TOGETHER: f64 = 0.3;
 /// Cost of walks in rounds of which the last one has no tree for some threads, as a ratio.
 pub const PARTIAL_ROUND: f64 = 1.14;
 /// Cycles and instructions that choosing the sum of a class adds to a walk.

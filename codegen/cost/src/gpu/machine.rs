@@ -50,14 +50,14 @@ impl GpuMachine {
         f64::from(self.kind.limits.multiprocessors)
     }
 
-    /// Blocks that a multiprocessor runs side by side (its occupancy), if each has `threads` threads and
-    /// `shared` bytes of shared memory.
-    pub(super) fn side_by_side(&self, threads: u64, shared: u64) -> u64 {
+    /// Blocks that a multiprocessor runs side by side (its occupancy), if each has `threads` threads with
+    /// `registers` registers, and `shared` bytes of shared memory.
+    pub(super) fn side_by_side(&self, (threads, registers): (u64, u64), shared: u64) -> u64 {
         let warp = u64::from(self.kind.warp);
         let warps = threads.div_ceil(warp).max(1);
         let by_shared = (self.sheet.shared_kib << 10) / (shared + figures::RESERVED_BYTES);
         (u64::from(self.sheet.warps) / warps)
-            .min(figures::REGISTERS / (figures::THREAD_REGISTERS * warps * warp))
+            .min(figures::REGISTERS / (registers * warps * warp))
             .min(u64::from(self.sheet.blocks))
             .min(by_shared)
             .max(1)
@@ -118,9 +118,10 @@ mod tests {
     #[test]
     fn registers_blocks_and_shared_memory_limit_occupancy() {
         let gpu = GpuMachine::named("sm_90").expect("it is known");
-        assert_eq!(gpu.side_by_side(1024, 0), 2, "registers and warps");
-        assert_eq!(gpu.side_by_side(32, 0), 32, "blocks");
-        assert_eq!(gpu.side_by_side(128, 100 << 10), 2);
-        assert_eq!(gpu.side_by_side(1024, 227 << 10), 1);
+        assert_eq!(gpu.side_by_side((1024, 32), 0), 2, "warps");
+        assert_eq!(gpu.side_by_side((512, 56), 0), 2, "registers");
+        assert_eq!(gpu.side_by_side((32, 32), 0), 32, "blocks");
+        assert_eq!(gpu.side_by_side((128, 32), 100 << 10), 2);
+        assert_eq!(gpu.side_by_side((1024, 32), 227 << 10), 1);
     }
 }

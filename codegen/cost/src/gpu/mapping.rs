@@ -1,5 +1,6 @@
 //! The launches of a nest: which loops over rows and trees are blocks, threads, lanes or serial.
 
+use super::figures;
 use sched_nest::sym::{Property, Sym};
 use sched_nest::{Axis, Body, GpuAxis, GpuLevel, Layout, Loop, LoopId, ModelInfo, Nest, Reduce};
 
@@ -45,6 +46,18 @@ impl Mapping {
         self.together.min(self.thread_trees).max(1)
     }
 
+    /// Registers of a thread. Each of several walks together has its node, and the node's fields, in
+    /// registers; a straight walk has just the number of its node.
+    pub fn registers(&self, model: &ModelInfo) -> u64 {
+        let of_walk = match self.layout {
+            Layout::Preorder => figures::PREORDER_WALK_REGISTERS,
+            Layout::Array | Layout::Reorg | Layout::Sparse => u64::from(model.value_bytes.max(4)),
+            Layout::Quantized | Layout::Levels | Layout::Oblivious => 0,
+        };
+        let further = self.walks_together().saturating_sub(2);
+        (figures::THREAD_REGISTERS + further * of_walk).next_multiple_of(figures::REGISTER_UNIT)
+    }
+
     /// Whether threads take trees in turns, and some have none in the last one.
     pub fn has_partial_round(&self, model: &ModelInfo) -> bool {
         let in_turns = self.folds > 1 || (self.device_slots > 0 && self.tree_threads > 1);
@@ -86,6 +99,8 @@ struct PathReader<'a> {
     /// Trees that the loops so far leave to one iteration.
     tree_extent: u64,
     mapping: Mapping,
+    /// Whether vectors of rows share words of bins.
+    has_byte_bins: bool,
     /// Iterations of serial loops over trees around all threads.
     pieces: u64,
     is_mapped: bool,
@@ -116,6 +131,7 @@ impl<'a> PathReader<'a> {
             row_extent: rows,
             tree_extent: u64::from(model.num_trees.max(1)),
             mapping,
+            has_byte_bins: model.has_byte_bins(),
             pieces: 1,
             is_mapped: false,
             has_threads: false,
@@ -164,7 +180,13 @@ impl<'a> PathReader<'a> {
             self.mapping.together = u64::from(walks.max(1));
         }
         if let (Some(lanes), Axis::Row) = (annotations.vectorize, this.axis) {
-            self.mapping.lanes = u64::from(lanes.max(1));
+            let lanes = u64::from(lanes.max(1));
+            if self.has_byte_bins {
+                self.mapping.lanes = lanes;
+            } else {
+                // The rows of a vector do not share a word: their walks advance together.
+                self.mapping.together *= lanes;
+            }
         }
         Some(())
     }

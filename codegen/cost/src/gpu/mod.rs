@@ -44,8 +44,9 @@ fn launch_us(gpu: &GpuMachine, model: &ModelInfo, launch: &Mapping, rows: u64) -
     let trees = Trees::of(model, launch.layout);
     let blocks = (rows.div_ceil(launch.rows_per_block) * launch.tree_blocks) as f64;
     let busiest = (blocks / gpu.multiprocessors()).ceil();
-    let resident = gpu.side_by_side(launch.threads(), shared_bytes(model, &trees, launch)) as f64;
-    let occupancy = Occupancy { busiest, resident };
+    let resident =
+        gpu.side_by_side((launch.threads(), launch.registers(model)), shared_bytes(model, &trees, launch));
+    let occupancy = Occupancy { busiest, resident: resident as f64 };
     let work = BlockWork::of((gpu, model), &trees, launch, rows, occupancy);
     // Few blocks share the second cache's bandwidth among as many multiprocessors.
     let active = blocks.min(gpu.multiprocessors());
