@@ -1,7 +1,8 @@
 """Speed of fitted pipelines: schedc beside scikit-learn, its Intel extension and ONNX Runtime.
 
     python bench/pipelines.py [--names a,b] [--sizes 1,64,1024,16384] [--json FILE]
-    python bench/pipelines.py --grid 1000 [--all-blocks] [--seed 0] [--effort fast] [--json FILE]
+    python bench/pipelines.py --grid 1000 [--all-blocks] [--seed 0] [--seconds 2400] [--effort fast] \\
+        [--json FILE]
 
 Needs the packages schedc, scikit-learn, onnx and pandas. The Intel extension and ONNX Runtime (with skl2onnx)
 are compared if they are installed. ONNX Runtime reads the single-precision file of skl2onnx, or schedc's file
@@ -11,12 +12,15 @@ the median of the processor time counts. With SCHEDC, the path of the program, t
 a call from C.
 
 --grid draws pipelines from `forest/pipeline/tests/fixtures/grid.py`. It reports how many times as fast schedc
-is as the best of the others at each size, and each pipeline where it is not the first.
+is as the best of the others at each size, and each pipeline where it is not the first. Numbers of pipelines
+are spread over the whole grid, so that --seconds, which ends the run, leaves a sample of all kinds. The file
+gets a line for each pipeline.
 
 """
 
 import argparse
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -46,6 +50,8 @@ from sklearn import (  # noqa: E402
 
 ROUNDS = 7  # samples of a contender
 LEAST = 0.002  # seconds of a sample, at least, once its calls are counted
+FEWEST = 3  # samples of a contender where all contenders together are slow
+SLOW = 0.3  # seconds of all contenders' samples of a pipeline of the grid, where slow ones have fewer rounds
 FIXTURES = Path(__file__).parent.parent / "forest/pipeline/tests/fixtures"
 
 
@@ -147,11 +153,18 @@ def onnx_call(fitted, rows, made, sizes):
     try:
         from skl2onnx import to_onnx
 
-        few = rows[:1].astype("f4")
+        few = in_single(rows[:1])
         zipmap = {id(fitted): {"zipmap": False}} if hasattr(fitted, "predict_proba") else None
         return opened(to_onnx(fitted, few, options=zipmap).SerializeToString(), "skl2onnx")
     except Exception:  # any error of the converter, or of the engine on its file
         return opened(made, "schedc.export")
+
+
+def in_single(rows):
+    """Rows whose numbers are in single precision."""
+    if not isinstance(rows, pandas.DataFrame):
+        return rows.astype("f4")
+    return rows.astype({name: "f4" for name in rows if rows[name].dtype.kind in "fi"})
 
 
 def on_first(method, rows, sizes):
@@ -175,17 +188,19 @@ def contenders(build, rows, classes, sizes, effort):
     return made, calls
 
 
-def with_extension(build, rows, classes, calls, sizes):
-    """Adds the Intel extension of scikit-learn, whose estimators replace those of scikit-learn."""
+def with_extension(build, rows, calls, sizes):
+    """Adds the Intel extension, whose estimators replace those of scikit-learn. `build` makes a fitted
+    pipeline, or None if the extension has nothing to replace."""
     try:
         import sklearnex
     except ImportError:
         return
     sklearnex.patch_sklearn(verbose=False)
     try:
-        [patched] = answers(build().fit(rows[:4000], classes[:4000]))
-        calls["Intel extension"] = on_first(patched, rows, sizes)
-        calls["Intel extension"](1)
+        patched = build()
+        if patched is not None:
+            calls["Intel extension"] = on_first(answers(patched)[0], rows, sizes)
+            calls["Intel extension"](1)
     except Exception as error:  # any error of the extension
         calls.pop("Intel extension", None)
         print(f"   the Intel extension is left out: {str(error).splitlines()[0][:100]}", file=sys.stderr)
@@ -193,19 +208,29 @@ def with_extension(build, rows, classes, calls, sizes):
         sklearnex.unpatch_sklearn()
 
 
-def times(calls, sizes):
-    """Microseconds a row of each call at each size: the median of samples in turns."""
+def calls_of_sample(call, size):
+    """The number of calls that take at least `LEAST`, and their seconds. Calls that follow each other take
+    less time than the first ones."""
+    count, began = 0, time.process_time()
+    while (took := time.process_time() - began) < LEAST:
+        call(size)
+        count += 1
+    return count, took
+
+
+def times(calls, sizes, slow=math.inf):
+    """Microseconds a row of each call at each size: the median of samples in turns. Calls of a size have
+    fewer rounds if these would take longer than `slow` seconds."""
     results = {name: [] for name in calls}
     for size in sizes:
         repeats = {}
         for name, call in calls.items():
-            call(size)
-            call(size)
-            began = time.process_time()
-            call(size)
-            repeats[name] = max(1, int(LEAST / max(time.process_time() - began, 1e-6)))
+            calls_of_sample(call, size)
+            repeats[name] = calls_of_sample(call, size)
+        took = sum(seconds for _, seconds in repeats.values())
+        repeats = {name: count for name, (count, _) in repeats.items()}
         samples = {name: [] for name in calls}
-        for _ in range(ROUNDS):
+        for _ in range(int(min(ROUNDS, max(FEWEST, slow / took)))):
             for name, call in calls.items():
                 began = time.process_time()
                 for _ in range(repeats[name]):
@@ -235,7 +260,7 @@ def table(names, sizes, effort):
         rows = make_rows()
         wanted = target(rows, classes)
         made, calls = contenders(build, rows, wanted, sizes, effort)
-        with_extension(build, rows, wanted, calls, sizes)
+        with_extension(lambda: build().fit(rows[:4000], wanted[:4000]), rows, calls, sizes)
         results[name] = times(calls, sizes)
         if program:
             results[name] = {"schedc from C": from_c(program, made, sizes), **results[name]}
@@ -244,47 +269,92 @@ def table(names, sizes, effort):
     return results
 
 
-def grid(count, seed, sizes, effort, all_blocks):
-    """Times pipelines of the grid, and prints those where another engine is faster."""
-    sys.path.insert(0, str(FIXTURES))
+def spread(count):
+    """The numbers below `count`, in an order whose beginnings are spread over all of them."""
+    step = next(step for step in range(int(count * 0.618) + 1, 0, -1) if math.gcd(step, count) == 1)
+    return [at * step % count for at in range(count)]
+
+
+def is_replaced(fitted):
+    """Whether the Intel extension has an estimator of its own for a part of a pipeline."""
+    kinds = (type(part).__module__ for part in fitted.get_params().values())
+    return any(kind.startswith(("sklearnex", "daal4py")) for kind in kinds)
+
+
+def of_grid(number, sizes, effort, all_blocks):
+    """The times of a pipeline of the grid, or the reason that there are none. None if it cannot be fitted."""
     from grid import drawn
     from make import fit
 
-    results, lost = {}, 0
-    for number in range(seed, seed + count):
-        made, form, kind = drawn(number, all_blocks)
-        try:
-            rows = fit(made, form, kind)
-        except (ValueError, RuntimeError, TypeError):
+    made, form, kind = drawn(number, all_blocks)
+    try:
+        rows = fit(made, form, kind)
+    except (ValueError, RuntimeError, TypeError):
+        return None
+    content = exported(made, False)
+    more = 16384 // len(rows) + 1
+    rows = pandas.concat([rows] * more) if form == "table" else numpy.concatenate([rows] * more)
+    about = {"number": number, "pipeline": " ".join(str(made).split())}
+    try:
+        model = schedc.compile(made, effort=effort, rows="f32" if form == "f4" else "f64")
+    except schedc.Difference as error:
+        return about | {"wrong": str(error).splitlines()[0]}
+    except (schedc.SchedcError, TypeError, ValueError) as error:
+        return about | {"refused": str(error).splitlines()[0]}
+    peer, own = answers(made, model)
+    calls = {"schedc": on_first(own, rows, sizes), "scikit-learn": on_first(peer, rows, sizes)}
+
+    def patched():
+        other = drawn(number, all_blocks)[0]
+        if is_replaced(other):
+            fit(other, form, kind)
+            return other
+        return None
+
+    with_extension(patched, rows, calls, sizes)
+    try:
+        calls["ONNX Runtime"] = onnx_call(made, rows, content, sizes)[0]
+    except Exception:  # any error of the engine
+        pass
+    found = times(calls, sizes, SLOW)
+    best = [min(of) for of in zip(*(of for name, of in found.items() if name != "schedc"), strict=True)]
+    ratios = [peer / own for peer, own in zip(best, found["schedc"], strict=True)]
+    return about | {"ratios": ratios, "times": found}
+
+
+def grid(count, seed, sizes, effort, all_blocks, seconds, path):
+    """Times pipelines of the grid, and prints those where another engine is faster."""
+    sys.path.insert(0, str(FIXTURES))
+    results, unfitted, began = [], 0, time.monotonic()
+    for number in spread(count):
+        if time.monotonic() - began > seconds:
+            break
+        result = of_grid(seed + number, sizes, effort, all_blocks)
+        if result is None:
+            unfitted += 1
             continue
-        rows = pandas.concat([rows] * (16384 // len(rows) + 1)) if form == "table" else numpy.concatenate(
-            [rows] * (16384 // len(rows) + 1))
-        try:
-            model = schedc.compile(made, effort=effort)
-        except (schedc.SchedcError, TypeError, ValueError) as error:
-            results[number] = {"refused": str(error).splitlines()[0]}
-            continue
-        peer, own = answers(made, model)
-        calls = {"schedc": on_first(own, rows, sizes), "scikit-learn": on_first(peer, rows, sizes)}
-        try:
-            calls["ONNX Runtime"] = onnx_call(made, rows, exported(made, False), sizes)[0]
-        except Exception:  # any error of the engine
-            pass
-        found = times(calls, sizes)
-        best = [min(of) for of in zip(*(of for name, of in found.items() if name != "schedc"), strict=True)]
-        ratios = [peer / own for peer, own in zip(best, found["schedc"], strict=True)]
-        results[number] = {"ratios": ratios, "times": found}
-        if min(ratios) < 1:
-            lost += 1
-            print(number, " ".join(str(made).split())[:300], [f"{ratio:.2f}" for ratio in ratios], flush=True)
-        if number % 50 == 0:
-            print(number, [f"{ratio:.1f}" for ratio in ratios], flush=True)
-    timed = [result["ratios"] for result in results.values() if "ratios" in result]
+        results.append(result)
+        if path:
+            with path.open("a") as file:
+                file.write(json.dumps(result) + "\n")
+        if min(result.get("ratios", [0])) < 1:
+            shown = [f"{ratio:.2f}" for ratio in result.get("ratios", ())]
+            reason = result.get("refused") or result.get("wrong") or shown
+            print(result["number"], result["pipeline"][:300], reason, flush=True)
+    summary(results, unfitted, sizes)
+
+
+def summary(results, unfitted, sizes):
+    """Prints the ratios of all pipelines."""
+    timed = [result["ratios"] for result in results if "ratios" in result]
     for size, ratios in zip(sizes, zip(*timed, strict=True), strict=True):
         cut = sorted(ratios)
         print(f"{size} rows: least {cut[0]:.2f}, median {statistics.median(cut):.1f}, most {cut[-1]:.0f}")
-    print(f"{len(timed)} timed, {len(results) - len(timed)} refused, {lost} slower than the best somewhere")
-    return results
+    lost = sum(min(ratios) < 1 for ratios in timed)
+    counts = [sum(word in result for result in results) for word in ("refused", "wrong")]
+    extended = sum("Intel extension" in result.get("times", ()) for result in results)
+    print(f"{len(timed)} timed, {extended} with the Intel extension, {lost} slower than the best somewhere; "
+          f"{counts[0]} refused, {counts[1]} wrong, {unfitted} cannot be fitted")
 
 
 def main():
@@ -296,14 +366,15 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--all-blocks", action="store_true",
                         help="of projections, kernels and distances, too")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="time for the grid")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     sizes = [int(size) for size in given.sizes.split(",")]
-    if given.grid is None:
-        results = table(given.names.split(","), sizes, given.effort)
-    else:
-        results = grid(given.grid, given.seed, sizes, given.effort, given.all_blocks)
+    if given.grid is not None:
+        grid(given.grid, given.seed, sizes, given.effort, given.all_blocks, given.seconds, given.json)
+        return
+    results = table(given.names.split(","), sizes, given.effort)
     if given.json:
         given.json.write_text(json.dumps(results))
 

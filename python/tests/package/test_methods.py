@@ -136,8 +136,10 @@ def test_detectors():
 @pytest.mark.filterwarnings("ignore")
 def test_kernels():
     """Columns of kernels and of random projections, with a model behind them."""
+    kernels = kernel_approximation.Nystroem(n_components=12, random_state=0)
+    of_sparse = make_pipeline(preprocessing.KBinsDiscretizer(4), kernels)
     for made in (decomposition.KernelPCA(2, kernel="rbf"), decomposition.KernelPCA(2, kernel="sigmoid"),
-                 kernel_approximation.Nystroem(n_components=12, random_state=0),
+                 kernels, of_sparse,
                  preprocessing.QuantileTransformer(n_quantiles=30, output_distribution="normal"),
                  decomposition.FactorAnalysis(2), cluster.FeatureAgglomeration(2),
                  discriminant_analysis.LinearDiscriminantAnalysis(),

@@ -20,9 +20,9 @@ def _weighted(graph: Graph, kernels: Value, weights: numpy.ndarray, offsets: Any
     return graph.add("Add", product, offsets) if numpy.any(offsets) else product
 
 
-def _made(graph: Graph, estimator: Any, columns: Columns, value: Value, points: Any) -> Columns:
-    """A value in the type that scikit-learn returns, as columns."""
-    value = graph.cast(value, numpy.result_type(columns.floating, numpy.asarray(points).dtype))
+def _made(graph: Graph, estimator: Any, columns: Columns, value: Value, fitted: Any) -> Columns:
+    """A value in the type that scikit-learn returns, as columns. `fitted` is an array, or a sparse matrix."""
+    value = graph.cast(value, numpy.result_type(columns.floating, fitted.dtype))
     return columns_of(value, names_out(estimator, columns, value.width))
 
 
