@@ -65,8 +65,14 @@ impl<N: Number> Split<N> {
 
     /// `base + rest` as a pair, for a base that is 0 or larger than the rest.
     fn with(&self, base: N) -> Pair<N> {
+        let sum = self.above(base);
+        pair(sum.high, sum.low)
+    }
+
+    /// `base + rest` for such a base, whose smaller part may overlap the larger one.
+    fn above(&self, base: N) -> Pair<N> {
         let sum = pair(base, self.r);
-        pair(sum.high, sum.low + self.small)
+        Pair { high: sum.high, low: sum.low + self.small }
     }
 
     /// Two powers of 2 whose product is `2^k`. Each is a normal number where the product is not.
@@ -126,17 +132,12 @@ pub(super) fn keeps_zero<N: Number>(x: N, result: N) -> N {
 
 /// The hyperbolic tangent.
 pub(super) fn tanh<N: Number>(x: N) -> N {
-    // tanh(x) = e / (e + 2) with e = e^2x - 1. Results above 22 are 1.
+    // With e^2x = 2^k (1 + rest): ((1 - 2^-k) + rest) / ((1 + 2^-k) + rest). Results above 22 are 1.
     let size = x.magnitude().at_most(22.0);
     let split = Split::new(size + size, None);
-    let power = split.word.plus(split.word.of(BIAS)).up(52).number();
-    let e = less_one(&split);
-    let (high, low) = (e.high * power, e.low * power);
-    let two = x.of(2.0);
-    let sum = high + two;
-    let part = sum - high;
-    let error = (high - (sum - part)) + (two - part);
-    quotient(Pair { high, low }, Pair { high: sum, low: error + low }).signed_as(x)
+    let inverse_power = split.word.of(BIAS).minus(split.word).up(52).number();
+    let one = x.of(1.0);
+    quotient(split.above(one - inverse_power), split.with(one + inverse_power)).signed_as(x)
 }
 
 /// `1 / (1 + e^-x)`.
@@ -152,7 +153,7 @@ pub(super) fn logistic<N: Number>(x: N) -> N {
     quotient(above, Pair { high: sum.high, low: sum.low + low })
 }
 
-/// The quotient of two pairs, rounded.
+/// The quotient of two pairs, rounded. The parts of the upper one may overlap.
 fn quotient<N: Number>(above: Pair<N>, below: Pair<N>) -> N {
     let inverse = above.high.of(1.0) / below.high;
     let near = above.high * inverse;
