@@ -3,6 +3,7 @@
     python bench/pipelines.py [--names a,b] [--sizes 1,64,1024,16384] [--json FILE]
     python bench/pipelines.py --grid 1000 [--all-blocks] [--seed 0] [--seconds 2400] [--effort fast] \\
         [--json FILE]
+    python bench/pipelines.py --publish FILE.. --machine "one thread of a Zen 4"
 
 Needs the packages schedc, scikit-learn, onnx and pandas. The Intel extension and ONNX Runtime (with skl2onnx)
 are compared if they are installed. ONNX Runtime reads the single-precision file of skl2onnx, or schedc's file
@@ -14,7 +15,8 @@ a call from C.
 --grid draws pipelines from `forest/pipeline/tests/fixtures/grid.py`. It reports how many times as fast schedc
 is as the best of the others at each size, and each pipeline where it is not the first. Numbers of pipelines
 are spread over the whole grid, so that --seconds, which ends the run, leaves a sample of all kinds. The file
-gets a line for each pipeline.
+gets a line for each pipeline; a run leaves out those that it has. --publish makes the table of
+docs/pipelines.md of such files.
 
 """
 
@@ -294,7 +296,7 @@ def of_grid(number, sizes, effort, all_blocks):
     content = exported(made, False)
     more = 16384 // len(rows) + 1
     rows = pandas.concat([rows] * more) if form == "table" else numpy.concatenate([rows] * more)
-    about = {"number": number, "pipeline": " ".join(str(made).split())}
+    about = {"number": number, "all_blocks": all_blocks, "pipeline": " ".join(str(made).split())}
     try:
         model = schedc.compile(made, effort=effort, rows="f32" if form == "f4" else "f64")
     except schedc.Difference as error:
@@ -325,10 +327,14 @@ def of_grid(number, sizes, effort, all_blocks):
 def grid(count, seed, sizes, effort, all_blocks, seconds, path):
     """Times pipelines of the grid, and prints those where another engine is faster."""
     sys.path.insert(0, str(FIXTURES))
-    results, unfitted, began = [], 0, time.monotonic()
+    lines = path.read_text().splitlines() if path and path.exists() else []
+    results, unfitted, began = [json.loads(line) for line in lines], 0, time.monotonic()
+    known = {result["number"] - seed for result in results}
     for number in spread(count):
         if time.monotonic() - began > seconds:
             break
+        if number in known:
+            continue
         result = of_grid(seed + number, sizes, effort, all_blocks)
         if result is None:
             unfitted += 1
@@ -357,6 +363,29 @@ def summary(results, unfitted, sizes):
           f"{counts[0]} refused, {counts[1]} wrong, {unfitted} cannot be fitted")
 
 
+def publish(paths, machine):
+    """Writes the table of grids: the least and the median ratio to each peer, and to the fastest one."""
+    import pages
+
+    results = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+    timed = [result for result in results if "ratios" in result]
+    rows = []
+    for all_blocks in sorted({result["all_blocks"] for result in timed}):
+        of_grid = [result for result in timed if result["all_blocks"] == all_blocks]
+        ratios = {"the fastest": [result["ratios"] for result in of_grid]}
+        for peer in ("scikit-learn", "Intel extension", "ONNX Runtime"):
+            ratios[peer] = [[theirs / ours for theirs, ours in zip(found[peer], found["schedc"], strict=True)]
+                            for found in (result["times"] for result in of_grid) if peer in found]
+        for peer, found in ratios.items():
+            cells = [f"{min(of):.2f} / {statistics.median(of):.1f}" for of in zip(*found, strict=True)]
+            name = "all blocks" if all_blocks else "without projections, kernels and distances"
+            rows.append(("../pipelines", [name, peer, len(found), *cells]))
+    header = ["grid", "peer", "pipelines", "1 row a call", "64 rows", "1,024 rows", "16,384 rows"]
+    command = "python bench/pipelines.py --grid 1000 [--all-blocks] --effort fast"
+    pages.save(pages.FIGURES, "grid", command, machine, header, rows, {})
+    pages.write_pages()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--names", default=",".join(CASES))
@@ -368,7 +397,12 @@ def main():
                         help="of projections, kernels and distances, too")
     parser.add_argument("--seconds", type=float, default=math.inf, help="time for the grid")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--publish", type=Path, nargs="+")
+    parser.add_argument("--machine", default="")
     given = parser.parse_args()
+    if given.publish:
+        publish(given.publish, given.machine)
+        return
     warnings.simplefilter("ignore")
     sizes = [int(size) for size in given.sizes.split(",")]
     if given.grid is not None:
