@@ -7,41 +7,40 @@
 enum { BLOCK_BYTES = 16 * 1024 }; /* bytes of rows that a thread converts at a time */
 
 /* Replaces values that equal the plan's missing value, in the model's own type, by NaN. */
-static void mark_missing(const schedc_plan *p, unsigned char *row)
+static void mark_missing(const schedc_plan *p, unsigned char *to, int64_t count)
 {
-    int32_t features = p->model->num_features;
     if (p->model->row_type == SCHEDC_DTYPE_F64) {
-        double *values = (double *)row;
-        for (int32_t i = 0; i < features; i++)
+        double *values = (double *)to;
+        for (int64_t i = 0; i < count; i++)
             values[i] = values[i] == p->missing ? (double)NAN : values[i];
     } else {
-        float *values = (float *)row, missing = (float)p->missing;
-        for (int32_t i = 0; i < features; i++)
+        float *values = (float *)to, missing = (float)p->missing;
+        for (int64_t i = 0; i < count; i++)
             values[i] = values[i] == missing ? NAN : values[i];
     }
 }
 
-/* Packs one row. The caller's elements may have any alignment, so they are copied before they are read. */
-static void pack_row(const schedc_plan *p, unsigned char *to, const unsigned char *from)
+/* Packs `count` elements that follow each other. The caller's elements may have any alignment, so they are
+ * copied before they are read. */
+static void pack_values(const schedc_plan *p, unsigned char *to, const unsigned char *from, int64_t count)
 {
-    int32_t features = p->model->num_features;
     if (p->dtype == p->model->row_type) {
-        memcpy(to, from, p->row_bytes);
+        memcpy(to, from, (size_t)count * schedc_size_of(p->dtype));
     } else if (p->dtype == SCHEDC_DTYPE_F32) {
-        for (int32_t i = 0; i < features; i++) {
+        for (int64_t i = 0; i < count; i++) {
             float x;
             memcpy(&x, from + (size_t)i * 4, 4);
             ((double *)to)[i] = x;
         }
     } else {
-        for (int32_t i = 0; i < features; i++) {
+        for (int64_t i = 0; i < count; i++) {
             double x;
             memcpy(&x, from + (size_t)i * 8, 8);
             ((float *)to)[i] = (float)x;
         }
     }
     if (p->missing == p->missing)
-        mark_missing(p, to);
+        mark_missing(p, to, count);
 }
 
 void schedc_pack_serially(const schedc_plan *p, int64_t first, int64_t n_rows, unsigned char *to)
@@ -51,8 +50,14 @@ void schedc_pack_serially(const schedc_plan *p, int64_t first, int64_t n_rows, u
         return;
     }
     const unsigned char *from = p->rows + (size_t)first * p->row_step;
+    int64_t features = p->model->num_features;
+    /* Rows without gaps between them are one long row. */
+    if (p->row_step == (size_t)features * schedc_size_of(p->dtype)) {
+        pack_values(p, to, from, n_rows * features);
+        return;
+    }
     for (int64_t row = 0; row < n_rows; row++)
-        pack_row(p, to + (size_t)row * p->row_bytes, from + (size_t)row * p->row_step);
+        pack_values(p, to + (size_t)row * p->row_bytes, from + (size_t)row * p->row_step, features);
 }
 
 typedef struct packing {
