@@ -139,7 +139,8 @@ def compile(
     )
     answered = origin
     if output is not None:
-        plain = Answers(output=output, leaves=origin.answers.leaves, lacks=origin.answers.lacks)
+        lacks = [method for method in origin.answers.lacks if method != "predict"]
+        plain = Answers(output=output, leaves=origin.answers.leaves, lacks=lacks)
         answered = replace(origin, answers=plain)
     elif labels is not None:
         answered = replace(origin, answers=labelled(origin.answers, labels))

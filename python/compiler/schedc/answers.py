@@ -19,7 +19,9 @@ from .labels import labels_in, labels_of
 Array = numpy.ndarray[Any, Any]
 Call = Callable[[str], Array]
 
-Kind = Literal["regressor", "classifier", "outlier_detector", "clusterer", "density_estimator"]
+Kind = Literal[
+    "regressor", "classifier", "outlier_detector", "clusterer", "density_estimator", "transformer"
+]
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,10 @@ class Answers:
         """The result of ``score_samples``: a number for each row."""
         raise AttributeError("the model has no scores of samples")
 
+    def transform(self, call: Call) -> Array:
+        """The result of ``transform``: columns."""
+        return table(call("value"))
+
     def log_shares(self, call: Call) -> Array:
         """The logarithms of probabilities, of margins that are logarithms up to a number for each row."""
         scores = self.decision_function(call)
@@ -89,6 +95,19 @@ class Column(Answers):
 
     def predict(self, call: Call) -> Array:
         return table(call(self.output))
+
+
+@dataclass(frozen=True)
+class Transformer(Answers):
+    """The columns of a pipeline without a model."""
+
+    kind: Kind = "transformer"
+    columns: str | None = None
+    """The type of the columns if they are truth values or whole numbers."""
+
+    def transform(self, call: Call) -> Array:
+        made = super().transform(call)
+        return made if self.columns is None else made.astype(self.columns)
 
 
 def table(numbers: Array) -> Array:

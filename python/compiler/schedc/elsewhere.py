@@ -15,6 +15,9 @@ _OWN = "the object that it was compiled from has it"
 #: For attributes and methods of trainers' objects, where a compiled model has the answer or why it lacks it.
 _ATTRIBUTES = {
     "inplace_predict": "predict gives the same",
+    "predict": "it has transform, as the object that it was compiled from",
+    "classes_": "the model is no classifier",
+    "feature_names_in_": "the model was trained without names of features",
     "predict_proba": "the model is no classifier, or its object has no probabilities",
     "predict_log_proba": "the model is no classifier, or its object has no such method; numpy.log of "
     "probabilities gives the logarithms",
@@ -77,7 +80,9 @@ def no_attribute(name: str, own: Sequence[str] = ()) -> str:
     advice = _ATTRIBUTES.get(name)
     if advice is None and name.startswith(("get_", "plot_", "staged_", "trees_", "dump_", "model_to_")):
         advice = _OWN
-    meant = get_close_matches(name, own, 1, _LEAST_ALIKE) if advice is None else []
+    # A property may raise an error, and is no attribute then.
+    others = [one for one in own if one != name]
+    meant = get_close_matches(name, others, 1, _LEAST_ALIKE) if advice is None else []
     if meant:
         advice = f"{meant[0]!r} may be meant"
     if advice is None:

@@ -91,17 +91,18 @@ class Estimator:
         return True
 
     @property
-    def _estimator_type(self) -> str:
-        return self._answers.kind
+    def _estimator_type(self) -> str | None:
+        return None if self._answers.kind == "transformer" else self._answers.kind
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags, TransformerTags
 
         kind = self._answers.kind
         return Tags(
-            estimator_type=kind,
+            estimator_type=self._estimator_type,
             target_tags=TargetTags(required=False),
             classifier_tags=ClassifierTags() if kind == "classifier" else None,
             regressor_tags=RegressorTags() if kind == "regressor" else None,
+            transformer_tags=TransformerTags() if kind == "transformer" else None,
             input_tags=InputTags(allow_nan=True, sparse=True),
         )

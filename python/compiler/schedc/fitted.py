@@ -13,7 +13,7 @@ from schedc_runtime.batch import is_frame
 
 from .answers import (
     Answers, ByClass, ByMargin, Classifier, Clusters, Column, Detector, Isolation, Mixture, OneClass, Scores,
-    Targets, Votes,
+    Targets, Transformer, Votes,
 )
 from .findings import Refused, reworded
 from .origin import Origin, is_read, origin_of
@@ -213,14 +213,15 @@ def _with_margins(content: bytes, made: Any) -> bytes:
 def _answers(model: Any, made: Any) -> Answers:
     """The results of a pipeline's methods, by its last step."""
     from .exporter.ensembles import divisor_of
-    from .exporter.stages import held, key_of
+    from .exporter.stages import answering, key_of
 
-    last = held(model)
-    while isinstance(getattr(last, "steps", None), list):
-        last = held(last.steps[-1][1])
+    last = answering(model)
     # Of a graph with trees, margins are not among the sums of the compiled model.
     has_trees = any(node.op_type == "TreeEnsemble" for node in made.graph.nodes)
     more = _methods_of(model, last, made)
+    if made.kind == "columns":
+        kind = made.outputs["variable"].dtype
+        return Transformer(columns=kind.name if kind.kind in "biu" else None, **more)
     if "label" not in made.outputs:
         return Column(**more) if made.is_table and made.outputs["variable"].width == 1 else Answers(**more)
     kind = key_of(last)
@@ -287,8 +288,8 @@ def _methods_of(model: Any, last: Any, made: Any) -> dict[str, Any]:
     from .exporter.stages import log_rule
 
     outputs = {"predict_log_proba": "probabilities", **METHODS}
-    if not hasattr(model, "predict"):
-        outputs |= {"transform": "variable", "score": ""}
+    if made.kind == "columns":
+        outputs |= {"predict": "", "transform": "variable", "score": ""}
     lacks = tuple(
         method for method, output in outputs.items()
         if output not in made.outputs or not hasattr(model, method)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import schedc_runtime
 
-from .answers import Answers, Array, Classifier, OneClass, table, two_columns
+from .answers import Answers, Array, Classifier, OneClass, two_columns
 from .device import refuse_gpu
 from .elsewhere import output_of
 from .estimator import Estimator, conditional
@@ -87,7 +87,7 @@ class Methods(Estimator):
 
         Models of other objects lack it.
         """
-        return table(self._caller(X, more)("value"))
+        return self._answers.transform(self._caller(X, more))
 
     @conditional
     def decision_function(self, X: Any, **more: Any) -> Array:

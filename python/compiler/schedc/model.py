@@ -24,6 +24,7 @@ from .background import Compilation
 from .code import Code, Recipe
 from .device import is_on_gpu, predict_on_gpu, refuse_gpu
 from .elsewhere import no_attribute, output_of
+from .estimator import conditional
 from .findings import Findings
 from .fitted import FAMILY, PipelineOrigin, absent_columns, direct_types, model_for
 from .labels import labels_in
@@ -103,7 +104,6 @@ class Model(Methods):
         """Waits until the model is compiled, for at most ``timeout`` seconds. Returns whether it is.
 
         Raises the error of a compilation that failed. The model still predicts then, without compiled code.
-
         """
         return self._compilation is None or self._compilation.wait(timeout)
 
@@ -204,6 +204,7 @@ class Model(Methods):
 
     # Predictions.
 
+    @conditional
     def predict(
         self,
         X: Any,
@@ -221,7 +222,7 @@ class Model(Methods):
         stream: Any = None,
         **others: Any,
     ) -> Any:
-        """Predicts rows. The result equals the object's own ``predict`` in shape, type and value.
+        """Predicts rows, as the object's own ``predict`` does in shape, type and value, if it has one.
 
         ``output`` selects another result: ``"value"``, the main call of the trainer; ``"raw"``, margins;
         ``"class"``, numbers of classes; ``"leaf"``; ``"tree"``, the value of each tree. ``out`` is
@@ -244,7 +245,6 @@ class Model(Methods):
 
         Raises ValueError for rows that do not fit the model, TypeError for objects that are no rows and for
         other options of trainers, and SchedcError if the library refuses the call.
-
         """
         if others:
             wanted = output_of(others)

@@ -164,6 +164,10 @@ def test_names_with_a_slip(compiled, frame):
         refused(AttributeError, lambda: getattr(compiled, name), f"no {name!r}: {meant!r} may be meant")
     number = schedc.compile(xgboost.XGBRegressor(n_estimators=2).fit(frame, numpy.arange(len(frame))))
     refused(AttributeError, lambda: number.predict_prob, "it only predicts")
+    refused(AttributeError, lambda: number.classes_, "no 'classes_': the model is no classifier")
+    cells = numpy.nan_to_num(frame.to_numpy())
+    nameless = schedc.compile(xgboost.XGBRegressor(n_estimators=2).fit(cells, cells[:, 0]))
+    refused(AttributeError, lambda: nameless.feature_names_in_, "was trained without names of features")
 
 
 def test_structured_arrays_are_tables(compiled, frame):

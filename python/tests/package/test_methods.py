@@ -7,16 +7,20 @@ import pytest
 
 pytest.importorskip("onnx")
 pytest.importorskip("pandas")
+lightgbm = pytest.importorskip("lightgbm")
 
 import schedc  # noqa: E402
 from pipelines import GOALS, NUMBERS, TABLE, forest, imputed  # noqa: E402
 from sklearn import (  # noqa: E402
+    base,
     cluster,
     covariance,
     cross_decomposition,
     decomposition,
     discriminant_analysis,
     ensemble,
+    feature_selection,
+    impute,
     kernel_approximation,
     linear_model,
     mixture,
@@ -36,6 +40,10 @@ X = TABLE[NUMBERS].to_numpy()
 FAR = numpy.concatenate([X[:40], X[:5] * 40])
 
 
+def named(value):
+    return type(value).__name__ if hasattr(value, "fit") else None
+
+
 def scaled(model, goal, scaler=None):
     return imputed(scaler or preprocessing.StandardScaler(), model).fit(X, GOALS[goal])
 
@@ -46,9 +54,7 @@ def check(theirs, missing=(), close=1e-12, rows=FAR):
     for model in (ours, pickle.loads(pickle.dumps(ours)), schedc.load(ours.library)):
         for method in METHODS:
             has = hasattr(theirs, method) and method not in missing
-            # Compiled featurizers predict their columns.
-            if method != "predict" or has:
-                assert hasattr(model, method) == has, method
+            assert hasattr(model, method) == has, method
             if not has:
                 continue
             expected, found = (numpy.asarray(getattr(one, method)(rows)) for one in (theirs, model))
@@ -93,10 +99,6 @@ def classifiers():
     yield neighbors.NearestCentroid(metric="manhattan"), ()
 
 
-def named(value):
-    return type(value).__name__ if hasattr(value, "fit") else None
-
-
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("goal", ["words", "three"])
 @pytest.mark.parametrize(("model", "missing"), list(classifiers()), ids=named)
@@ -116,10 +118,83 @@ def test_probabilities_of_zero():
 
 @pytest.mark.filterwarnings("ignore")
 def test_featurizers():
-    """Pipelines without a model have `transform`."""
-    for made in (decomposition.PCA(2), decomposition.PCA(1), preprocessing.MinMaxScaler()):
+    """Pipelines without a model have `transform` and no `predict`, unless `output=` asks for it."""
+    for made in (decomposition.PCA(2), decomposition.PCA(1), preprocessing.MinMaxScaler(),
+                 feature_selection.SelectKBest(k=2)):
         ours = check(scaled(made, "two"), ("score_samples",))
-        numpy.testing.assert_array_equal(ours.predict(FAR).reshape(len(FAR), -1), ours.transform(FAR))
+        assert not base.is_regressor(ours)
+        with pytest.raises(AttributeError, match="has no 'predict': it has transform"):
+            ours.predict(FAR)
+    asked = schedc.compile(scaled(decomposition.PCA(2), "two"), output="value")
+    numpy.testing.assert_array_equal(asked.predict(FAR), asked.transform(FAR))
+
+
+@pytest.mark.parametrize("made", [
+    impute.MissingIndicator(features="all"),
+    preprocessing.OrdinalEncoder(dtype="int64", handle_unknown="use_encoded_value", unknown_value=-1,
+                                 encoded_missing_value=-2),
+    preprocessing.OneHotEncoder(dtype="int8", handle_unknown="ignore", sparse_output=False),
+    preprocessing.OneHotEncoder(dtype="float32", handle_unknown="ignore", sparse_output=False),
+], ids=named)
+def test_types_of_columns(made):
+    """Truth values and whole numbers keep their types."""
+    rows = numpy.round(X[:40])
+    assert check(made.fit(rows), rows=rows).transform(rows).dtype == made.transform(rows).dtype
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("model", [
+    linear_model.LogisticRegression(), forest(), ensemble.GradientBoostingClassifier(n_estimators=4),
+    lightgbm.LGBMRegressor(n_estimators=4, verbose=-1, n_jobs=1), linear_model.Ridge(),
+], ids=named)
+def test_selectors_that_predict(model, tmp_path):
+    """A pipeline that ends with recursive elimination predicts by the selector's model."""
+    goal = "number" if base.is_regressor(model) else "words"
+    both = feature_selection.RFE(model, n_features_to_select=2), feature_selection.RFECV(model, cv=2)
+    for selector in both:
+        theirs = scaled(selector, goal)
+        check(theirs, ("transform",), close=1e-9)
+        schedc.export(theirs, tmp_path / "p.onnx")
+
+
+#: Columns of splines: numbers with repeated ones, numbers with two values, and numbers with one.
+CURVED = numpy.column_stack([numpy.where(X[:, 0] < numpy.nanmedian(X[:, 0]), 0.0, X[:, 1]),
+                             X[:, 1] > 0.5, numpy.ones(len(X))])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("degree", [0, 1, 3])
+@pytest.mark.parametrize("extrapolation", ["constant", "continue"])
+def test_repeated_knots(degree, extrapolation):
+    """Splines over repeated knots, and over two knots, within and beyond them."""
+    rows = numpy.nan_to_num(CURVED)
+    for knots, n_knots in (("quantile", 5), ("quantile", 3), ("uniform", 2)):
+        theirs = preprocessing.SplineTransformer(n_knots, degree, knots=knots, extrapolation=extrapolation)
+        theirs.fit(rows)
+        # The object raises an error for constant splines of degree 0 above all knots.
+        far = [-5.0, -1e-9, 0.0, 0.5, 1.0] + ([5.0, 1e5] if degree or extrapolation == "continue" else [])
+        given = numpy.concatenate([rows[:30], numpy.repeat([far], 3, axis=0).T])
+        if not (degree or extrapolation == "continue"):
+            given = numpy.minimum(given, rows.max(axis=0))
+        ours = schedc.compile(theirs, effort="fast", check=given)
+        numpy.testing.assert_array_equal(ours.transform(given), theirs.transform(given))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("size", [1e-12, 1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("method", ["yeo-johnson", "box-cox"])
+def test_powers(method, size):
+    """Powers of tiny and of large numbers are within the rounding errors of their exponentials."""
+    rows = numpy.random.default_rng(0).lognormal(size=(60, 3)) * size
+    signs = [1.0] if method == "box-cox" else [1.0, -1.0]
+    given = numpy.concatenate([sign * scale * rows for sign in signs for scale in (1e-20, 1.0, 1e3)])
+    theirs = preprocessing.PowerTransformer(method=method, standardize=False).fit(rows)
+    theirs.lambdas_[1:] = 0.0, 2.0
+    ours = schedc.compile(theirs, effort="fast")
+    numpy.testing.assert_allclose(ours.transform(given), theirs.transform(given), rtol=1e-12, atol=0)
+    prepared = preprocessing.PowerTransformer(method=method).fit(rows)
+    found = schedc.compile(prepared, effort="fast").transform(rows)
+    numpy.testing.assert_allclose(found, prepared.transform(rows), rtol=0, atol=1e-11)
 
 
 @pytest.mark.filterwarnings("ignore")

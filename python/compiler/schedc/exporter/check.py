@@ -11,7 +11,7 @@ import numpy
 from ..labels import labels_of
 from .graph import FLOAT32, Promise, Value
 from .inputs import table
-from .stages import held, key_of
+from .stages import answering, held, key_of, selects
 
 #: Difference between two roundings of one result, relative to the largest magnitude in its output. Sums of
 #: some thousand terms stay below.
@@ -60,20 +60,30 @@ def expected(model: Any, rows: Any, outputs: Any) -> dict[str, numpy.ndarray]:
 def _margins(model: Any, rows: Any) -> Any:
     """The margins of other trainers, or of histogram gradient boosting, which have no method for these. None
     for combinations, which keep the margins of their last part to themselves."""
-    model = held(model)
-    steps = getattr(model, "steps", None)
-    last = held(steps[-1][1] if steps else model)
+    last = answering(model)
     library = key_of(last).partition(".")[0]
     options: dict[str, dict[str, Any]] = {
         "xgboost": {"output_margin": True}, "lightgbm": {"raw_score": True},
         "catboost": {"prediction_type": "RawFormulaVal"},
     }
     if library in options:
-        return model.predict(rows, **options[library])
-    if not hasattr(last, "_raw_predict"):
-        return None
-    rows = model[:-1].transform(rows) if steps and len(steps) > 1 else rows
-    return last._raw_predict(rows)
+        return last.predict(_prepared(model, rows), **options[library])
+    return last._raw_predict(_prepared(model, rows)) if hasattr(last, "_raw_predict") else None
+
+
+def _prepared(model: Any, rows: Any) -> Any:
+    """Rows as the estimator takes them that answers for an object."""
+    last = answering(model)
+    while (model := held(model)) is not last:
+        if selects(model):
+            rows, model = model.transform(rows), model.estimator_
+            continue
+        for _, step in model.steps[:-1]:
+            # Resampling of rows is for training only.
+            if step not in (None, "passthrough") and not hasattr(step, "fit_resample"):
+                rows = step.transform(rows)
+        model = model.steps[-1][1]
+    return rows
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from .columns import Columns, columns_of, names_out, same_names
+from .functions import exp_minus_one, log_of_one_plus
 from .graph import FLOAT64, INT64, Graph, Value
 from .scalers import standard_scaler
 from .normal import LEAST_SHARE, normal_quantile
@@ -20,13 +21,15 @@ def power_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns
     value = graph.cast(columns.value(graph, kind), FLOAT64)
     powers = numpy.asarray(estimator.lambdas_, FLOAT64)
     if estimator.method == "box-cox":
-        made = _power(graph, value, powers)
+        made = _power(graph, graph.add("Log", value), _not_zero(powers))
     else:
-        above = _power(graph, graph.add("Add", graph.add("Max", value, 0.0), 1.0), powers)
-        below = graph.add("Sub", 1.0, graph.add("Min", value, 0.0))
-        below = graph.add("Neg", _power(graph, below, 2.0 - powers))
+        # A value below 0 is the negated power of its magnitude, with another exponent.
         passes = graph.add("GreaterOrEqual", value, 0.0, promise=value.promise)
-        made = graph.add("Where", passes, above, below, dtype=FLOAT64)
+        chosen = graph.add("Where", passes, _not_zero(powers), _not_zero(2.0 - powers), dtype=FLOAT64)
+        made = _power(graph, log_of_one_plus(graph, graph.add("Abs", value)), chosen)
+        made = graph.add("Where", passes, made, graph.add("Neg", made), dtype=FLOAT64)
+        # Releases that compute the power themselves subtract 1 from it, which cancels for small exponents.
+        made = replace(made, root=made.root or hasattr(estimator, "_yeo_johnson_transform"))
     tested = [0.5, 1.0, 3.0] if estimator.method == "box-cox" else [-2.0, -0.5, 0.0, 0.5, 1.0, 3.0]
     for column in columns:
         graph.note(column.source, tested)
@@ -34,20 +37,21 @@ def power_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns
     return standard_scaler(graph, estimator._scaler, columns) if estimator.standardize else columns
 
 
-def _power(graph: Graph, value: Value, powers: numpy.ndarray) -> Value:
-    """`(value ** power - 1) / power`, or the logarithm where a power is zero."""
-    is_log = numpy.abs(powers) < numpy.finfo(FLOAT64).eps
-    divisors = numpy.where(is_log, 1.0, powers)
-    # The difference cancels where the power is small, as the square of a small root does.
-    difference = replace(graph.add("Sub", graph.add("Pow", value, powers), 1.0), root=True)
-    made = graph.add("Div", difference, divisors)
-    if not is_log.any():
-        return made
-    return graph.add("Where", numpy.asarray(is_log), graph.add("Log", value), made, dtype=FLOAT64)
+def _power(graph: Graph, logarithm: Value, powers: Any) -> Value:
+    """`(value ** power - 1) / power` of the logarithm of the value."""
+    return graph.add("Div", exp_minus_one(graph, graph.add("Mul", logarithm, powers)), powers)
+
+
+def _not_zero(powers: numpy.ndarray) -> numpy.ndarray:
+    """Exponents with a tiny one in place of 0, where the result is the logarithm: `exp_minus_one` returns
+    tiny numbers as they are."""
+    return numpy.where(numpy.abs(powers) < numpy.finfo(FLOAT64).eps, 2.0**-70, powers)
 
 
 def segments(graph: Graph, column: Value, edges: numpy.ndarray) -> Value:
     """The number of edges that are at most a value of the only column: `[n_rows]`."""
+    # Files have no sums of no cells. NaN is an edge that no value passes.
+    edges = edges if len(edges) else numpy.array([numpy.nan])
     return _count(graph, graph.add("GreaterOrEqual", column, numpy.asarray(edges, FLOAT64)[None],
                                    promise=column.promise))
 
@@ -137,19 +141,40 @@ def spline_transformer(graph: Graph, estimator: Any, columns: Columns) -> Column
         graph.note(columns.columns[at].source, knots[degree:count + 1])
         column = graph.take(value, [at])
         if estimator.extrapolation == "constant":
-            column = graph.add("Clip", column, knots[degree], knots[count])
-        basis = _basis(graph, column, knots, degree)
+            inside = graph.add("Clip", column, knots[degree], knots[count])
+            basis = _cut(graph, column, spline, _basis(graph, inside, knots, degree))
+        else:
+            basis = _basis(graph, column, knots, degree)
         keeps = count if estimator.include_bias else count - 1
         made.append(graph.cast(graph.take(basis, range(keeps)), kind))
     whole = graph.join(made)
     return columns_of(whole, names_out(estimator, columns, whole.width))
 
 
+def _cut(graph: Graph, column: Value, spline: Any, basis: Value) -> Value:
+    """Splines that are constant beyond the knots: there scikit-learn keeps the first or the last `degree`
+    splines, and sets all others to zero, which they are unless knots are repeated or the degree is 0."""
+    degree, count = int(spline.k), basis.width
+    first, last = slice(0, degree), slice(count - degree, count)
+    for op, end, kept in (("Less", degree, first), ("Greater", count, last)):
+        reached = numpy.asarray(spline(spline.t[end]), FLOAT64)
+        constant = numpy.zeros(count)
+        constant[kept] = reached[kept]
+        if not numpy.array_equal(constant, reached):
+            beyond = graph.add(op, column, spline.t[end], promise=column.promise)
+            basis = graph.add("Where", beyond, constant, basis, dtype=FLOAT64, width=count)
+    return basis
+
+
 def _basis(graph: Graph, column: Value, knots: numpy.ndarray, degree: int) -> Value:
     """All splines of a degree over knots, one column for each."""
     count = len(knots) - degree - 1
     intervals = numpy.arange(degree, count)
-    intervals = intervals[knots[intervals + 1] > knots[intervals]]
+    # Values before all knots are in the first interval, and values behind them in the last one, though these
+    # may be empty. No value is in another empty one.
+    is_reached = knots[intervals + 1] > knots[intervals]
+    is_reached[[0, -1]] = True
+    intervals = intervals[is_reached]
     segment = segments(graph, column, knots[intervals[1:]])
     heights: list[Value] = []
     for level in range(1, degree + 1):

@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy
 
+from .columns import Columns
+from .graph import Graph
+from .stages import Prediction, key_of, predict
+
 #: Selectors of scikit-learn, which all have `get_support`.
 _SELECTORS = {
     "SelectKBest", "SelectPercentile", "SelectFpr", "SelectFdr", "SelectFwe", "GenericUnivariateSelect",
@@ -19,3 +23,8 @@ def kept(estimator: Any, key: str) -> list[int] | None:
     if library != "sklearn" or name not in _SELECTORS:
         return None
     return [int(at) for at in numpy.flatnonzero(estimator.get_support())]
+
+
+def model(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
+    """The model of the columns that recursive elimination keeps."""
+    return predict(graph, estimator.estimator_, columns.take(kept(estimator, key_of(estimator)) or ()))

@@ -190,6 +190,8 @@ _MODELS: dict[str, str] = {
     "sklearn.BaggingRegressor": "ensembles:bagging_regressor",
     "sklearn.AdaBoostClassifier": "ensembles:ada_boost_classifier",
     "sklearn.IsolationForest": "ensembles:isolation_forest",
+    "sklearn.RFE": "selection:model",
+    "sklearn.RFECV": "selection:model",
     "sklearn.VotingClassifier": "compound:voting_classifier",
     "sklearn.VotingRegressor": "compound:voting_regressor",
     "sklearn.StackingClassifier": "compound:stacking_classifier",
@@ -260,6 +262,24 @@ def held(estimator: Any) -> Any:
         estimator = inner
 
 
+def answering(estimator: Any) -> Any:
+    """The estimator whose predictions an object returns: its last step, or the model of a selector."""
+    while True:
+        estimator = held(estimator)
+        steps = getattr(estimator, "steps", None)
+        if isinstance(steps, list) and steps:
+            estimator = steps[-1][1]
+        elif selects(estimator):
+            estimator = estimator.estimator_
+        else:
+            return estimator
+
+
+def selects(estimator: Any) -> bool:
+    """Whether an estimator selects columns, and predicts by a model of these."""
+    return _MODELS.get(key_of(estimator)) == "selection:model"
+
+
 def log_rule(estimator: Any) -> tuple[str, float]:
     """How a classifier computes `predict_log_proba`: from probabilities (`shares`) or from scores that are
     logarithms (`scores`), and the number that stands for a probability of 0 in the logarithm."""
@@ -275,7 +295,8 @@ def is_model(estimator: Any) -> bool:
     steps = getattr(estimator, "steps", None)
     if isinstance(steps, list) and steps:
         return is_model(steps[-1][1])
-    return key_of(estimator) in _MODELS
+    # A selector predicts if its model does.
+    return key_of(estimator) in _MODELS and hasattr(estimator, "predict")
 
 
 def is_known(estimator: Any) -> bool:
