@@ -133,23 +133,22 @@ def _pipeline_of(model: Any, rows: str, examples: Any) -> PipelineOrigin:
         names=names if inputs.named and inputs.together else None, by_position=not inputs.named,
         answers=answers, unread=_unread(model) if inputs.named else (),
         row_types="f32" if rows == "f32" else "f64", exported=made, export=export,
-        # The exporter has no objection to the object, but the compiler has: perhaps to a step of a part.
+        # The exporter has no objection to the object, but the compiler has.
         parts=lambda: advice(model, lambda part: not hasattr(part, "steps") and _is_compiled(part)),
         markers=inputs.markers(made.graph),
     )
 
 
 def _is_compiled(part: Any) -> bool:
-    """Whether schedc compiles a part of an object: whether it reads the part, or exports it."""
+    """Whether schedc compiles a part of an object: whether it reads the part, or the file of the part."""
     if is_read(part) or not _is_exported(part):
         return is_read(part)
-    from .exporter import exported
+    from .exporter import exported, refusal_of
 
     try:
-        exported(part, joint=True)
+        return refusal_of(exported(part, joint=True).content) is None
     except (TypeError, ValueError):
         return False
-    return True
 
 
 def _exporter(model: Any) -> Callable[..., Any]:

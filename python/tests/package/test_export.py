@@ -187,6 +187,26 @@ def test_no_columns():
             model.fit(TABLE[["floor"]].to_numpy())
             with pytest.raises(schedc.Refused, match=f"the {type(model).__name__}.* makes no columns"):
                 exported(model)
+    # Interactions of one column alone are none.
+    terms = preprocessing.PolynomialFeatures((2, 3), interaction_only=True, include_bias=False)
+    rows, goal = TABLE[["floor", "income"]].fillna(0.0), GOALS["two"]
+    with pytest.raises(schedc.Refused, match="the PolynomialFeatures.* makes no columns"):
+        exported(terms.fit(rows[["floor"]].to_numpy()))
+    parts = [("none", terms, ["floor"]), ("one", "passthrough", ["income"])]
+    model = make(compose.ColumnTransformer(parts), forest()).fit(rows, goal)
+    numpy.testing.assert_array_equal(schedc.compile(model).predict_proba(rows), model.predict_proba(rows))
+
+
+@pytest.mark.parametrize("encoder", [one_hot(), preprocessing.OrdinalEncoder()])
+def test_categories_that_doubles_round(encoder):
+    """The message names the column and a way out, which compiles."""
+    rows = TABLE[["floor"]].assign(floor=2**53 + numpy.arange(len(TABLE)) % 3)
+    model = make(encoder, forest()).fit(rows, GOALS["two"])
+    with pytest.raises(schedc.Refused, match=r"2\^53 .* of column 'floor'.*frame\['floor'\].astype\(str\)"):
+        schedc.compile(model)
+    texts = rows.astype(str)
+    model.fit(texts, GOALS["two"])
+    numpy.testing.assert_array_equal(schedc.compile(model).predict(texts), model.predict(texts))
 
 
 def test_texts_that_are_numbers():
@@ -306,7 +326,7 @@ def test_columns_without_names(tmp_path):
     rows = TABLE.rename(columns={"income": ""})
     parts = [("num", impute.SimpleImputer(), [0, 1]), ("cat", one_hot(), WORDS)]
     model = make(compose.ColumnTransformer(parts), forest()).fit(rows, GOALS["two"])
-    with pytest.raises(ValueError, match="is an input with a name: rename ''"):
+    with pytest.raises(schedc.Refused, match="is an input with a name: rename ''"):
         schedc.export(model, tmp_path / "p.onnx")
 
 

@@ -31,6 +31,7 @@ from pipelines import (  # noqa: E402
 )
 from sklearn import (  # noqa: E402
     calibration,
+    cluster,
     compose,
     discriminant_analysis,
     ensemble,
@@ -803,6 +804,15 @@ def test_parts_that_compile():
         assert found == calls
         for call in found:
             schedc.compile(eval(call, {"model": model}))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_parts_that_the_compiler_refuses():
+    """A refusal does not name the refused part, though its file is exported."""
+    theirs = make(preprocessing.StandardScaler(), cluster.MeanShift(bandwidth=1e6))
+    theirs.fit(TABLE[["floor"]].fillna(0))
+    with pytest.raises(schedc.Refused, match="neither the Pipeline nor its parts, which are MeanShift"):
+        schedc.compile(theirs)
 
 
 def test_searches():

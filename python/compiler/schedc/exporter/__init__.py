@@ -5,7 +5,7 @@ a prediction, which adds nodes to a graph in scikit-learn's own order, in its ty
 exported file is compared with the object at once.
 """
 
-from .export import Exported, Mismatch, export, exported
+from .export import Exported, Mismatch, export, exported, refusal_of
 from .stages import Unsupported
 
-__all__ = ["Exported", "Mismatch", "Unsupported", "export", "exported"]
+__all__ = ["Exported", "Mismatch", "Unsupported", "export", "exported", "refusal_of"]

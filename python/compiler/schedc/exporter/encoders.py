@@ -104,7 +104,12 @@ def _codes(graph: Graph, estimator: Any, column: Column, at: int, first: int, wi
 
 
 def check_kinds(graph: Graph, estimator: Any, column: Column, known: Any) -> None:
-    """Raises Unsupported for categories that are texts where rows are numbers, or the other way round."""
+    """Raises Unsupported for categories that are texts where rows are numbers, or the other way round, and
+    for whole numbers that doubles round."""
+    if any(isinstance(key, (int, numpy.integer)) and abs(int(key)) >= 2**53 for key in known):
+        raise refuse(graph, estimator, f"has whole numbers of 2^53 and beyond for categories of column "
+                     f"{column.name!r}, which double precision does not tell apart; fit it on texts, as "
+                     f"frame[{column.name!r}].astype(str) has")
     are_texts = {isinstance(key, str) for key in known if not is_missing(key)}
     if are_texts and are_texts != {column.dtype == TEXT}:
         raise refuse(graph, estimator, f"has categories of column {column.name!r} that are "

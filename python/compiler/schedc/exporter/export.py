@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from .. import _native
-from ..findings import refused
+from ..findings import Refused, refused
 from ..labels import labels_of
 from ..schedule import values_of
 from .check import Mismatch, compare, expected
@@ -25,7 +25,7 @@ from .stages import Prediction, held, is_model, predict, refuse, transform
 from .targets import labels as target_labels
 from .versions import OLDEST, release
 
-__all__ = ["Exported", "Mismatch", "export", "exported"]
+__all__ = ["Exported", "Mismatch", "export", "exported", "refusal_of"]
 
 
 @dataclass(frozen=True)
@@ -88,14 +88,22 @@ def export(model: Any, path: str | os.PathLike[str], *, check: Any = None, types
 
 def _warn_if_unread(place: Path, content: bytes, is_checked: bool) -> None:
     """Warns of a file that schedc does not read, though a check may have found that it is right."""
+    error = refusal_of(content)
+    if error is not None:
+        warnings.warn(
+            f"{place} {'predicts what the object does' if is_checked else 'is written without a check'}, "
+            f"but schedc does not read it: {error}",
+            stacklevel=3,
+        )
+
+
+def refusal_of(content: bytes) -> Refused | None:
+    """The error with which schedc refuses to read a file; None if it reads the file."""
     try:
         _native.check("", content, values_of(None, None, None))
     except _native.Refused as error:
-        warnings.warn(
-            f"{place} {'predicts what the object does' if is_checked else 'is written without a check'}, "
-            f"but schedc does not read it: {refused(error)}",
-            stacklevel=3,
-        )
+        return refused(error)
+    return None
 
 
 def _checked_path(path: str | os.PathLike[str]) -> Path:

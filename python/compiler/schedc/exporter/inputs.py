@@ -11,7 +11,7 @@ import numpy
 from .columns import Column, Columns, Source
 from .graph import FLOAT32, FLOAT64, TEXT, Graph
 from .imputers import is_missing
-from .stages import held, is_known, refusal
+from .stages import Unsupported, held, is_known, refusal
 from .texts import text_columns
 
 
@@ -40,7 +40,7 @@ class Inputs:
     def add(self, graph: Graph) -> Columns:
         """Adds the inputs to a graph.
 
-        Raises ValueError for columns whose names cannot be those of inputs: empty ones, and equal ones.
+        Raises Unsupported for columns whose names cannot be those of inputs: empty ones, and equal ones.
         """
         if self.together:
             kinds = {feature.dtype for feature in self.features}
@@ -51,7 +51,8 @@ class Inputs:
         names = [one.name for one in self.features]
         for name in names:
             if not name or names.count(name) > 1:
-                raise ValueError(f"each column of a table with text is an input with a name: rename {name!r}")
+                raise Unsupported("each column of a table with text is an input with a name: rename "
+                                  f"{name!r}")
         return Columns(tuple(
             Column(graph.input(one.name, one.dtype, 1), 0, one.name, Source(at))
             for at, one in enumerate(self.features)

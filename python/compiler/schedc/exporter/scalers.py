@@ -112,6 +112,8 @@ def normalizer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 def polynomial_features(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     """Products of columns, degree by degree: each is a product of one degree less, times one column."""
+    if not estimator.n_output_features_:
+        return Columns(())
     value = columns.value(graph, columns.floating)
     names = estimator.get_feature_names_out([column.name for column in columns])
     terms = [tuple(numpy.repeat(numpy.arange(len(powers)), powers).tolist()) for powers in estimator.powers_]
@@ -122,14 +124,16 @@ def polynomial_features(graph: Graph, estimator: Any, columns: Columns) -> Colum
     by_degree = {1: (value, made)}
     for degree in range(2, most + 1):
         before, places = by_degree[degree - 1]
-        wanted = [term for term in _terms(len(columns), degree, estimator.interaction_only)]
+        wanted = _terms(len(columns), degree, estimator.interaction_only)
+        if not wanted:
+            break
         left = graph.take(before, [places[term[1:]] for term in wanted])
         right = graph.take(value, [term[0] for term in wanted])
         by_degree[degree] = (graph.add("Mul", left, right), {term: at for at, term in enumerate(wanted)})
     parts = []
     if () in terms:
         parts.append(columns_of(_ones(graph, value), ["1"]))
-    for degree in range(max(least, 1), most + 1):
+    for degree in range(max(least, 1), len(by_degree) + 1):
         product, places = by_degree[degree]
         order = [places[term] for term in terms if len(term) == degree]
         parts.append(columns_of(graph.take(product, order), [str(at) for at in order]))
