@@ -146,7 +146,8 @@ fn others(
             return Err(Failure::usage("the trainer predicts with all iterations", help));
         }
         let rows = trainer::rows(model, given);
-        let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
+        let python = std::env::var_os("PYTHON").filter(|name| !name.is_empty());
+        let python = python.unwrap_or_else(|| "python3".into());
         let results = trainer::ask(model, &rows, &python).map_err(|error| match error {
             TrainerError::Unavailable { library, why } => left_to_do(model, &rows, library, &why),
             TrainerError::Failed(failure) => failure,

@@ -37,7 +37,7 @@ def onnxruntime(numpy, library, model, rows):
         given, start = {}, 0
         for one in session.get_inputs():
             if one.type not in types:
-                raise ValueError(f"rows of {one.type} cannot be handed over as numbers")
+                raise ValueError(f"it reads {one.type}, and the rows of --trainer are floats")
             width = one.shape[1] if len(one.shape) > 1 and isinstance(one.shape[1], int) else rows.shape[1]
             given[one.name] = rows[:, start : start + width].astype(types[one.type])
             start += width
@@ -61,7 +61,7 @@ def catboost(numpy, library, model, rows):
     booster = library.CatBoost()
     booster.load_model(model, format="json")
     if booster.get_cat_feature_indices():
-        raise ValueError("rows of categories cannot be handed over as numbers")
+        raise ValueError("it reads names of categories, and the rows of --trainer are floats")
 
     def leaf():
         with open(model, encoding="utf-8") as file:

@@ -191,7 +191,7 @@ fn failed(library: &str, output: &Output) -> Failure {
     Failure::new(
         usage::WRONG,
         format!("{library} does not predict the rows: {last}"),
-        "run a release of the library that reads the model, whose Python PYTHON names; or compare with \
-         predictions that you have: --input ROWS --against PREDICTIONS",
+        "compare with predictions that you have: --input ROWS --against PREDICTIONS; if another release of \
+         the library reads the model, PYTHON names its Python",
     )
 }

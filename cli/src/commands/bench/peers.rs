@@ -50,7 +50,8 @@ struct Line {
 
 /// The program that runs Python.
 fn python() -> OsString {
-    std::env::var_os("PYTHON").unwrap_or_else(|| OsString::from("python3"))
+    let named = std::env::var_os("PYTHON").filter(|name| !name.is_empty());
+    named.unwrap_or_else(|| OsString::from("python3"))
 }
 
 /// Checks that Python runs, before any time is spent.

@@ -73,10 +73,10 @@ pub(super) fn compound(
     if parts.is_empty() && values.iter().chain(&margins).all(is_constant) {
         return Err(ModelError::new(
             codes::UNSUPPORTED_OPERATOR,
-            "the graph has the same result for all rows",
+            "the model has the same result for all rows",
         )
         .at("graph.output")
-        .help("convert the model with an output that depends on the row"));
+        .help("use that result itself, which needs no compiled code"));
     }
     let count = values.len();
     values.extend(classes.iter().flat_map(|classes| &classes.numbers));
