@@ -14,6 +14,7 @@ from pipelines import GOALS, NUMBERS, TABLE, forest, imputed  # noqa: E402
 from sklearn import (  # noqa: E402
     base,
     cluster,
+    compose,
     covariance,
     cross_decomposition,
     decomposition,
@@ -195,6 +196,16 @@ def test_powers(method, size):
     prepared = preprocessing.PowerTransformer(method=method).fit(rows)
     found = schedc.compile(prepared, effort="fast").transform(rows)
     numpy.testing.assert_allclose(found, prepared.transform(rows), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("model", [linear_model.Ridge(), forest(ensemble.RandomForestRegressor)], ids=named)
+def test_exponentials_of_tiny_targets(model):
+    """The inverse `numpy.expm1` of a target keeps the digits of tiny results."""
+    theirs = compose.TransformedTargetRegressor(model, func=numpy.log1p, inverse_func=numpy.expm1)
+    rows = numpy.nan_to_num(X)
+    theirs.fit(rows, 1e-12 * numpy.exp(GOALS["number"] / numpy.abs(GOALS["number"]).max()))
+    ours = schedc.compile(theirs, effort="fast")
+    numpy.testing.assert_allclose(ours.predict(rows), theirs.predict(rows), rtol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -11,6 +11,7 @@ from .boosting import threshold_index
 from .columns import Columns, columns_of, in_double
 from .curves import interpolated_as_scipy
 from .forests import best
+from .functions import exp_minus_one
 from .graph import FLOAT64, INT64, Graph, Promise, Value
 from .scalers import step
 from .stages import Prediction, key_of, predict, refuse
@@ -306,8 +307,10 @@ def transformed_target(graph: Graph, estimator: Any, columns: Columns) -> Predic
         if function is not None and function not in (numpy.exp, numpy.expm1):
             raise refuse(graph, estimator, "has an inverse_func that is code; numpy.exp and numpy.expm1 are "
                          "exported")
-        variable = variable if function is None else graph.add("Exp", variable)
-        variable = graph.add("Sub", variable, 1.0) if function is numpy.expm1 else variable
+        if function is numpy.expm1:
+            variable = graph.cast(exp_minus_one(graph, graph.cast(variable, FLOAT64)), variable.dtype)
+        elif function is not None:
+            variable = graph.add("Exp", variable)
     elif name == "StandardScaler":
         # Each operation is rounded to the type of the regressor's results.
         first = at_least(1, 8)
