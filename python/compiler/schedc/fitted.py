@@ -32,9 +32,6 @@ _LIBRARIES = ("sklearn", "imblearn")
 #: Types of Polars in single or half precision.
 _SINGLE = ("Float16", "Float32")
 
-#: Types of pandas whose columns are never in single precision.
-_NEVER_SINGLE = ("StringDtype", "CategoricalDtype", "BooleanDtype", "Float64Dtype", "Int64Dtype")
-
 #: A column of a file with one tensor, in the compiler's messages.
 _CELL = re.compile(r"\bX\[(\d+)\]")
 
@@ -451,10 +448,7 @@ def _may_be_single(X: Any) -> bool:
         # Much faster than the types of a frame of pandas, of which it makes a Series.
         for block in X._mgr.blocks:
             kind = block.values.dtype
-            if isinstance(kind, numpy.dtype):
-                if kind.kind == "f" and kind.itemsize < 8:
-                    return True
-            elif type(kind).__name__ not in _NEVER_SINGLE:
+            if isinstance(kind, numpy.dtype) and kind.kind == "f" and kind.itemsize < 8:
                 return True
     except AttributeError:
         return True
@@ -463,12 +457,18 @@ def _may_be_single(X: Any) -> bool:
 
 @lru_cache(maxsize=256, typed=True)
 def _is_single(kind: Any) -> bool:
-    """Raises ValueError for half precision."""
+    """Whether scikit-learn computes columns of a type in single precision. It converts those of pandas' own
+    types, such as ``Float32`` and ``float32[pyarrow]``, to double precision.
+
+    Raises ValueError for half precision.
+    """
+    if type(kind).__module__.partition(".")[0] == "pandas":
+        return False
     text = str(kind).lower()
     if text in ("float16", "halffloat", "half"):
         raise ValueError("rows in half precision have no compiled answer for a pipeline, which would compute "
                          "in that precision; give them as float32 or float64")
-    return text in ("float32", "float", "float[pyarrow]")
+    return text in ("float32", "float")
 
 
 def _types_of(X: Any) -> Any:

@@ -1,5 +1,6 @@
 """Compiled pipelines answer raw rows as the fitted objects do."""
 
+import itertools
 import os
 import pickle
 import re
@@ -535,6 +536,25 @@ def test_types_that_change():
         expected = theirs.predict_proba(frame)
         for rows in (frame, polars.from_pandas(frame), pyarrow.Table.from_pandas(frame)):
             numpy.testing.assert_allclose(ours.predict_proba(rows), expected, rtol=1e-13, atol=0)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("step", [
+    preprocessing.StandardScaler(), preprocessing.RobustScaler(), impute.SimpleImputer(),
+    imputed(preprocessing.PolynomialFeatures())], ids=str)
+def test_single_precision_of_pandas(step):
+    """scikit-learn converts columns of pandas' own types to double precision, and those beside them."""
+    pytest.importorskip("pyarrow")
+    numbers = TABLE[NUMBERS] / 3
+    theirs = compose.ColumnTransformer([("a", step, NUMBERS[:2]), ("b", step, NUMBERS[2:])]).fit(numbers)
+    ours = schedc.compile(theirs, effort="fast")
+    kinds = ["float32", "Float32", "float32[pyarrow]", "Float64"]
+    for first, second, third in itertools.product(kinds, kinds, kinds[:2]):
+        rows = numbers.astype(dict(zip(NUMBERS, (first, second, third, third))))
+        found, expected = ours.transform(rows), theirs.transform(rows)
+        numpy.testing.assert_array_equal(found, expected.astype(float), err_msg=f"{first}, {second}, {third}")
+    with pytest.raises(ValueError, match="not in single precision"):
+        schedc.compile(theirs, rows="f32").transform(numbers.astype("Float32"))
 
 
 @pytest.mark.filterwarnings("ignore")
