@@ -139,7 +139,7 @@ def exported(model: Any, *, rows: Any = None, types: Any = None, joint: bool = F
             columns = transform(graph, estimator, columns)
             if not len(columns):
                 raise refuse(graph, estimator, "makes no columns, so that its file would have no output")
-            made = Prediction("columns", variable=columns.value(graph))
+            made = Prediction("columns", variable=_result(graph, columns))
             outputs = {"variable": made.variable}
     found = {name: value for name, value in outputs.items() if value is not None}
     names = {name: graph.output_name(name) for name in found}
@@ -189,6 +189,12 @@ def _outputs(graph: Graph, made: Prediction, joint: bool) -> dict[str, Value | N
         "label": _label(graph, made), "probabilities": made.probabilities, "margins": made.margins,
         "scores": made.scores, "distances": made.distances, "joint": made.joint if joint else None,
     }
+
+
+def _result(graph: Graph, columns: Columns) -> Value:
+    """Columns as the result of a pipeline. A sparse matrix has 0 in place of -0."""
+    value = columns.value(graph)
+    return graph.add("Add", value, 0.0) if columns.sparse and value.dtype.kind == "f" else value
 
 
 def _with_labels(made: Prediction, labels: Any) -> Prediction:
