@@ -290,6 +290,40 @@ def test_names_of_columns(tmp_path):
     numpy.testing.assert_array_equal(found, model.predict_proba(rows))
 
 
+@pytest.mark.parametrize("kind", ["bool", "float64"])
+@pytest.mark.parametrize("first", [one_hot(handle_unknown="error"), one_hot(),
+                                   preprocessing.OrdinalEncoder()], ids=str)
+def test_flags_beside_categories(first, kind, tmp_path):
+    """An encoder that raises an error for unseen categories leaves the rows of other columns alone."""
+    rows = TABLE[WORDS].astype({"floor": float}).assign(flag=(TABLE["age"] > 40).astype(kind))
+    kept = compose.ColumnTransformer([("c", first, WORDS), ("f", "passthrough", ["flag"])])
+    model = make(kept, tree.DecisionTreeClassifier(max_depth=3, random_state=0)).fit(rows, rows["flag"])
+    path = str(tmp_path / "p.onnx")
+    schedc.export(model, path, types={"flag": kind})
+    numpy.testing.assert_array_equal(results(path, rows)["label"], model.predict(rows))
+    made = rows_for(model, exported(model))
+    assert set(made["flag"].dropna() > 0.5) == {False, True}
+    if first.handle_unknown == "error":
+        assert set(made["floor"].dropna()) <= set(rows["floor"])
+
+
+@pytest.mark.parametrize("scale", [preprocessing.StandardScaler(with_mean=False),
+                                   preprocessing.MaxAbsScaler(), preprocessing.Normalizer("max")], ids=str)
+def test_zeros_of_sparse_results(scale, tmp_path):
+    """A sparse matrix has no negative zeros, and neither has the file's result."""
+    rows = TABLE[WORDS].assign(number=numpy.linspace(-1, 1, len(TABLE)))
+    rows.loc[:9, "number"] = [-0.0, 0.0] * 5
+    parts = [("n", scale, ["number"]), ("c", one_hot(), WORDS)]
+    path = str(tmp_path / "p.onnx")
+    for threshold in (0.0, 1.0):
+        model = compose.ColumnTransformer(parts, sparse_threshold=threshold).fit(rows)
+        for check in (None, rows):
+            schedc.export(model, path, check=check)
+        wanted = numpy.signbit(theirs(model, "variable", rows)[:, 0])
+        assert wanted[:10].any() == (threshold == 0)
+        numpy.testing.assert_array_equal(numpy.signbit(results(path, rows)["variable"][:, 0]), wanted)
+
+
 @pytest.mark.parametrize(("last", "outputs"), [
     (forest(), ("label", "probabilities", "margins")),
     (linear_model.LogisticRegression(), ("label", "margins", "output.margins")),

@@ -97,7 +97,7 @@ def _codes(graph: Graph, estimator: Any, column: Column, at: int, first: int, wi
         missing = gap_rows[0]
     for gap in gaps:
         graph.mark(column.source, gap)
-    graph.note(column.source, [*(None for gap in gaps if gap is None), *keys, unseen])
+    graph.note_categories(column.source, keys, unseen)
     graph.details.setdefault(graph.path, {}).setdefault("categories", {})[column.name] = [
         None if is_missing(key) else key if isinstance(key, str) else float(key) for key in known]
     return Codes(keys, rows, others, missing)

@@ -96,7 +96,7 @@ def frame_encoder(graph: Graph, estimator: Any, columns: Columns) -> Columns:
         if name is None:
             raise refuse(graph, estimator, f"makes the column {out!r}, which no column decides")
         column = columns.columns[names.index(name)]
-        graph.note(column.source, [*known[name], unseen_key(known[name])])
+        graph.note_categories(column.source, known[name], unseen_key(known[name]))
         made += columns_of(_encoded(graph, column, tables[name], at, kinds[at]), [out])
     return Columns(tuple(made))
 

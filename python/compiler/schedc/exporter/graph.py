@@ -74,6 +74,8 @@ class Graph:
         """What the file's metadata says of steps, such as categories, by the names of steps."""
         self.tested: dict[int, list[Any]] = {}
         """By the position of an input column: the values near which rows are worth a check."""
+        self.categories: dict[int, list[Any]] = {}
+        """By the position of an input column: the categories that all encoders of the column know."""
         self.markers: dict[int, set[str]] = {}
         """By the position of an input with text: what marks missing values, `None` or `NaN`."""
         self.sums: list[tuple[Value, numpy.ndarray, numpy.ndarray]] = []
@@ -181,14 +183,23 @@ class Graph:
         return self.add("Concat", *values, axis=1, width=sum(value.width for value in values))
 
     def note(self, source: Any, values: Any) -> None:
-        """Notes that a column derived from the input `source` is compared with these values: numbers, texts,
-        or None."""
+        """Notes that a column derived from the input `source` is compared with these values: numbers or
+        texts."""
         if source is None:
             return
         known = self.tested.setdefault(source.feature, [])
         for value in values:
-            is_number = value is not None and not isinstance(value, str)
-            known.append(float(value) * source.factor + source.offset if is_number else value)
+            is_text = isinstance(value, str)
+            known.append(value if is_text else float(value) * source.factor + source.offset)
+
+    def note_categories(self, source: Any, known: list[Any], unseen: Any) -> None:
+        """Notes that an encoder of a column derived from the input `source` knows these categories, and
+        encodes `unseen` as it does an unseen one."""
+        self.note(source, [*known, unseen])
+        # A number that a step has changed is no category of the rows.
+        if source is not None and (source.factor, source.offset) == (1.0, 0.0):
+            own = self.categories.get(source.feature)
+            self.categories[source.feature] = [one for one in known if own is None or one in own]
 
     def mark(self, source: Any, marker: Any) -> None:
         """Notes that a step takes this marker for a missing text, and the other one for another value."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy
 
-from .graph import FLOAT64, TEXT
+from .graph import FLOAT64, TEXT, Graph
 from .inputs import Feature
 
 #: Rows that are made: enough to touch most thresholds of small models, in some milliseconds.
@@ -23,8 +25,8 @@ def rows_for(model: Any, made: Any) -> Any:
     from .check import expected
 
     error: Exception = ValueError("no rows")
-    for missing, unseen in ((True, True), (False, True), (True, False), (False, False)):
-        rows = _rows(made, missing, unseen)
+    for near, missing, unseen in product((True, False), (True, False), (True, False)):
+        rows = _rows(made, near, missing, unseen)
         try:
             expected(model, rows, made.outputs)
             return rows
@@ -36,10 +38,11 @@ def rows_for(model: Any, made: Any) -> Any:
     )
 
 
-def _rows(made: Any, missing: bool, unseen: bool) -> Any:
+def _rows(made: Any, near: bool, missing: bool, unseen: bool) -> Any:
+    """Rows of tested values, with numbers near these, missing values or unseen categories as requested."""
     source = numpy.random.default_rng(5)
     cells = [
-        _cells(source, feature, made.graph.tested.get(at, []), made.graph.markers.get(at), missing, unseen)
+        _cells(source, feature, _values(made.graph, at, near, unseen), made.graph.markers.get(at), missing)
         for at, feature in enumerate(made.inputs.features)
     ]
     kinds = {one.dtype for one in cells}
@@ -58,32 +61,44 @@ def _rows(made: Any, missing: bool, unseen: bool) -> Any:
     })
 
 
-def _cells(source: Any, feature: Feature, tested: list[Any], markers: set[str] | None, missing: bool,
-           unseen: bool) -> Any:
+@dataclass(frozen=True)
+class _Values:
+    """The values that a column may have."""
+
+    tested: list[Any]
+    are_near: bool
+    """Whether numbers near these may occur, too."""
+
+
+def _values(graph: Graph, at: int, near: bool, unseen: bool) -> _Values:
+    """The values of a column: categories alone if it has some and none may be unseen."""
+    categories = graph.categories.get(at)
+    if categories is None or unseen:
+        return _Values(graph.tested.get(at, []), near)
+    return _Values(categories, False)
+
+
+def _cells(source: Any, feature: Feature, values: _Values, markers: set[str] | None, missing: bool) -> Any:
     """One column: values that are tested, their neighbours, and values in between."""
-    texts = [value for value in tested if isinstance(value, str)]
     if feature.dtype == TEXT:
-        known = [text for text in texts if unseen or not text.endswith("_unseen")] or ["a"]
-        cells = source.choice(numpy.array(known, TEXT), _N_ROWS)
+        texts = [value for value in values.tested if isinstance(value, str)] or ["a"]
+        cells = source.choice(numpy.array(texts, TEXT), _N_ROWS)
         if missing:
             # Encoders that know None take NaN for another category.
             gaps = [None if marker == "None" else numpy.nan for marker in sorted(markers or {"NaN"})]
             places = numpy.flatnonzero(source.random(_N_ROWS) < _MISSING_SHARE)
             cells[places] = source.choice(numpy.array(gaps, TEXT), len(places))
         return cells
-    numbers = numpy.array([one for one in tested if one is not None and not isinstance(one, str)], FLOAT64)
+    numbers = numpy.array([one for one in values.tested if not isinstance(one, str)], FLOAT64)
     numbers = numbers[numpy.isfinite(numbers)]
     if not len(numbers):
         numbers = numpy.array([-1.0, 0.0, 0.5, 1.0, 2.0])
-    if not unseen and len(texts) == 0:
-        # Encoders note an unseen number last.
-        numbers = numbers[numbers != numbers.max()] if len(numbers) > 1 else numbers
     is_float = feature.dtype.kind == "f"
     kind = feature.dtype if is_float else FLOAT64
     chosen = source.choice(numbers, _N_ROWS).astype(kind)
     above, below = (numpy.nextafter(chosen, kind.type(end)) for end in (numpy.inf, -numpy.inf))
     near = [chosen, above, below, ((chosen + source.choice(numbers, _N_ROWS)) / 2).astype(kind)]
-    which = source.choice(len(near), _N_ROWS, p=[0.5, 0.15, 0.15, 0.2] if unseen else [1, 0, 0, 0])
+    which = source.choice(len(near), _N_ROWS, p=[0.5, 0.15, 0.15, 0.2] if values.are_near else [1, 0, 0, 0])
     cells = numpy.choose(which, near)
     if not is_float:
         return numpy.round(cells).astype(feature.dtype)
