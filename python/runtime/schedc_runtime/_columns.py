@@ -8,6 +8,10 @@ import numpy
 
 from ._names import quoted
 
+#: The name of the empty text as a category of a pipeline, whose file takes the empty text itself for a
+#: missing one. No text may have this character.
+EMPTY = "\ufdd0"
+
 
 class Validity(NamedTuple):
     """Validity as one bit for each row, least significant first: 1 if the value is present."""
@@ -59,6 +63,13 @@ def column(values: Any, named: bool = False) -> Column:
     reader = readers.get(type(values).__module__.partition(".")[0], _of_numpy)
     found: Column = reader(values, named)
     return found
+
+
+def with_empty(found: Column) -> Column:
+    """A column with the name ``EMPTY`` in place of the empty text."""
+    if isinstance(found, Numbers):
+        return found
+    return found._replace(names=[EMPTY if name == "" else name for name in found.names])
 
 
 def texts_of(values: Any) -> Any:

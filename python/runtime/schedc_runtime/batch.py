@@ -181,6 +181,9 @@ class BatchPredictor:
         self._labels: list[Any] = list(self._about.get("labels") or [])
         # By feature, the one marker of missing texts that a pipeline knows: `None` or `NaN`.
         self._markers: Mapping[int, str] = {}
+        names = (self._about.get("categories") or {}).get("names") or []
+        # The features of which the empty text is a category of a pipeline.
+        self._with_empty = {feature for feature, known in enumerate(names) if _columns.EMPTY in known}
         self._set_up_frames()
         clash = next((name for name in options["keep"] if name in self.names), None)
         if clash is not None:
@@ -405,10 +408,12 @@ class BatchPredictor:
         if feature in self._markers:
             _columns.check_markers(values, name, self._markers[feature])
         try:
-            codes = self._codes_at_once(values, feature) if named else None
+            with_empty = feature in self._with_empty
+            codes = self._codes_at_once(values, feature) if named and not with_empty else None
             if codes is not None and len(codes) == rows:
                 return _Feature(codes)
             column = _columns.column(values, named)
+            column = _columns.with_empty(column) if with_empty else column
             if named:
                 # Texts among the values turn an array into a table.
                 texts = isinstance(column,

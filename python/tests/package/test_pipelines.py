@@ -17,6 +17,7 @@ lightgbm = pytest.importorskip("lightgbm")
 xgboost = pytest.importorskip("xgboost")
 
 import schedc  # noqa: E402
+import schedc_runtime  # noqa: E402
 from pipelines import (  # noqa: E402
     GOALS,
     NUMBERS,
@@ -188,6 +189,84 @@ def test_markers_of_missing_texts(known, other, tmp_path):
             ours.predict(texts)
     elif texts.zip.isna().any():
         check(ours, theirs, texts, ("predict",))
+
+
+#: Ordinal numbers, with one for unknown categories.
+ORDINAL = preprocessing.OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+
+
+def filled(text, encoder=ORDINAL, **options):
+    return make(impute.SimpleImputer(strategy="constant", fill_value=text, **options), encoder)
+
+
+#: Steps that read empty and missing texts, and whether their files tell these apart for texts with empty
+#: ones, missing ones and both.
+BLANKS = [
+    (one_hot(), (False, False, True)), (ORDINAL, (False, False, True)),
+    (one_hot(handle_unknown="infrequent_if_exist", max_categories=2), (False, False, True)),
+    (preprocessing.TargetEncoder(), (False, False, True)), (filled(""), (False, False, False)),
+    (filled("x", one_hot()), (True, False, True)), (filled("", add_indicator=True), (False, False, False)),
+    (pipeline.make_union(ORDINAL, filled("")), (False, False, True)),
+    (make(impute.SimpleImputer(strategy="most_frequent"), ORDINAL), (False, False, False)),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("at", range(3))
+@pytest.mark.parametrize(("step", "refused"), BLANKS, ids=lambda value: "".join(str(value).split()))
+def test_empty_and_missing_texts(step, refused, at, tmp_path):
+    """Compiled models tell empty from missing texts in rows of each kind. Files that would have to do so are
+    refused, and so are rows of the check that need it."""
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    texts = [["", "Kyiv", "Lviv"], ["Kyiv", numpy.nan, "Lviv"], ["Kyiv", numpy.nan, "Lviv", ""]][at]
+    numbers = numpy.arange(8.0 * len(texts))
+    table = pandas.DataFrame({"city": pandas.Series(texts * 8, dtype=object), "x": numbers})
+    theirs = compose.ColumnTransformer([("c", step, ["city"]), ("x", "passthrough", ["x"])])
+    theirs.fit(table, table.city == texts[-1])
+    cells = ["", "Kyiv", numpy.nan, "unseen", "Lviv", ""]
+    rows = pandas.DataFrame({"city": pandas.Series(cells, dtype=object), "x": numpy.zeros(6)})
+    expected = theirs.transform(rows)
+    ours = schedc.compile(theirs, effort="fast")
+    ours.save(tmp_path / "m.so")
+    arrays = {name: rows[name].to_numpy() for name in rows}
+    forms = [rows, rows.astype({"city": "category"}), polars.from_pandas(rows), rows.to_dict("records"),
+             pyarrow.Table.from_pandas(rows), arrays, {name: one.tolist() for name, one in arrays.items()}]
+    for model in (ours, schedc.load(tmp_path / "m.so")):
+        for given in forms:
+            numpy.testing.assert_array_equal(model.transform(given), expected)
+        numpy.testing.assert_array_equal(model.transform(rows[:1]), expected[:1])
+    served = schedc_runtime.BatchPredictor(ours.library)
+    numpy.testing.assert_array_equal(served.values(rows), expected)
+    path = str(tmp_path / "p.onnx")
+    if refused[at]:
+        with pytest.raises(schedc.Refused, match="empty text from missing values in column 'city'.*compile"):
+            schedc.export(theirs, path)
+        return
+    schedc.export(theirs, path)
+    # The empty text of the file is the one that the object knows.
+    known = rows[rows.city != ""] if at else rows.dropna()
+    schedc.export(theirs, path, check=known)
+    numpy.testing.assert_array_equal(results(path, known)["variable"], expected[known.index])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_with_both_empty_and_missing_texts(tmp_path):
+    """The check of a file refuses rows that the file takes for others, and steps of different markers."""
+    for known, other, kind in (("", numpy.nan, "missing"), (numpy.nan, "", "empty")):
+        table = pandas.DataFrame({"city": pandas.Series([known, "Kyiv"] * 4, dtype=object)})
+        theirs = make(one_hot()).fit(table)
+        schedc.export(theirs, tmp_path / "p.onnx", check=table)
+        with pytest.raises(ValueError, match=f"'city' has {kind} text, which a step.*schedc.compile"):
+            schedc.export(theirs, tmp_path / "p.onnx", check=table.assign(city=["Kyiv", other] * 4))
+    table = pandas.DataFrame({"city": pandas.Series([None, "Kyiv"] * 4, dtype=object)})
+    for step in (filled("x"), pipeline.make_union(ORDINAL, filled("x"))):
+        theirs = step.fit(table)
+        with pytest.raises(schedc.Refused, match="tells None from NaN in column '(city|x0)'.*fillna"):
+            schedc.compile(theirs)
+    table = pandas.DataFrame({"city": pandas.Series(["", "Kyiv", "Lviv"] * 4, dtype=object)})
+    theirs = filled("x", missing_values="").fit(table)
+    schedc.export(theirs, tmp_path / "p.onnx", check=table)
+    check(schedc.compile(theirs, effort="fast"), theirs, table, ["transform"])
 
 
 def sums():

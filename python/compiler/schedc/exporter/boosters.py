@@ -12,8 +12,7 @@ import numpy
 from .boosting import threshold_index, two_chances
 from .columns import Column, Columns, same_names
 from .forests import best, single
-from .graph import FLOAT32, FLOAT64, INT64, Graph, Value
-from .imputers import is_missing
+from .graph import FLOAT32, FLOAT64, INT64, Graph, Value, is_missing
 from .stages import Prediction, refuse
 from .targets import indicators
 from .trees import LEQ, LT, MEMBER, Tree, add_trees, constant_tree

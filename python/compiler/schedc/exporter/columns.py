@@ -28,6 +28,8 @@ class Column:
     at: int
     name: str
     source: Source | None = None
+    is_filled: bool = False
+    """Whether missing texts have become empty texts."""
 
     @property
     def dtype(self) -> numpy.dtype:

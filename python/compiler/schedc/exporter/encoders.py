@@ -10,8 +10,7 @@ from typing import Any
 import numpy
 
 from .columns import Column, Columns, columns_of, names_out
-from .graph import FLOAT64, INT64, ML, TEXT, Graph, Value, element, tensor
-from .imputers import is_missing
+from .graph import FLOAT64, INT64, ML, TEXT, Graph, Value, element, is_missing, tensor
 from .stages import refuse
 
 
@@ -74,13 +73,9 @@ def _codes(graph: Graph, estimator: Any, column: Column, at: int, first: int, wi
     """The table of an encoder's column, whose results are `width` columns from `first` on."""
     known = list(estimator.categories_[at])
     keys = [key for key in known if not is_missing(key)]
-    texts = [key for key in keys if isinstance(key, str)]
     unseen = unseen_key(keys)
     check_kinds(graph, estimator, column, known)
     gaps = [key for key in known if is_missing(key)]
-    if gaps and "" in texts:
-        raise refuse(graph, estimator, f"tells the empty text from missing values in column {column.name!r}, "
-                     "which a file of ONNX cannot")
     def ask(values: list[Any]) -> numpy.ndarray:
         return _encoded(estimator, at, values)[:, first:first + width]
     rows = ask(keys) if keys else numpy.empty((0, width))
@@ -95,12 +90,31 @@ def _codes(graph: Graph, estimator: Any, column: Column, at: int, first: int, wi
             raise refuse(graph, estimator, f"tells None from NaN in column {column.name!r}, which a file of "
                          "ONNX cannot")
         missing = gap_rows[0]
-    for gap in gaps:
-        graph.mark(column.source, gap)
+    graph.mark(column.source, gaps)
+    note_blanks(graph, column, keys, rows, missing, others)
     graph.note_categories(column.source, keys, unseen)
     graph.details.setdefault(graph.path, {}).setdefault("categories", {})[column.name] = [
         None if is_missing(key) else key if isinstance(key, str) else float(key) for key in known]
     return Codes(keys, rows, others, missing)
+
+
+def note_blanks(graph: Graph, column: Column, keys: list[Any], rows: numpy.ndarray,
+                missing: numpy.ndarray | None, unseen: numpy.ndarray | None) -> None:
+    """Notes whether an encoder with the results `rows` of `keys` reads empty or missing texts of a column."""
+    gap = unseen if missing is None else missing
+    if column.dtype != TEXT:
+        return
+    if "" in keys and not _are_same(rows[keys.index("")], gap):
+        graph.note_blank(column, "empty")
+    if missing is not None and not _are_same(missing, rows[keys.index("")] if "" in keys else unseen):
+        graph.note_blank(column, "missing")
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    """Whether results are equal, of which missing ones are equal to each other."""
+    pairs = () if one is None or other is None else zip(one, other)
+    are_none = one is None and other is None
+    return are_none or bool(pairs) and all(a == b or is_missing(a) and is_missing(b) for a, b in pairs)
 
 
 def check_kinds(graph: Graph, estimator: Any, column: Column, known: Any) -> None:
@@ -158,9 +172,7 @@ def _key_column(graph: Graph, column: Column, keys: list[Any]) -> tuple[Value, n
     """A column as the type of its categories, and the categories as an array of this type."""
     value = graph.take(column.value, [column.at])
     if column.dtype == TEXT:
-        made = numpy.empty(len(keys), TEXT)
-        made[:] = keys
-        return value, made
+        return value, graph.texts(keys)
     whole = value.dtype.kind in "iub" and all(float(key) == int(key) for key in keys)
     kind = INT64 if whole else FLOAT64
     return graph.cast(value, kind), numpy.array(keys, FLOAT64).astype(kind)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+from schedc_runtime._columns import EMPTY
 
 from .. import _native
 from ..findings import Refused, refused
@@ -122,13 +123,14 @@ def exported(model: Any, *, rows: Any = None, types: Any = None, joint: bool = F
              labels: Any = None) -> Exported:
     """A fitted object as a file of ONNX, without a comparison.
 
-    `joint` adds the output `joint`, from which `predict_log_proba` follows, where the object has it.
+    `joint` is for a file to compile in memory: it adds the output `joint`, from which `predict_log_proba`
+    follows, where the object has it, and the empty text has the name `EMPTY`.
     """
     _require()
     estimator = held(model)
     _check_fitted(estimator)
     inputs = inputs_of(estimator, rows, types)
-    graph = Graph()
+    graph = Graph(EMPTY if joint else "")
     columns = inputs.add(graph)
     with nullcontext() if hasattr(estimator, "steps") else graph.step(type(estimator).__name__):
         if is_model(estimator):
@@ -141,12 +143,26 @@ def exported(model: Any, *, rows: Any = None, types: Any = None, joint: bool = F
                 raise refuse(graph, estimator, "makes no columns, so that its file would have no output")
             made = Prediction("columns", variable=_result(graph, columns))
             outputs = {"variable": made.variable}
+    _check_blanks(graph, estimator, inputs)
     found = {name: value for name, value in outputs.items() if value is not None}
     names = {name: graph.output_name(name) for name in found}
     content = _file(graph, estimator, inputs, {names[name]: value for name, value in found.items()})
     targets = tuple(numpy.asarray(one.classes) for one in made.targets)
     return Exported(content, inputs, graph, found, names, made.kind, made.classes, labels, targets,
                     made.is_table)
+
+
+def _check_blanks(graph: Graph, estimator: Any, inputs: Inputs) -> None:
+    """Raises Unsupported for a file that would have to tell empty or missing texts from each other."""
+    for at, kinds in graph.blanks.items():
+        column = f"in column {inputs.features[at].name!r}"
+        if "None" in kinds:
+            raise refuse(graph, estimator, f"tells None from NaN {column}, which a file of ONNX cannot: "
+                         "replace None by NaN in the rows, as rows.fillna(numpy.nan) does, and fit it again")
+        if graph.empty == "" and len(kinds) > 1:
+            raise refuse(graph, estimator, f"tells the empty text from missing values {column}, which a file "
+                         "of ONNX cannot, but schedc.compile can; for a file, fit it on rows without empty "
+                         'texts, as rows.replace("", "(none)") is')
 
 
 def _require() -> None:

@@ -12,9 +12,8 @@ from typing import Any
 import numpy
 
 from .columns import Column, Columns, columns_of
-from .encoders import Codes, _key_column, _look_up, unseen_key
-from .graph import FLOAT64, ML, TEXT, Graph, tensor
-from .imputers import is_missing
+from .encoders import Codes, _key_column, _look_up, note_blanks, unseen_key
+from .graph import FLOAT64, ML, TEXT, Graph, is_missing, tensor
 from .stages import TABLES, key_of, refuse
 
 
@@ -96,8 +95,10 @@ def frame_encoder(graph: Graph, estimator: Any, columns: Columns) -> Columns:
         if name is None:
             raise refuse(graph, estimator, f"makes the column {out!r}, which no column decides")
         column = columns.columns[names.index(name)]
+        codes = tables[name]
+        note_blanks(graph, column, known[name], codes.rows, codes.missing, codes.unseen)
         graph.note_categories(column.source, known[name], unseen_key(known[name]))
-        made += columns_of(_encoded(graph, column, tables[name], at, kinds[at]), [out])
+        made += columns_of(_encoded(graph, column, codes, at, kinds[at]), [out])
     return Columns(tuple(made))
 
 
@@ -136,11 +137,11 @@ def _encoded(graph: Graph, column: Column, codes: Encoding, at: int, kind: Any) 
             numpy.concatenate(results)).any()
         return graph.cast(_look_up(graph, column, numbers, 0), kind if whole else FLOAT64)
     value, keys = _key_column(graph, column, codes.keys)
-    texts = ["" if is_missing(cell) else str(cell) for cell in cells]
+    texts = [graph.text(cell) for cell in cells]
     if codes.missing is not None and value.dtype == TEXT:
         keys = numpy.append(keys, "").astype(TEXT)
         gap = codes.missing[at]
-        texts.insert(len(texts) - 1, "" if is_missing(gap) else str(gap))
+        texts.insert(len(texts) - 1, graph.text(gap))
     table = numpy.array(texts, TEXT)
     return graph.add("LabelEncoder", value, domain=ML, dtype=TEXT, width=1, keys_tensor=tensor("keys", keys),
                      values_tensor=tensor("values", table[:-1]), default_tensor=tensor("default", table[-1:]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
@@ -22,6 +22,13 @@ BOOL = numpy.dtype(bool)
 INT64 = numpy.dtype("int64")
 FLOAT32 = numpy.dtype("float32")
 FLOAT64 = numpy.dtype("float64")
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is one of those by which NumPy and pandas mark missing ones."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, numpy.floating)) and bool(numpy.isnan(value))
 
 
 class Promise(IntEnum):
@@ -66,7 +73,9 @@ class Value:
 class Graph:
     """Nodes, constants and inputs in the order of their creation. Equal nodes and constants are shared."""
 
-    def __init__(self) -> None:
+    def __init__(self, empty: str = "") -> None:
+        self.empty = empty
+        """The file's text for an empty text of rows. The file's empty text is a missing one."""
         self.nodes: list[Any] = []
         self.inputs: list[Value] = []
         self.constants: dict[str, numpy.ndarray] = {}
@@ -78,6 +87,10 @@ class Graph:
         """By the position of an input column: the categories that all encoders of the column know."""
         self.markers: dict[int, set[str]] = {}
         """By the position of an input with text: what marks missing values, `None` or `NaN`."""
+        self.blanks: dict[int, set[str]] = {}
+        """By the position of an input with text: whether a step takes the empty text for a category
+        (`empty`), or missing text for another one than the empty text (`missing`); `None` and `NaN` if steps
+        know different markers of missing text."""
         self.sums: list[tuple[Value, numpy.ndarray, numpy.ndarray]] = []
         """Products with coefficients: the rows, and the magnitudes of coefficients and intercepts."""
         self._names_of_constants: dict[Any, str] = {}
@@ -201,10 +214,33 @@ class Graph:
             own = self.categories.get(source.feature)
             self.categories[source.feature] = [one for one in known if own is None or one in own]
 
-    def mark(self, source: Any, marker: Any) -> None:
-        """Notes that a step takes this marker for a missing text, and the other one for another value."""
-        if source is not None:
-            self.markers.setdefault(source.feature, set()).add("None" if marker is None else "NaN")
+    def mark(self, source: Any, markers: Iterable[Any]) -> None:
+        """Notes that a step takes these markers for a missing text, and others for another value."""
+        known = {"None" if marker is None else "NaN" for marker in markers}
+        if source is not None and known:
+            if self.markers.setdefault(source.feature, known) != known:
+                self.blanks.setdefault(source.feature, set()).update(("None", "NaN"))
+
+    def note_blank(self, column: Any, kind: str) -> None:
+        """Notes that a step reads the `empty` or the `missing` text of a column."""
+        if column.source is not None and not column.is_filled:
+            self.blanks.setdefault(column.source.feature, set()).add(kind)
+
+    def reads(self, at: int, kind: str) -> bool:
+        """Whether the file reads `empty` or `missing` text of an input as the object does."""
+        other = {"empty": "missing", "missing": "empty"}[kind]
+        return self.empty != "" or other not in self.blanks.get(at, ())
+
+    def text(self, value: Any) -> str:
+        """The file's text for a text of rows, or for a missing one."""
+        return "" if is_missing(value) else self.empty if value == "" else str(value)
+
+    def texts(self, values: Iterable[Any]) -> numpy.ndarray:
+        """The file's texts for texts of rows."""
+        texts = [self.text(value) for value in values]
+        made = numpy.empty(len(texts), TEXT)
+        made[:] = texts
+        return made
 
     def constant_columns(self, like: Value, array: Any) -> Value:
         """The same numbers for each row of `like`, in f64."""

@@ -4,25 +4,19 @@ Missing text is the empty text in ONNX, which has no other."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
 
 from .columns import Column, Columns, columns_of
-from .graph import BOOL, FLOAT64, TEXT, Graph, Value
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is one of those by which NumPy and pandas mark missing ones."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, (float, numpy.floating)) and bool(numpy.isnan(value))
+from .graph import BOOL, FLOAT64, TEXT, Graph, Value, is_missing
 
 
 def missing_mask(graph: Graph, value: Value, marker: Any) -> Value:
     """Whether values are missing, which `marker` marks: booleans."""
     if value.dtype == TEXT:
-        return graph.add("Equal", value, _texts(["" if is_missing(marker) else marker]))
+        return graph.add("Equal", value, graph.texts([marker]))
     if is_missing(marker):
         return graph.add("IsNaN", value if value.dtype.kind == "f" else graph.cast(value, FLOAT64))
     if isinstance(marker, str):
@@ -33,12 +27,6 @@ def missing_mask(graph: Graph, value: Value, marker: Any) -> Value:
     return graph.add("Equal", graph.cast(value, wide), numpy.asarray(marker, wide))
 
 
-def _texts(values: list[Any]) -> numpy.ndarray:
-    made = numpy.empty(len(values), TEXT)
-    made[:] = [str(value) for value in values]
-    return made
-
-
 def _groups(columns: Columns) -> list[list[int]]:
     """Positions of columns: all together if they are numbers, else one by one. None for no columns."""
     if columns.dtype == TEXT:
@@ -46,11 +34,16 @@ def _groups(columns: Columns) -> list[list[int]]:
     return [list(range(len(columns)))] if len(columns) else []
 
 
+def _is_nan(value: Any) -> bool:
+    """Whether a statistic is missing: the most frequent value may be None."""
+    return value is not None and is_missing(value)
+
+
 def filled_columns(estimator: Any, count: int) -> list[int]:
     """The positions of the columns that a SimpleImputer keeps, among `count`. A column without values has
     none to fill gaps with."""
     return [at for at in range(count)
-            if estimator.keep_empty_features or not is_missing(estimator.statistics_[at])]
+            if estimator.keep_empty_features or not _is_nan(estimator.statistics_[at])]
 
 
 def simple_imputer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
@@ -69,17 +62,32 @@ def simple_imputer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
         filling = numpy.array([statistics[at] for at in positions], TEXT)
         if kind != TEXT and fitted is not None and fitted.kind != "O":
             filling = filling.astype(fitted)
-        filling = _texts(filling.tolist()) if kind == TEXT else filling.astype(kind)
+        filling = graph.texts(filling) if kind == TEXT else filling.astype(kind)
         mask = missing_mask(graph, value, estimator.missing_values)
-        if kind == TEXT and is_missing(estimator.missing_values):
-            graph.mark(part.columns[0].source, estimator.missing_values)
+        is_filled = False
+        if kind == TEXT:
+            is_filled = _note_text(graph, estimator.missing_values, part.columns[0], statistics[positions[0]])
         if kind.kind in "iu":
             filling = filling.astype("int64")
         filled = graph.add("Where", mask, filling, value, dtype=kind, width=value.width)
-        made += columns_of(filled, [column.name for column in part], part.sources())
+        names = [column.name for column in part]
+        made += [replace(column, is_filled=is_filled) for column in columns_of(filled, names, part.sources())]
     if estimator.add_indicator:
         made += _indicator(graph, estimator.indicator_, columns)
     return Columns(tuple(made))
+
+
+def _note_text(graph: Graph, marker: Any, column: Column, filling: Any) -> bool:
+    """Notes the texts of a column that an imputer replaces by `filling`, or finds if this is None. Returns
+    whether missing ones become empty ones."""
+    if not is_missing(marker):
+        if marker == "" and filling != "":
+            graph.note_blank(column, "empty")
+        return column.is_filled
+    graph.mark(column.source, [marker])
+    if filling != "":
+        graph.note_blank(column, "missing")
+    return column.is_filled or bool(filling == "")
 
 
 def missing_indicator(graph: Graph, estimator: Any, columns: Columns) -> Columns:
@@ -92,6 +100,8 @@ def _indicator(graph: Graph, estimator: Any, columns: Columns) -> list[Column]:
     made: list[Column] = []
     for group in _groups(chosen):
         part = chosen.take(group)
+        if part.dtype == TEXT:
+            _note_text(graph, estimator.missing_values, part.columns[0], None)
         mask = missing_mask(graph, part.value(graph), estimator.missing_values)
         made += columns_of(mask, [f"missingindicator_{column.name}" for column in part])
     return made

@@ -9,8 +9,7 @@ from typing import Any
 import numpy
 
 from .columns import Column, Columns, Source
-from .graph import FLOAT32, FLOAT64, TEXT, Graph
-from .imputers import is_missing
+from .graph import FLOAT32, FLOAT64, TEXT, Graph, is_missing
 from .stages import Unsupported, held, is_known, refusal
 from .texts import text_columns
 
@@ -60,12 +59,16 @@ class Inputs:
 
     def feeds(self, graph: Graph, rows: Any) -> dict[str, numpy.ndarray]:
         """Rows as the inputs of a file."""
-        cells = [self._cells(rows, at) for at in range(len(self.features))]
+        cells = [self._cells(graph, rows, at) for at in range(len(self.features))]
         if self.together:
             kind = _stored(graph.inputs[0].dtype)
             return {"X": numpy.column_stack([one.astype(kind) for one in cells])}
         for at, markers in graph.markers.items():
             self._check_markers(rows, at, markers)
+        for at in graph.blanks:
+            for kind in ("empty", "missing"):
+                if not graph.reads(at, kind):
+                    self._check_blanks(rows, at, kind)
         return {
             feature.name: one.astype(_stored(feature.dtype)).reshape(-1, 1)
             for feature, one in zip(self.features, cells)
@@ -90,6 +93,17 @@ class Inputs:
                 f"by {known}"
             )
 
+    def _check_blanks(self, rows: Any, at: int, kind: str) -> None:
+        """Raises ValueError for `empty` or `missing` texts, which the file takes for each other."""
+        cells, is_empty = self._raw(rows, at).tolist(), kind == "empty"
+        if any(isinstance(cell, str) and not cell if is_empty else is_missing(cell) for cell in cells):
+            other = "missing" if is_empty else "empty"
+            raise ValueError(
+                f"column {self.features[at].name!r} has {kind} text, which a step of the pipeline tells from "
+                f"{other} text; a file of ONNX cannot: leave these rows out, or compile the object itself by "
+                "schedc.compile, which can"
+            )
+
     def _raw(self, rows: Any, at: int) -> numpy.ndarray:
         """A column of rows as it is."""
         if not hasattr(rows, "columns"):
@@ -98,16 +112,14 @@ class Inputs:
         cells: numpy.ndarray = (rows[name] if self.named else rows.iloc[:, at]).to_numpy()
         return cells
 
-    def _cells(self, rows: Any, at: int) -> numpy.ndarray:
+    def _cells(self, graph: Graph, rows: Any, at: int) -> numpy.ndarray:
         feature = self.features[at]
         cells = self._raw(rows, at)
         if feature.dtype != TEXT:
             if cells.dtype.kind == "O":
                 cells = numpy.array([numpy.nan if is_missing(one) else one for one in cells.tolist()])
             return cells
-        made = numpy.empty(len(cells), TEXT)
-        made[:] = ["" if is_missing(one) else str(one) for one in cells.tolist()]
-        return made
+        return graph.texts(cells.tolist())
 
 
 def _stored(dtype: numpy.dtype) -> Any:

@@ -42,7 +42,8 @@ def _rows(made: Any, near: bool, missing: bool, unseen: bool) -> Any:
     """Rows of tested values, with numbers near these, missing values or unseen categories as requested."""
     source = numpy.random.default_rng(5)
     cells = [
-        _cells(source, feature, _values(made.graph, at, near, unseen), made.graph.markers.get(at), missing)
+        _cells(source, feature, _values(made.graph, at, near, unseen), made.graph.markers.get(at),
+               missing and made.graph.reads(at, "missing"))
         for at, feature in enumerate(made.inputs.features)
     ]
     kinds = {one.dtype for one in cells}
@@ -73,9 +74,10 @@ class _Values:
 def _values(graph: Graph, at: int, near: bool, unseen: bool) -> _Values:
     """The values of a column: categories alone if it has some and none may be unseen."""
     categories = graph.categories.get(at)
-    if categories is None or unseen:
-        return _Values(graph.tested.get(at, []), near)
-    return _Values(categories, False)
+    is_exact = categories is not None and not unseen
+    tested = categories if is_exact else graph.tested.get(at, [])
+    return _Values([one for one in tested or [] if one != "" or graph.reads(at, "empty")],
+                   near and not is_exact)
 
 
 def _cells(source: Any, feature: Feature, values: _Values, markers: set[str] | None, missing: bool) -> Any:
