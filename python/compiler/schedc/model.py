@@ -303,7 +303,7 @@ class Model(Methods):
             X = numpy.empty((0, self.n_features_in_), dtype="float32")
         elif isinstance(X, (list, tuple)) and not isinstance(X[0], Mapping):
             X = _array_of(X)
-        plain_array = isinstance(X, numpy.ndarray) and X.dtype != object and X.dtype.names is None
+        plain_array = isinstance(X, numpy.ndarray) and X.dtype.kind not in "OUT" and X.dtype.names is None
         if plain_array and not self._names_in_arrays and more["categories"] is None:
             rows = X.astype("float32", copy=False) if self._single else X
             return self._native.predict(rows, output, out=out, **plain)

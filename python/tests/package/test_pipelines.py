@@ -363,6 +363,19 @@ def test_arrays():
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_arrays_of_texts():
+    words = TABLE[["city"]].fillna("none")
+    theirs = make(one_hot(), forest()).fit(words.to_numpy(), GOALS["words"])
+    ours, rows = schedc.compile(theirs), words.to_numpy().astype(str)
+    assert rows.dtype.kind == "U"
+    for given in (rows, rows.astype(object), rows.tolist(), numpy.asfortranarray(rows)[::2]):
+        numpy.testing.assert_array_equal(ours.predict_proba(given), theirs.predict_proba(given))
+    numbers = schedc.compile(forest().fit(TABLE[["floor"]].to_numpy(), GOALS["two"]))
+    with pytest.raises(TypeError, match="the model needs numbers"):
+        numbers.predict(rows)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_single_precision(tmp_path):
     """scikit-learn scales rows in single precision in that precision."""
     numbers = TABLE[NUMBERS].to_numpy()
