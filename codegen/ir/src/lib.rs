@@ -70,6 +70,9 @@ pub fn compile(
     let forest = forest_for(&forests, &nests)?;
     let nests = nests.try_map(|_, nest| legalised(forest, profile, nest, budget))?;
     let on_gpu = nests.iter().any(|(_, (_, mir))| mir::mapped::any_mapped(&mir.body));
+    if on_gpu && lower::needs_library(forest.forest()) {
+        return Err(no_gpu_function());
+    }
     // One function serves all variants. GPUs add 32 bits in one instruction, and 64 in several.
     let budget = &Budget { narrow_indices: budget.narrow_indices || on_gpu, ..*budget };
     // Leaf indices are more bytes than rows: only calls for sums make use of bins.
@@ -205,4 +208,12 @@ fn rows_per_run(lowerings: &Variants<lower::Lowering>) -> Option<i64> {
         max_rows.is_none_or(|max_rows| limit < i64::from(max_rows)).then_some(limit)
     });
     limits.min()
+}
+
+fn no_gpu_function() -> CompileError {
+    CompileError::new(
+        codes::NO_GPU_FUNCTION,
+        "the model's predictions need a logarithm, which there is no code for on GPUs",
+        "predict on the processor: leave gpuDimension out, or use `target cpu`",
+    )
 }

@@ -43,7 +43,7 @@ enum Measured {
     Library(Math),
 }
 
-const ALL: [(&str, Measured); 11] = [
+const ALL: [(&str, Measured); 12] = [
     ("copy", Measured::Copy),
     ("sqrt", Measured::SquareRoot),
     ("exp", Measured::Function(Unary::Exp)),
@@ -55,6 +55,7 @@ const ALL: [(&str, Measured); 11] = [
     ("erf", Measured::Function(Unary::Erf)),
     ("pow", Measured::Power),
     ("C exp", Measured::Library(Math::Exp)),
+    ("C log", Measured::Library(Math::Log)),
 ];
 
 /// A function that stores the results for all values, a vector at a time.

@@ -2,7 +2,7 @@
 
 use crate::launches::host::Host;
 use crate::launches::{WALKS, compiled, examples, model};
-use sched_forest::{Float, Forest, Predicate, Sigmoid, Transform};
+use sched_forest::{Float, Forest, Predicate};
 use sched_ir::fault::{Fault, with_fault};
 use sched_ir::interp::{Memory, run};
 use sched_ir::lir::{KernelKind, Kind, Module};
@@ -135,45 +135,6 @@ fn random_forests_agree_with_the_interpreter() {
             compared += 1;
         }
         assert!(2 * compared >= seeds, "{schedule}: {compared} of {seeds} were legal");
-    }
-}
-
-/// A forest whose results need a logarithm; nothing if it has the wrong number of margins.
-fn with_logarithms(forest: Forest, steps: &[Transform]) -> Option<Forest> {
-    let fits = steps.contains(&Transform::Ascending) == (forest.num_margins > 1);
-    let mut parts = forest.into_parts();
-    parts.output.value = steps.to_vec();
-    fits.then(|| Forest::new(parts).ok()).flatten()
-}
-
-#[test]
-fn logarithms_have_the_bits_of_the_walker() {
-    let steps = [
-        vec![Transform::LogOnePlusExp],
-        vec![Transform::Ascending],
-        vec![Transform::Sigmoid(Sigmoid::Plain { slope: 1.0 }), Transform::Probit],
-    ];
-    for steps in steps {
-        let mut floats = Vec::new();
-        for seed in 0..40 {
-            let mut rng = Rng(seed);
-            let Some(forest) = with_logarithms(forests::forest(&mut rng), &steps) else { continue };
-            let kinds = [Kind::Raw, Kind::Value];
-            let Some(compiled) = compiled(&forest, SMALL[0], &kinds) else { continue };
-            let mut host = Host::compile(&compiled.lir);
-            let (count, types) = (13, forest.types);
-            let rows = some_rows(&mut rng, &forest, count);
-            let mut margins = vec![0; count * forest.num_margins * types.accumulator.bytes()];
-            host.run(Kind::Raw.into(), count, &as_bytes(&rows, types.input), &mut margins);
-            let mut expected = vec![0.0; count * forest.num_outputs()];
-            sched_forest::predict(&forest, &rows, &mut expected).expect("the walker predicts");
-            let expected = as_bytes(&expected, types.output);
-            let mut found = vec![0; expected.len()];
-            host.run(Kind::Value.into(), count, &margins, &mut found);
-            assert_eq!(found, expected, "seed {seed}, {steps:?}");
-            floats.push(types.accumulator);
-        }
-        assert!(floats.contains(&Float::F32) && floats.contains(&Float::F64), "{steps:?}: {floats:?}");
     }
 }
 

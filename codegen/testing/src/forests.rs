@@ -212,8 +212,7 @@ pub fn with_expectiles(rng: &mut Rng, forest: Forest) -> Forest {
         return forest;
     }
     let mut parts = forest.into_parts();
-    // Expectiles are no classes.
-    (parts.output.value, parts.output.classes) = (vec![Transform::Ascending], None);
+    parts.output.value = vec![Transform::Ascending];
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 

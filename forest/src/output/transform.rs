@@ -2,8 +2,6 @@
 
 use super::columns::OutputColumns;
 use crate::types::Float;
-use sched_columns::Unary;
-use sched_columns::functions;
 use std::sync::Arc;
 
 /// A step from sums to results.
@@ -162,7 +160,10 @@ impl Transform {
             }),
             Transform::Hinge => each(values, |x| f64::from(u8::from(x > 0.0))),
             Transform::Exp => each(values, exp),
-            Transform::LogOnePlusExp => each(values, |x| logarithm(Unary::LogOnePlus, float, exp(x))),
+            Transform::LogOnePlusExp => each(values, |x| match float {
+                Float::F32 => f64::from((x as f32).exp().ln_1p()),
+                Float::F64 => x.exp().ln_1p(),
+            }),
             Transform::SignedSquare => each(values, |x| round(x * x.abs())),
             Transform::Probit => each(values, |x| f64::from(probit(x as f32))),
             Transform::PowerOfTwo { by } => each(values, |x| {
@@ -175,11 +176,7 @@ impl Transform {
             Transform::Softmax(form) => softmax(*form, values, exp, round),
             Transform::Ascending => {
                 for index in 1..values.len() {
-                    let x = values[index];
-                    let small = logarithm(Unary::LogOnePlus, float, exp(-x.abs()));
-                    // `log(1 + exp(x))` without overflow.
-                    let softplus = if x > 0.0 { round(x + small) } else { small };
-                    let step = round(EXPECTILE_GAP + softplus);
+                    let step = round(EXPECTILE_GAP + softplus(float, values[index]));
                     values[index] = round(values[index - 1] + step);
                 }
             }
@@ -199,12 +196,16 @@ fn each(values: &mut [f64], f: impl Fn(f64) -> f64) {
     }
 }
 
-/// A logarithm, rounded to a type. It has the bits of columns on every machine: those of C libraries differ.
-fn logarithm(op: Unary, float: Float, x: f64) -> f64 {
-    let result = functions::unary(op, float, x).unwrap_or(f64::NAN);
+/// `log(1 + exp(x))` without overflow.
+fn softplus(float: Float, x: f64) -> f64 {
+    let small = match float {
+        Float::F32 => f64::from((-x.abs() as f32).exp().ln_1p()),
+        Float::F64 => (-x.abs()).exp().ln_1p(),
+    };
     match float {
-        Float::F32 => f64::from(result as f32),
-        Float::F64 => result,
+        _ if x <= 0.0 => small,
+        Float::F32 => f64::from((x + small) as f32),
+        Float::F64 => x + small,
     }
 }
 
@@ -218,7 +219,7 @@ fn bounded_sigmoid(x: f32) -> f32 {
 fn probit(x: f32) -> f32 {
     let x = 2.0 * x - 1.0;
     let sign = if x < 0.0 { -1.0 } else { 1.0 };
-    let log = logarithm(Unary::Log, Float::F32, ((1.0 - x) * (1.0 + x)).into()) as f32;
+    let log = ((1.0 - x) * (1.0 + x)).ln();
     let v = 2.0 / (std::f32::consts::PI * 0.147) + 0.5 * log;
     let v2 = 1.0 / 0.147 * log;
     let v3 = -v + (v * v - v2).sqrt();

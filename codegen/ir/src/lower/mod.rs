@@ -53,7 +53,7 @@ use crate::lir::{
 use sched_nest::{Bounded, Variants};
 
 pub use lowering::{Lowering, Numbers};
-pub use output::{class_columns, interface, value_columns};
+pub use output::{class_columns, interface, needs_library, value_columns};
 pub(crate) use shared::check as check_shared;
 
 /// Builds the function of one kernel, which selects the variant of the schedule by the number of rows.

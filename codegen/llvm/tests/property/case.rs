@@ -37,11 +37,13 @@ pub struct Case {
 
 /// The forest of a seed. Other tests apart, it has a random stream for each feature, so that a seed has the
 /// same schedule for other trees.
-pub fn forest_of(seed: u64, rng: &mut Rng) -> Forest {
+pub fn forest_of(seed: u64, rng: &mut Rng, has_expectiles: bool) -> Forest {
     let forest = forests::forest(rng);
     let forest = forests::with_other_tests(rng, forest);
-    let forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
-    let forest = forests::with_expectiles(&mut Rng(!seed ^ 1), forest);
+    let mut forest = forests::with_oblivious_trees(&mut Rng(!seed), forest);
+    if has_expectiles {
+        forest = forests::with_expectiles(&mut Rng(!seed ^ 1), forest);
+    }
     let forest = forests::with_powers_of_two(seed, forest);
     let forest = forests::with_linear_leaves(seed, forest);
     let forest = linear::with_linear_models(seed, forest);
@@ -54,7 +56,7 @@ impl Case {
     /// Makes the case of a seed.
     pub fn new(seed: u64) -> Case {
         let mut rng = Rng(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x1405_7b7e_f767_814f);
-        let forest = forest_of(seed, &mut rng);
+        let forest = forest_of(seed, &mut rng, true);
         let profile = forests::profile(&mut rng, &forest);
         let model = info(&forest);
         let schedule = with_params(schedules::schedule(rng.next_u64(), &model), &mut rng);

@@ -45,7 +45,7 @@ impl Case {
     /// rows, some of them for processors.
     pub fn on_gpu(seed: u64) -> Case {
         let mut rng = Rng(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x6a09_e667_f3bc_c908);
-        let forest = forest_of(seed, &mut rng);
+        let forest = forest_of(seed, &mut rng, false);
         let profile = forests::profile(&mut rng, &forest);
         let model = forests::info(&forest);
         let has_code = |nest: &Nest| iterations(nest) <= MOST_ITERATIONS && has_code(&forest, &profile, nest);

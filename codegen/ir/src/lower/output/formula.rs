@@ -1,9 +1,7 @@
 //! Formulas of output steps on single values.
 
-use crate::columns::functions;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Math, Scalar, Ty, Value};
-use sched_columns::Unary;
 use sched_forest::{EXPECTILE_GAP, Sigmoid, Transform};
 
 /// Code for the result of one margin.
@@ -38,7 +36,7 @@ impl Formula<'_> {
             Transform::Exp => self.b.math(Math::Exp, x),
             Transform::LogOnePlusExp => {
                 let power = self.b.math(Math::Exp, x);
-                functions::unary(self.b, Unary::LogOnePlus, power)
+                self.b.math(Math::LogOnePlus, power)
             }
             Transform::SignedSquare => {
                 let size = self.size(x);
@@ -110,7 +108,7 @@ impl Formula<'_> {
         let (zero, gap, size) = (self.float(0.0), self.float(EXPECTILE_GAP), self.size(x));
         let exponent = self.negated(size);
         let power = self.b.math(Math::Exp, exponent);
-        let small = functions::unary(self.b, Unary::LogOnePlus, power);
+        let small = self.b.math(Math::LogOnePlus, power);
         let large = self.b.add(x, small);
         let positive = self.b.cmp(Cmp::OLt, zero, x);
         let softplus = self.b.select(positive, large, small);
@@ -128,7 +126,7 @@ impl Formula<'_> {
         let x = b.sub(doubled, one);
         let (below, above) = (b.sub(one, x), b.add(one, x));
         let product = b.bin(Bin::Mul, below, above);
-        let log = functions::unary(b, Unary::Log, product);
+        let log = b.math(Math::Log, product);
         let first = float(b, 2.0 / (std::f32::consts::PI * 0.147));
         let halved = b.bin(Bin::Mul, half, log);
         let v = b.add(first, halved);

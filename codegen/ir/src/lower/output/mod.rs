@@ -436,3 +436,13 @@ pub fn is_by_margin(forest: &Forest) -> bool {
     let steps = || forest.output.raw.iter().chain(&forest.output.value);
     same && steps().next().is_some() && steps().all(|step| step.is_by_value() && is_uniform(step))
 }
+
+/// Whether results need a logarithm of the C library, which differs between versions of the library.
+pub fn needs_library(forest: &Forest) -> bool {
+    forest
+        .output
+        .raw
+        .iter()
+        .chain(&forest.output.value)
+        .any(|step| matches!(step, Transform::LogOnePlusExp | Transform::Ascending | Transform::Probit))
+}
