@@ -23,6 +23,7 @@ pub mod options;
 pub mod pages;
 pub mod part;
 pub mod pieces;
+mod problem;
 mod report;
 pub mod resolve;
 pub mod schedule;

@@ -2,70 +2,25 @@
 //! asks.
 
 use super::find::layout_of;
-use super::launch_sums;
-use super::paths::{Around, Path, Paths};
+use super::launches::{Found, Launches};
+use super::paths::{Path, PathLoop};
 use crate::device::Limits;
 use crate::illegal::{Illegal, Problem};
-use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
+use crate::lineage::{Annotation, DirectiveIndex};
 use sched_nest::{Axis, GpuAxis, GpuLevel, LoopId};
 
-pub(super) fn check(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<Illegal>) {
-    let loops = builder.tree().loops();
-    let Some((_, mapped)) = loops.iter().find_map(|id| builder.node(*id).gpu_dimension()) else { return };
-    let (nest, origin) = builder.nest();
-    let launches = Launches { builder, paths: &Paths::of(&nest), origin: &origin };
-    let mut found = Found { problems, reported: Vec::new() };
+/// Checks the launches of a nest; `mapped` is a directive that maps a loop.
+pub fn check(launches: &Launches, mapped: DirectiveIndex, limits: &Limits, found: &mut Found) {
     for path in &launches.paths.leaves {
-        launches.outside(path, mapped, &mut found);
-        launches.copies(path, &mut found);
+        launches.outside(path, mapped, found);
+        launches.copies(path, found);
     }
-    if launches.paths.are_known() && found.problems.is_empty() {
-        launches.threads(limits, &mut found);
+    if launches.paths.are_known() {
+        launches.threads(limits, found);
     }
-    if launches.paths.are_known() && found.problems.is_empty() {
-        launch_sums::check(&launches, &mut found);
-    }
-}
-
-/// The problems so far, of which each directive has at most one.
-pub(super) struct Found<'p> {
-    problems: &'p mut Vec<Illegal>,
-    reported: Vec<DirectiveIndex>,
-}
-
-impl Found<'_> {
-    pub(super) fn add(&mut self, illegal: Illegal) {
-        if !self.reported.contains(&illegal.step) {
-            self.reported.push(illegal.step);
-            self.problems.push(illegal);
-        }
-    }
-}
-
-/// A nest with launches.
-pub(super) struct Launches<'a> {
-    pub(super) builder: &'a NestBuilder,
-    pub(super) paths: &'a Paths<'a>,
-    /// Index variables by loop of the nest.
-    origin: &'a [LoopId],
 }
 
 impl Launches<'_> {
-    /// The index variable of a loop of the nest.
-    pub(super) fn index(&self, id: LoopId) -> LoopId {
-        self.origin[id.0 as usize]
-    }
-
-    /// The directive of a loop's annotation.
-    pub(super) fn directive(&self, id: LoopId, test: impl Fn(&Annotation) -> bool) -> Option<DirectiveIndex> {
-        self.builder.node(self.index(id)).directive_of(test)
-    }
-
-    /// The directive that maps a loop to a GPU.
-    pub(super) fn mapping(&self, id: LoopId) -> Option<DirectiveIndex> {
-        self.directive(id, |annotation| matches!(annotation, Annotation::Gpu(_)))
-    }
-
     /// Refuses walks outside all launches.
     fn outside(&self, path: &Path, mapped: DirectiveIndex, found: &mut Found) {
         if path.iter().all(|around| self.paths.dimension(around.id).is_none()) {
@@ -77,7 +32,7 @@ impl Launches<'_> {
     /// Refuses copies of rows that single threads would make, or of rows without a limit, and bins that no
     /// block copies.
     fn copies(&self, path: &Path, found: &mut Found) {
-        let is_cached = |around: &Around| {
+        let is_cached = |around: &PathLoop| {
             let this = self.paths.get(around.id);
             this.axis == Axis::Row && this.annotations.cache
         };
@@ -144,19 +99,5 @@ impl Launches<'_> {
                 found.add(Illegal::argument(step, 0, Problem::TooManyThreads { threads, limit }, loops));
             }
         }
-    }
-
-    /// The paths of each launch, from its outermost mapped loop on, which all paths share.
-    pub(super) fn launches(&self) -> Vec<Vec<&Path>> {
-        let mut launches: Vec<(LoopId, Vec<&Path>)> = Vec::new();
-        for path in &self.paths.leaves {
-            let root = path.iter().find(|around| self.paths.dimension(around.id).is_some());
-            match (root, launches.last_mut()) {
-                (Some(root), Some((id, paths))) if *id == root.id => paths.push(path),
-                (Some(root), _) => launches.push((root.id, vec![path])),
-                (None, _) => {}
-            }
-        }
-        launches.into_iter().map(|(_, paths)| paths).collect()
     }
 }

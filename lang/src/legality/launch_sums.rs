@@ -1,17 +1,20 @@
 //! Sums of launches: whether threads that add to the same sums are the same, or wait for each other.
 //!
 //! Iterations of mapped loops over trees have slots, which are folded after the launch, or, under
-//! `sharedReduce`, by the threads of a block after their loops. No barrier separates leaf loops, so those that
-//! add to the same sums must run in the same threads. A block waits before and after it folds its slots. So a
-//! fold only needs the same blocks as other additions to its target.
+//! `sharedReduce`, by the threads of a block after their loops. No barrier separates leaf loops, so those
+//! that add to the same sums must run in the same threads. A block waits before and after it folds its slots.
+//! So a fold only needs the same blocks as other additions to its target.
 
-use super::launch::{Found, Launches};
-use super::paths::{Around, Path};
+use super::launches::{Found, Launches};
+use super::paths::{Path, PathLoop};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex};
 use sched_nest::{Axis, Body, GpuDimension, GpuLevel, LoopId, Reduce};
 
-pub(super) fn check(launches: &Launches, found: &mut Found) {
+pub fn check(launches: &Launches, found: &mut Found) {
+    if !launches.paths.are_known() {
+        return;
+    }
     for launch in launches.launches() {
         let Some(root) = launch.first().and_then(|path| launches.root(path)) else { continue };
         if launches.chains(root, found).is_none() || launches.adds_atomically(root) {
@@ -165,7 +168,7 @@ impl Launches<'_> {
     }
 
     /// The outermost mapped loop over trees.
-    fn head(&self, path: &[Around]) -> Option<LoopId> {
+    fn head(&self, path: &[PathLoop]) -> Option<LoopId> {
         path.iter().map(|around| around.id).find(|id| self.paths.spreads_trees(*id))
     }
 
@@ -179,7 +182,7 @@ impl Launches<'_> {
     }
 
     /// Threads that run the loops of a path.
-    fn owners(&self, path: &[Around]) -> Vec<Owner> {
+    fn owners(&self, path: &[PathLoop]) -> Vec<Owner> {
         let of = |at: usize| {
             let dimension = self.paths.dimension(path[at].id)?;
             let values = self.paths.values(path, at);
@@ -190,10 +193,10 @@ impl Launches<'_> {
     }
 
     /// Rows of the loops of a path from a position on.
-    fn rows(&self, path: &[Around], from: usize) -> Rows {
+    fn rows(&self, path: &[PathLoop], from: usize) -> Rows {
         let mut rows = Rows { loops: Vec::new(), low: 0, high: Some(0) };
         for at in from..path.len() {
-            let Around { id, fixed } = path[at];
+            let PathLoop { id, fixed } = path[at];
             let this = self.paths.get(id);
             if this.axis != Axis::Row {
                 continue;
@@ -246,9 +249,9 @@ impl Launches<'_> {
         Some(Adder { id, target: self.head(around), rows, owners: self.owners(around), is_fold: true })
     }
 
-    /// Whether the rows of a block, from the first to the last that its loops inside and its threads reach, go
-    /// beyond the step to the next block.
-    fn reaches_other_blocks(&self, around: &[Around], rows: &Rows, (low, high): (i64, i64)) -> bool {
+    /// Whether the rows of a block, from the first to the last that its loops inside and its threads reach,
+    /// go beyond the step to the next block.
+    fn reaches_other_blocks(&self, around: &[PathLoop], rows: &Rows, (low, high): (i64, i64)) -> bool {
         rows.loops.iter().enumerate().any(|(at, (block, ..))| {
             let Some(place) = around.iter().position(|around| around.id == *block) else { return false };
             if !self.paths.is_on(*block, GpuLevel::Grid) {

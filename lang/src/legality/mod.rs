@@ -4,6 +4,7 @@ mod find;
 mod gpu;
 mod launch;
 mod launch_sums;
+mod launches;
 mod layout;
 mod memory;
 mod paths;
@@ -18,6 +19,8 @@ pub(crate) use find::{innermost, layout_of};
 pub use shared::working_set;
 pub(crate) use size::{is_large as is_large_code, large as large_code};
 
+use self::launches::{Found, Launches};
+use self::paths::Paths;
 use crate::device::Limits;
 use crate::illegal::Illegal;
 use crate::lineage::NestBuilder;
@@ -35,7 +38,7 @@ pub fn check(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
         gpu::check(builder, *id, limits, &mut problems);
     }
     if target == TargetKind::Gpu && problems.is_empty() {
-        launch::check(builder, limits, &mut problems);
+        check_launches(builder, limits, &mut problems);
     }
     layout::check(builder, &loops, target, &mut problems);
     memory::check(builder, &loops, &mut problems);
@@ -44,4 +47,15 @@ pub fn check(builder: &NestBuilder, limits: &Limits) -> Vec<Illegal> {
     }
     size::check(builder, &mut problems);
     problems
+}
+
+/// Checks the launches of a nest, if some loop is mapped.
+fn check_launches(builder: &NestBuilder, limits: &Limits, problems: &mut Vec<Illegal>) {
+    let loops = builder.tree().loops();
+    let Some((_, mapped)) = loops.iter().find_map(|id| builder.node(*id).gpu_dimension()) else { return };
+    let (nest, origin) = builder.nest();
+    let launches = Launches { builder, paths: &Paths::of(&nest), origin: &origin };
+    let mut found = Found::new(problems);
+    launch::check(&launches, mapped, limits, &mut found);
+    launch_sums::check(&launches, &mut found);
 }

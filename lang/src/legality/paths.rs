@@ -5,13 +5,13 @@ use sched_nest::{Axis, Body, GpuDimension, GpuLevel, Loop, LoopId, Nest};
 
 /// A loop around a walk. In one case of a specialized loop, its value is known.
 #[derive(Clone, Copy, PartialEq)]
-pub struct Around {
+pub struct PathLoop {
     pub id: LoopId,
     pub fixed: Option<i64>,
 }
 
 /// A leaf loop, last, with the loops around it, from the outermost one on.
-pub type Path = Vec<Around>;
+pub type Path = Vec<PathLoop>;
 
 /// The values of a loop: from `least` in steps of `step`, up to `most` unless the number of rows decides.
 #[derive(Clone, Copy, PartialEq)]
@@ -37,7 +37,7 @@ impl<'n> Paths<'n> {
     }
 
     fn collect(&mut self, id: LoopId, path: &mut Path) {
-        path.push(Around { id, fixed: None });
+        path.push(PathLoop { id, fixed: None });
         let this = self.nest.get(id);
         match &this.body {
             Body::Walk => self.leaves.push(path.clone()),
@@ -46,7 +46,7 @@ impl<'n> Paths<'n> {
                 let first = this.start.as_int().zip(this.step.as_int());
                 for (case, children) in (0..).zip(cases) {
                     path.pop();
-                    path.push(Around {
+                    path.push(PathLoop {
                         id,
                         fixed: first.map(|(start, step)| start.saturating_add(step.saturating_mul(case))),
                     });
@@ -72,8 +72,8 @@ impl<'n> Paths<'n> {
 
     /// The values of a loop of a path, between its own bounds and below the constraints of which it is the
     /// innermost loop.
-    pub fn values(&self, path: &[Around], at: usize) -> Values {
-        let Around { id, .. } = path[at];
+    pub fn values(&self, path: &[PathLoop], at: usize) -> Values {
+        let PathLoop { id, .. } = path[at];
         let this = self.get(id);
         let least = this.start.as_int().unwrap_or(0);
         let step = this.step.as_int().unwrap_or(1).max(1);
@@ -92,7 +92,7 @@ impl<'n> Paths<'n> {
     }
 
     /// The least value of a loop, if it is on the path.
-    fn least(&self, path: &[Around], id: LoopId) -> Option<i64> {
+    fn least(&self, path: &[PathLoop], id: LoopId) -> Option<i64> {
         let around = path.iter().find(|around| around.id == id)?;
         around.fixed.or_else(|| self.get(id).start.as_int())
     }

@@ -4,7 +4,7 @@ use sched_grammar::ast::Span;
 use sched_lang::check::Work;
 
 /// Work that one answer may take: it must come between two keystrokes.
-pub(super) const WORK: Work = Work { whole: 1_500, here: 400 };
+pub(super) const WORK: Work = Work { whole: 2_000, here: 400 };
 
 /// A completion item.
 #[derive(Clone, Debug, PartialEq, Eq)]

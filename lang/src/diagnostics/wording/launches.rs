@@ -39,7 +39,10 @@ pub(super) fn unlimited_cache(context: &Context) -> Wording {
         format!("an iteration of `{first}` has all rows of `{inner}`, which no block can hold"),
         "of any number of rows",
     )
-    .help(format!("Tile the loop over rows, and cache the loop around the inner loop of the tile, or leave `cache({first})` out."))
+    .help(format!(
+        "Tile the loop over rows, and cache the loop around the inner loop of the tile, or leave \
+         `cache({first})` out."
+    ))
     .fix(Some(context.remove(context.illegal.step)))
 }
 
@@ -87,7 +90,10 @@ pub(super) fn split_sums(context: &Context) -> Wording {
         format!("blocks that share the slots of `{first}` have rows between those of other blocks"),
         "sums of rows that are not adjacent",
     )
-    .help("Give each block consecutive rows, by tiles whose sizes divide each other, or leave `sharedReduce` out.")
+    .help(
+        "Give each block consecutive rows, by tiles whose sizes divide each other, or leave \
+         `sharedReduce` out.",
+    )
     .fix(Some(context.remove(context.illegal.step)))
 }
 
