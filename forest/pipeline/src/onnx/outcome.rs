@@ -1,6 +1,6 @@
 //! Operators behind the trees: from margins to the results of the graph.
 
-use super::tensor::{Cells, Tensor, Text};
+use super::tensor::{Cells, Element, Tensor, Text};
 use sched_columns::{ColumnValue, Columns, Expr};
 use sched_forest::onnx::Attributes;
 use sched_forest::{
@@ -13,6 +13,9 @@ use std::rc::Rc;
 pub(super) enum Behind {
     /// The margins after some steps.
     Scores(Vec<Transform>),
+    /// The margins after some steps, in double precision though the steps are in single precision. Arithmetic
+    /// on them would be in double precision, which one model does not mix with its own.
+    Widened(Vec<Transform>),
     /// One minus the only score after some steps.
     Complement(Vec<Transform>),
     /// A class by number.
@@ -99,7 +102,7 @@ impl Trees<'_> {
         attributes: Attributes,
         inputs: &[Operand],
     ) -> Result<Option<Behind>, ModelError> {
-        use Behind::{Class, Complement, Labels, OwnClass, Scores};
+        use Behind::{Class, Complement, Labels, Scores, Widened};
         let single = self.forest.num_margins == 1;
         let axis = attributes.int("axis")?;
         let is_last = |default: i64| matches!(axis.unwrap_or(default), 1 | -1);
@@ -112,18 +115,10 @@ impl Trees<'_> {
         let value = match (name, inputs) {
             ("Identity" | "ZipMap", [Operand::Behind(value)]) => Some(value.clone()),
             ("Cast", [Operand::Behind(value)]) => {
-                let to = super::tensor::Element::of_code(attributes.int("to")?.unwrap_or(0));
-                let float = match self.forest.types.accumulator {
-                    Float::F32 => super::tensor::Element::F32,
-                    Float::F64 => super::tensor::Element::F64,
-                };
-                let is_kept = !matches!(value, Scores(_) | Complement(_))
-                    || to == Some(float)
-                    || to == Some(super::tensor::Element::F64);
-                is_kept.then(|| value.clone())
+                self.cast(value, Element::of_code(attributes.int("to")?.unwrap_or(0)))
             }
             ("Squeeze" | "Reshape" | "Unsqueeze" | "Flatten", [Operand::Behind(value), ..]) => {
-                (single || !matches!(value, Scores(_))).then(|| value.clone())
+                (single || !matches!(value, Scores(_) | Widened(_))).then(|| value.clone())
             }
             ("Sigmoid", [Operand::Behind(Scores(steps))]) => {
                 step(steps, Transform::Sigmoid(Sigmoid::Plain { slope: 1.0 }))
@@ -166,7 +161,7 @@ impl Trees<'_> {
                 let is_one = single && steps.iter().all(Transform::is_by_value);
                 bound.filter(|_| is_one).map(|bound| Class(Choice::Above(steps.clone(), bound)))
             }
-            ("ArgMax", [Operand::Behind(Scores(steps))])
+            ("ArgMax", [Operand::Behind(Scores(steps) | Widened(steps))])
                 if is_last(0) && attributes.int("select_last_index")?.unwrap_or(0) == 0 =>
             {
                 Some(Class(Choice::Largest(steps.clone())))
@@ -181,8 +176,21 @@ impl Trees<'_> {
             }
             _ => None,
         };
-        let _ = OwnClass;
         Ok(value)
+    }
+
+    /// A value as numbers of another type, if one model has them.
+    fn cast(&self, value: &Behind, to: Option<Element>) -> Option<Behind> {
+        use Behind::{Complement, Scores, Widened};
+        match (value, self.forest.types.accumulator, to?) {
+            (Scores(_) | Complement(_), Float::F32, Element::F32) => Some(value.clone()),
+            (Scores(_) | Complement(_), Float::F64, Element::F64) => Some(value.clone()),
+            (Scores(steps), Float::F32, Element::F64) => Some(Widened(steps.clone())),
+            (Widened(_), _, Element::F64) => Some(value.clone()),
+            (Widened(steps), _, Element::F32) => Some(Scores(steps.clone())),
+            (Scores(_) | Widened(_) | Complement(_), ..) => None,
+            _ => Some(value.clone()),
+        }
     }
 
     /// The output of a forest whose results are these.
@@ -194,7 +202,7 @@ impl Trees<'_> {
         let own = output.classes.take();
         let mut longest: &[Transform] = &[];
         let all_steps = results.iter().filter_map(|result| match result {
-            Behind::Scores(steps) => Some(steps.as_slice()),
+            Behind::Scores(steps) | Behind::Widened(steps) => Some(steps.as_slice()),
             _ => None,
         });
         for steps in all_steps {
@@ -211,7 +219,7 @@ impl Trees<'_> {
         output.value.extend_from_slice(longest);
         for result in results {
             let (choice, labels) = match result {
-                Behind::Scores(_) => continue,
+                Behind::Scores(_) | Behind::Widened(_) => continue,
                 Behind::Complement(_) => {
                     return Err(two_results("one of two probabilities alone is not understood"));
                 }
