@@ -37,6 +37,7 @@ fn word(naming: Naming) -> &'static str {
         Naming::Doubtful => "doubtful",
         Naming::Spelled => "spelled",
         Naming::Texts => "texts",
+        Naming::TextsAndEmpty => "texts and empty",
     }
 }
 
@@ -46,6 +47,7 @@ fn naming(word: &str) -> Naming {
         "doubtful" => Naming::Doubtful,
         "spelled" => Naming::Spelled,
         "texts" => Naming::Texts,
+        "texts and empty" => Naming::TextsAndEmpty,
         _ => Naming::Listed,
     }
 }
@@ -91,6 +93,7 @@ mod tests {
             Names { labels: vec![Label::Integer(4)], naming: Naming::Doubtful },
             Names::spelled(["07".to_owned()]),
             Names::texts(vec![Label::Text("07".into())]),
+            Names { labels: vec![Label::Text(String::new())], naming: Naming::TextsAndEmpty },
         ];
         let json = to_json(&all, Unseen::Other);
         assert_eq!(from_json(&json), Some((all.to_vec(), Unseen::Other)));

@@ -119,7 +119,7 @@ impl<'a> Lookup<'a> {
         match value() {
             Some(value) if value.is_nan() => Ok(f64::NAN),
             Some(_) if self.index.names.naming == Naming::Spelled => self.of_unknown(plain),
-            Some(_) if self.index.names.naming == Naming::Texts => self.of_unknown(cell),
+            Some(_) if self.index.names.naming.is_of_texts() => self.of_unknown(cell),
             Some(_) if is("true") || is("false") => self.of_unknown(plain),
             Some(value) => {
                 let whole = plain.parse().ok().map(Cell::Integer);
@@ -140,6 +140,7 @@ impl<'a> Lookup<'a> {
     fn of_text(&self, text: &str) -> Result<f64, Refusal> {
         match self.index.texts.get(text).copied() {
             Some(code) => Ok(code),
+            None if text.is_empty() && self.index.names.naming == Naming::Texts => Ok(f64::NAN),
             None if self.index.names.labels.is_empty() => Err(Refusal::NoNames(text.to_owned())),
             None if self.index.texts.is_empty() => Err(Refusal::TextAmongOthers(text.to_owned())),
             None => self.of_unknown(text),
@@ -198,7 +199,7 @@ impl<'a> Lookup<'a> {
         let may_be_name = index.has_numbers() || form == Form::Dictionary || self.choices.unseen.is_some();
         match index.names.naming {
             _ if may_be_name || index.names.labels.is_empty() => self.of_unknown(&text_of(number)),
-            Naming::Texts => Err(Refusal::NumberForText(text_of(number))),
+            naming if naming.is_of_texts() => Err(Refusal::NumberForText(text_of(number))),
             _ => Err(Refusal::NumberAmongOthers(text_of(number))),
         }
     }

@@ -15,8 +15,17 @@ pub enum Naming {
     /// codes: in rows of numbers, a whole number is its own code (CatBoost).
     Spelled,
     /// As `Listed`, but the model's own rows hold the texts, and never codes. A cell of CSV is a text, even
-    /// if it looks like a number (pipelines of ONNX).
+    /// if it looks like a number. The empty text is a missing one, as ONNX has no other (pipelines of ONNX).
     Texts,
+    /// As `Texts`, but the empty text is a text as any other (pipelines compiled from Python objects).
+    TextsAndEmpty,
+}
+
+impl Naming {
+    /// Whether the model's own rows hold the texts.
+    pub fn is_of_texts(self) -> bool {
+        matches!(self, Naming::Texts | Naming::TextsAndEmpty)
+    }
 }
 
 /// The names of one feature's categories. The default has no names: the feature's values are numbers or
@@ -75,8 +84,8 @@ impl Names {
     /// ONNX refuse negative codes.
     pub fn other(&self) -> f64 {
         match self.naming {
-            Naming::Listed | Naming::Doubtful | Naming::Texts => -1.0,
             Naming::Spelled => -0.25,
+            _ => -1.0,
         }
     }
 

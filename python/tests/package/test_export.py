@@ -199,7 +199,7 @@ def test_no_columns():
 
 @pytest.mark.parametrize("encoder", [one_hot(), preprocessing.OrdinalEncoder()])
 def test_categories_that_doubles_round(encoder):
-    """The message names the column and a way out, which compiles."""
+    """The message names the column and a remedy, which compiles."""
     rows = TABLE[["floor"]].assign(floor=2**53 + numpy.arange(len(TABLE)) % 3)
     model = make(encoder, forest()).fit(rows, GOALS["two"])
     with pytest.raises(schedc.Refused, match=r"2\^53 .* of column 'floor'.*frame\['floor'\].astype\(str\)"):

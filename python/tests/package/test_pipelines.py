@@ -247,6 +247,8 @@ def test_empty_and_missing_texts(step, refused, at, tmp_path):
     known = rows[rows.city != ""] if at else rows.dropna()
     schedc.export(theirs, path, check=known)
     numpy.testing.assert_array_equal(results(path, known)["variable"], expected[known.index])
+    read = schedc.compile(path, effort="fast", cache=False)
+    numpy.testing.assert_array_equal(read.predict(known), expected[known.index])
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -451,6 +453,35 @@ def test_classifiers_of_several_libraries(combine, goal):
         apart = numpy.abs(ours.predict_proba(numbers) - theirs.predict_proba(numbers))
         # One of some thousand exponentials of the C library is not rounded to the nearest number.
         assert numpy.median(apart) <= 1e-15 and numpy.mean(apart > 1e-12) < 0.02, apart.max()
+
+
+@pytest.mark.parametrize("steps", ["Cast Mul Cast", "Cast Mul", "Cast"])
+def test_double_precision_behind_single_trees(steps, tmp_path):
+    """Arithmetic behind a cast to double precision is in double precision, though the trees are not."""
+    rows = numpy.random.default_rng(0).normal(size=(500, 4)).astype("float32")
+    fitted = xgboost.XGBRegressor(n_estimators=5).fit(rows, rows[:, 0] * 3.7 + rows[:, 1])
+    place = str(tmp_path / "trees.onnx")
+    schedc.export(fitted, place, check=False, types="float32")
+    model = onnx.load(place)
+    graph, name = model.graph, model.graph.output[0].name
+    graph.initializer.append(onnx.numpy_helper.from_array(numpy.array([1.1]), "factor"))
+    wanted, types = fitted.predict(rows), itertools.cycle(("float64", "float32"))
+    for at, op in enumerate(steps.split()):
+        made = f"behind{at}"
+        if op == "Cast":
+            wanted = wanted.astype(next(types))
+            element = onnx.helper.np_dtype_to_tensor_dtype(wanted.dtype)
+            node = onnx.helper.make_node(op, [name], [made], to=element)
+        else:
+            node = onnx.helper.make_node(op, [name, "factor"], [made])
+            wanted = wanted * 1.1
+        graph.node.append(node)
+        name = made
+    graph.output[0].name = name
+    graph.output[0].type.tensor_type.elem_type = element
+    onnx.save(model, place)
+    found = schedc.compile(place, cache=False).predict(rows).ravel()
+    assert numpy.array_equal(found, wanted.ravel()), numpy.abs(found - wanted.ravel()).max()
 
 
 def test_trees_behind_scores():

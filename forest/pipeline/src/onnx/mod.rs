@@ -40,7 +40,7 @@ mod whole;
 use crate::pipeline::{Pipeline, Stage};
 use operators::OperatorSet;
 use sched_forest::onnx::Message;
-use sched_forest::{ModelError, Note, codes};
+use sched_forest::{ModelError, Naming, Note, codes};
 
 /// A pipeline of a file.
 #[derive(Clone, Debug)]
@@ -87,8 +87,12 @@ pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
         let entry = entry?;
         if entry.text(field::KEY)? == EXACT_EXPORT {
             is_exact = true;
+            let about = serde_json::from_str(entry.text(field::VALUE)?).unwrap_or_default();
             if read.is_one_tensor {
-                name_inputs(&mut pipeline, entry.text(field::VALUE)?);
+                name_inputs(&mut pipeline, &about);
+            }
+            if about["empty_texts"] == true {
+                tell_empty_texts(&mut pipeline);
             }
         }
     }
@@ -109,8 +113,7 @@ pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
 }
 
 /// Gives the columns of a single input the names that the fitted object knew, by the metadata of an export.
-fn name_inputs(pipeline: &mut Pipeline, metadata: &str) {
-    let Ok(metadata) = serde_json::from_str::<serde_json::Value>(metadata) else { return };
+fn name_inputs(pipeline: &mut Pipeline, metadata: &serde_json::Value) {
     let names = metadata["features"].as_array().filter(|_| metadata["named"] == true);
     let names: Option<Vec<&str>> = names.and_then(|names| names.iter().map(|name| name.as_str()).collect());
     if let Some(names) = names.filter(|names| names.len() == pipeline.inputs.len()) {
@@ -118,6 +121,12 @@ fn name_inputs(pipeline: &mut Pipeline, metadata: &str) {
             input.name = name.to_owned();
         }
     }
+}
+
+/// Tells empty from missing texts, as the fitted object does: the export has another text for the empty one.
+fn tell_empty_texts(pipeline: &mut Pipeline) {
+    let namings = pipeline.inputs.iter_mut().map(|input| &mut input.names.naming);
+    namings.filter(|naming| **naming == Naming::Texts).for_each(|naming| *naming = Naming::TextsAndEmpty);
 }
 
 #[cfg(test)]
@@ -140,17 +149,17 @@ mod tests {
             stages: Vec::new(),
         };
         let kept = pipeline.clone();
+        let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
         for metadata in [
-            "",
             "[]",
             r#"{"features": ["x0", "x1"], "named": false}"#,
             r#"{"features": ["age"], "named": true}"#,
             r#"{"features": ["age", 7], "named": true}"#,
         ] {
-            name_inputs(&mut pipeline, metadata);
+            name_inputs(&mut pipeline, &json(metadata));
             assert_eq!(pipeline, kept, "{metadata}");
         }
-        name_inputs(&mut pipeline, r#"{"features": ["age", "income"], "named": true}"#);
+        name_inputs(&mut pipeline, &json(r#"{"features": ["age", "income"], "named": true}"#));
         assert_eq!(pipeline.inputs, [input("age"), input("income")]);
     }
 }

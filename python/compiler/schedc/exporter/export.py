@@ -266,6 +266,7 @@ def _file(graph: Graph, estimator: Any, inputs: Inputs, outputs: dict[str, Value
         "steps": _steps(estimator),
         "promise": {name: value.promise.name.lower() for name, value in outputs.items()},
         "details": graph.details,
+        **({"empty_texts": True} if graph.empty else {}),
     }
     helper.set_model_props(model, {"schedc.pipeline": json.dumps(about)})
     content: bytes = model.SerializeToString()
