@@ -46,7 +46,7 @@ def silent(*args, **options):
 def test_an_entry_that_does_not_fit_is_a_warning(model):
     (model.parent / "schedc.lock").write_text(ENTRY)
     with pytest.warns(UserWarning,
-                      match="U0024: .*schedc.lock, cpu:model.json:64:all: the model has another structure"):
+                      match="U0024: .*schedc.lock, cpu:model.json:64:all: the model's structure has changed"):
         compiled = schedc.compile(model)
     assert "chosen by schedc" in compiled.schedule
     with pytest.raises(schedc.Refused, match="U0024"):
