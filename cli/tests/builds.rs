@@ -10,7 +10,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// Each package that a build compiles, with its features.
 fn packages(options: &[&str]) -> Result<BTreeSet<String>> {
     let mut command = Command::new(env!("CARGO"));
-    command.args(["tree", "--locked", "--offline", "--prefix", "none", "--no-dedupe"]);
+    command.args(["tree", "--locked", "--prefix", "none", "--no-dedupe"]);
     command.args(["--format", "{p} {f}"]).args(options);
     let output = command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).output()?;
     if !output.status.success() {
