@@ -11,7 +11,7 @@ use tower_lsp_server::ls_types::Uri;
 
 use crate::convert::failed;
 
-/// Most cached ledgers.
+/// Maximum number of cached ledgers.
 const MOST: usize = 64;
 
 /// A cached ledger, with the text and the model of the measurement.
@@ -50,7 +50,7 @@ impl Ledgers {
         kept.iter().rev().find(|one| &*one.text == text && one.fingerprint == fingerprint).cloned()
     }
 
-    /// The last ledger of a document, also if its text has changed.
+    /// The last ledger of a document, even if the document's text has changed since.
     pub fn last(&self, uri: &Uri) -> Option<Remembered> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().rev().find(|one| one.uri == uri.as_str()).cloned()
@@ -67,7 +67,7 @@ impl Ledgers {
         kept.drain(..surplus);
     }
 
-    /// Registers the background measurement of a document, and ends the document's earlier one.
+    /// Registers the background measurement of a document, and ends the document's earlier measurement.
     pub fn runs(&self, uri: &Uri, work: &JoinHandle<()>) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|_, task| !task.is_finished());
