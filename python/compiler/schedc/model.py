@@ -37,10 +37,10 @@ from .sparse import is_sparse, predict_sparse
 
 Output = Literal["value", "raw", "class", "leaf", "tree"]
 
-#: The note of a model whose tables have columns in the order of training.
+#: The note of a model that takes the columns of tables in their order.
 _IN_ORDER = (
-    "the model was trained without names of features: columns of tables count in their order, as in its own "
-    "predict"
+    "the model was trained without names of features: it takes the columns of tables in their order, as its "
+    "own predict does"
 )
 
 #: Trainers whose objects take the columns of tables in their order if they were trained without names.
@@ -86,10 +86,11 @@ class Model(Methods):
         self._variants: dict[tuple[str, bool], Model] = {}
         # Models of the pipeline for rows of which these columns are in single precision.
         self._singles: dict[frozenset[str], Model] = {}
-        # The types of the last rows that needed a look at each column, and the model for these.
+        # The types of the columns of the last table that may have single precision, and the model for them.
         self._last_types: tuple[Any, Model] | None = None
         self._predictors: dict[tuple[Any, ...], BatchPredictor] = {}
-        # The predictors of frames in calls without options for columns, by output and by position or name.
+        # Predictors for frames in calls without options for columns. The key is the output, and whether
+        # columns are found by position.
         self._usual: dict[tuple[str, bool], BatchPredictor] = {}
         self._lock = threading.Lock()
 
@@ -108,11 +109,11 @@ class Model(Methods):
         return self._compilation is None or self._compilation.wait(timeout)
 
     def _compile(self, native: NativeCompilation) -> None:
-        """Compiles the model in a thread of its own."""
+        """Compiles the model in a background thread."""
         self._compilation = Compilation(native, self, Model._install)
 
     def _install(self, made: Artefact) -> None:
-        """Takes the code. Calls that began before it finish as they began."""
+        """Stores the compiled code. Calls that began before still end without it."""
         if made.miss is not None:
             warnings.warn(made.miss, stacklevel=2)
         code = Code.of(made)
@@ -141,7 +142,7 @@ class Model(Methods):
 
     @property
     def _about(self) -> dict[str, Any]:
-        """The information, without that about the schedule if the model is not compiled yet."""
+        """The information of :attr:`info`. Before the model is compiled, it lacks the schedule."""
         about: dict[str, Any] = json.loads(self._native.info_json)
         return about
 
@@ -313,7 +314,8 @@ class Model(Methods):
         return predictor._numbers_of(X, {**plain, "out": out}, single=self._single)
 
     def _refuse_codes_of_numbers(self) -> None:
-        """Raises ValueError if categories of a feature are whole numbers, which codes would be taken for."""
+        """Raises ValueError if categories of a feature are whole numbers, since codes would be mistaken for
+        these."""
         if self._meaning.numbered:
             feature, shown = self._meaning.numbered[0]
             raise ValueError(
@@ -322,10 +324,9 @@ class Model(Methods):
             )
 
     def _predictor(self, X: Any, output: Any, more: Mapping[str, Any], is_usual: bool) -> BatchPredictor:
-        """The lookup of features in tables, by the caller's names or the model's. A model trained without
-        names takes columns in their order, unless the table has all the generated names of its file.
-        ``is_usual`` is true for a frame in a call without options for columns, so that later calls find the
-        lookup sooner."""
+        """A predictor that finds features in tables by the caller's names or the model's. A model trained
+        without names takes columns in their order, unless the table has all generated names of its file.
+        ``is_usual``: a frame in a call without options for columns. Later calls use its predictor, too."""
         columns, by_position = more["columns"], more["by_position"]
         if columns is None and by_position is None:
             by_position = self._takes_positions(X)
@@ -349,7 +350,7 @@ class Model(Methods):
             return found
 
     def _takes_positions(self, X: Any) -> bool:
-        """Whether the columns of a table count in their order, if the caller does not say."""
+        """Whether the model takes the columns of a table in their order if the caller gives no option."""
         if not self._by_position:
             return False
         known = self._names or self._native.feature_names
@@ -361,9 +362,8 @@ class Model(Methods):
             return self
         if self._origin is None or self._recipe is None:
             raise ValueError(
-                "a library that was loaded is for the iterations and the base margin that it was built for; "
-                "compile the model "
-                "again, with iterations= or base_margin=True"
+                "a loaded library supports only the iterations and the base margin that it was built with; "
+                "compile the model again, with iterations= or base_margin=True"
             )
         from ._compile import built
 
@@ -375,14 +375,14 @@ class Model(Methods):
                 raise TypeError("iteration_range is a pair of the first iteration and the end, such as "
                                 f"(0, 10), not {iteration_range!r}") from None
             if end == 0:
-                raise ValueError("iteration_range ends with the number of an iteration; (0, 0) alone stands "
-                                 "for all")
+                raise ValueError("the end of iteration_range must be above 0; only (0, 0) means all "
+                                 "iterations")
             iterations = f"{first}..{end}"
         key = (iterations, base_margin)
         with self._lock:
             known = self._variants.get(key)
             if known is None:
-                # The lock applied at the first compilation, and covers all iterations.
+                # The schedule is that of the first compilation, so the lock is not read again.
                 recipe = self._recipe._replace(
                     base_margin=base_margin or self._recipe.base_margin, lock=None, locked=False, frozen=True
                 )
@@ -494,6 +494,6 @@ def _array_of(rows: Sequence[Any]) -> Array:
 
 
 def _is_usual(options: Mapping[str, Any]) -> bool:
-    """Whether the options of a call leave the meaning of columns to the model."""
+    """Whether a call has no options that change the meaning of columns."""
     return (options["columns"] is None and options["by_position"] is None and options["unseen"] is None
             and options["categories"] is None)

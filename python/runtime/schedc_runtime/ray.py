@@ -34,7 +34,7 @@ class Predict:
     """
 
     def __init__(self, predictor: Any, threads: int = 1) -> None:
-        self._predictor = _there(predictor)
+        self._predictor = _fetched(predictor)
         self._threads = self._predictor.threads or threads
 
     def __call__(self, batch: pyarrow.Table) -> pyarrow.Table:
@@ -78,11 +78,11 @@ def predict(
 
 
 def _run(batch: pyarrow.Table, shared: Any, threads: int) -> pyarrow.Table:
-    predictor = _there(shared)
+    predictor = _fetched(shared)
     return predictor.predict(batch, threads=predictor.threads or threads)
 
 
-def _there(predictor: Any) -> BatchPredictor:
+def _fetched(predictor: Any) -> BatchPredictor:
     """The predictor, or the one that a reference points to."""
     if isinstance(predictor, BatchPredictor):
         return predictor

@@ -161,7 +161,7 @@ def test_missing_texts_in_a_group(rule, options, missing):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("known", "other"), [(numpy.nan, None), (None, numpy.nan)])
 def test_markers_of_missing_texts(known, other, tmp_path):
-    """An encoder tells None from NaN, and compiled models refuse the one that it does not know."""
+    """An encoder distinguishes None and NaN; compiled models refuse the marker that it was not fitted with."""
     table, goal = codes(known, 25)
     encoder = preprocessing.OneHotEncoder(handle_unknown="ignore")
     theirs = make(compose.ColumnTransformer([("words", encoder, ["zip"])]), linear_model.LogisticRegression())
@@ -263,7 +263,7 @@ def test_rows_with_both_empty_and_missing_texts(tmp_path):
     table = pandas.DataFrame({"city": pandas.Series([None, "Kyiv"] * 4, dtype=object)})
     for step in (filled("x"), pipeline.make_union(ORDINAL, filled("x"))):
         theirs = step.fit(table)
-        with pytest.raises(schedc.Refused, match="tells None from NaN in column '(city|x0)'.*fillna"):
+        with pytest.raises(schedc.Refused, match="distinguishes None and NaN in column '(city|x0)'.*fillna"):
             schedc.compile(theirs)
     table = pandas.DataFrame({"city": pandas.Series(["", "Kyiv", "Lviv"] * 4, dtype=object)})
     theirs = filled("x", missing_values="").fit(table)
@@ -941,7 +941,7 @@ def test_parts_that_compile():
     of_vote = ["model.estimators_[0][-1]", "model.estimators_[1]"]
     for model, calls in ((logarithmic, ["model[-1]"]), (vote, of_vote)):
         model.fit(given, goal)
-        with pytest.raises(TypeError, match="calls log1p, which is code") as caught:
+        with pytest.raises(TypeError, match="calls log1p, a Python function") as caught:
             schedc.compile(model)
         found = re.findall(r"schedc\.compile\((.*?)\)", str(caught.value))
         assert found == calls

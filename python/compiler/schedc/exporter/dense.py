@@ -1,4 +1,4 @@
-"""Projections, quadratic discriminants and nets: products with matrices."""
+"""Projections, quadratic discriminants and neural nets: products with matrices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ACTIVATIONS = {"identity": "", "logistic": "Sigmoid", "tanh": "Tanh", "relu": "
 
 
 def projection(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """Principal components, independent ones, singular vectors, and random projections."""
+    """Principal or independent components, singular vectors, and random projections."""
     components = estimator.components_
     components = components.toarray() if hasattr(components, "toarray") else numpy.asarray(components)
     product = _projected(graph, estimator, columns, components, getattr(estimator, "mean_", None))
@@ -59,7 +59,7 @@ def factors(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 def discriminant_axes(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     """The axes along which linear discriminant analysis separates classes."""
     if estimator.solver == "lsqr":
-        raise refuse(graph, estimator, "has the solver lsqr, which makes no columns; use svd or eigen")
+        raise refuse(graph, estimator, "has the solver lsqr, which has no transform; use svd or eigen")
     axes = numpy.asarray(estimator.scalings_)[:, : estimator._max_components].T
     product = _projected(graph, estimator, columns, axes,
                          estimator.xbar_ if estimator.solver == "svd" else None)
@@ -99,7 +99,7 @@ def quadratic(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 
 
 def _layers(graph: Graph, estimator: Any, columns: Columns) -> Value:
-    """The outputs of a net."""
+    """The outputs of a neural net."""
     last = len(estimator.coefs_) - 1
     value: Value | None = None
     for at, (weights, bias) in enumerate(zip(estimator.coefs_, estimator.intercepts_)):
@@ -116,7 +116,7 @@ def _layers(graph: Graph, estimator: Any, columns: Columns) -> Value:
 
 
 def net_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """A net of layers that ends in probabilities."""
+    """A neural net whose outputs are probabilities."""
     shares = _layers(graph, estimator, columns)
     if estimator._label_binarizer.y_type_.startswith("multilabel"):
         return Prediction("targets", targets=indicators(graph, shares, 0.5), probabilities=shares)
@@ -129,5 +129,5 @@ def net_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction
 
 
 def net_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """A net of layers that ends in values."""
+    """A neural net whose outputs are values."""
     return Prediction("regressor", variable=_layers(graph, estimator, columns))

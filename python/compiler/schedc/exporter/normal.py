@@ -23,15 +23,16 @@ _TAIL = (
      2.50464946208309415979, -0.142182922854787788574, -0.0380806407691578277194,
      -0.000933259480895457427372),
 )
-#: The square root of 2 pi, and the square of 1 / e: shares below it, and above 1 minus it, are in the tails.
+#: The square root of 2 pi, and the square of 1 / e: probabilities below this square, and above 1 minus it,
+#: are in the tails.
 _ROOT, _EDGE = 2.50662827463100050242, 0.13533528323661269189
-#: The least share, as of scikit-learn: quantiles beyond it are cut.
-LEAST_SHARE = 1e-7
+#: The smallest probability, as in scikit-learn; smaller ones have the same quantile.
+LEAST_PROBABILITY = 1e-7
 
 
 def normal_quantile(graph: Graph, share: Value) -> Value:
-    """The value below which a share of the normal distribution lies, for f64 shares between `LEAST_SHARE` and
-    1 minus that: the same bits as SciPy's in the middle, and within the rounding of a logarithm elsewhere."""
+    """The normal quantile of a probability, for f64 probabilities between `LEAST_PROBABILITY` and 1 minus
+    that. Has SciPy's bits in the middle, and in the tails is within the rounding error of a logarithm."""
     centered = graph.add("Sub", share, 0.5)
     square = graph.add("Mul", centered, centered)
     ratio = graph.add("Div", graph.add("Mul", square, _polynomial(graph, square, _MIDDLE[0])),
@@ -40,7 +41,7 @@ def normal_quantile(graph: Graph, share: Value) -> Value:
     is_high = graph.add("Greater", share, 1.0 - _EDGE)
     low = graph.add("Where", is_high, graph.add("Sub", 1.0, share), share, dtype=FLOAT64)
     is_middle = graph.add("Greater", low, _EDGE)
-    # The logarithm of a share in the middle does not count.
+    # The result for probabilities in the middle is not used.
     far = graph.add("Sqrt", graph.add("Mul", graph.add("Log", low), -2.0))
     inverse = graph.add("Div", numpy.float64(1), far)
     rest = graph.add("Div", graph.add("Mul", inverse, _polynomial(graph, inverse, _TAIL[0])),

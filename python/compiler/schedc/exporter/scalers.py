@@ -15,8 +15,8 @@ from .versions import at_least
 def step(graph: Graph, op: str, value: Value, parameter: Any, rounds_first: bool = False) -> Value:
     """One operation of a scaler, `value op parameter`, in the type of the value.
 
-    The parameters are f64 mostly. NumPy then computes rows of f32 in f64, and rounds the result.
-    `rounds_first` is for scalers that round the parameter instead.
+    Most parameters are f64. NumPy then computes rows of f32 in f64, and rounds the result. If `rounds_first`
+    is true, the parameter is rounded to the type of the value instead.
     """
     parameter = numpy.asarray(parameter)
     if rounds_first:
@@ -26,7 +26,7 @@ def step(graph: Graph, op: str, value: Value, parameter: Any, rounds_first: bool
 
 
 def _sparse_scale(graph: Graph, value: Value, scale: Any) -> Value:
-    """Multiplication by the reciprocal, as scikit-learn scales sparse matrices."""
+    """Multiplies by the reciprocal of the scale, as scikit-learn does for sparse matrices."""
     return step(graph, "Mul", value, 1 / numpy.asarray(scale))
 
 
@@ -103,7 +103,7 @@ def normalizer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
         norm = graph.add("ReduceSum", graph.add("Abs", value), axes, keepdims=1, width=1)
     else:
         norm = graph.add("ReduceMax", graph.add("Abs", value), axes, keepdims=1, width=1)
-    # Norms below this count as zero, and zero divides as one.
+    # Norms below this count as zero, and a norm of zero is replaced by one.
     least = value.dtype.type(10 * numpy.finfo(value.dtype).eps)
     one = value.dtype.type(1)
     norm = graph.add("Where", graph.add("Less", norm, least), one, norm, dtype=value.dtype, width=1)
@@ -111,7 +111,7 @@ def normalizer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 
 def polynomial_features(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """Products of columns, degree by degree: each is a product of one degree less, times one column."""
+    """Products of columns, by increasing degree. Each is a product of one degree less, times a column."""
     if not estimator.n_output_features_:
         return Columns(())
     value = columns.value(graph, columns.floating)
