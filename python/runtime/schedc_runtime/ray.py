@@ -3,7 +3,7 @@
     predictor = schedc_runtime.BatchPredictor("model.so", keep=["id"])
     scored = schedc_runtime.ray.predict(dataset, predictor, num_cpus=4)
 
-Needs ray[data], and on the workers schedc-runtime. The predictor and the batches, which are Arrow tables, are
+Needs ray[data], and schedc-runtime on the workers. The predictor and the batches, which are Arrow tables, are
 in Ray's object store; workers read them without a copy. A call uses one thread for each processor of its
 worker (``num_cpus``), unless the predictor sets another number.
 
@@ -28,7 +28,7 @@ class Predict:
 
         dataset.map_batches(Predict, fn_constructor_args=(predictor, 4), batch_format="pyarrow", num_cpus=4)
 
-    ``predictor`` is a :class:`~schedc_runtime.BatchPredictor` or a reference to one in Ray's object store,
+    ``predictor`` is a :class:`~schedc_runtime.BatchPredictor` or a reference to one in Ray's object store.
     ``threads`` is the largest number of threads of a call if the predictor sets none.
 
     """
@@ -83,7 +83,7 @@ def _run(batch: pyarrow.Table, shared: Any, threads: int) -> pyarrow.Table:
 
 
 def _fetched(predictor: Any) -> BatchPredictor:
-    """The predictor, or the one that a reference points to."""
+    """Returns a predictor. If the argument is a reference, fetches it from Ray's object store."""
     if isinstance(predictor, BatchPredictor):
         return predictor
     import ray

@@ -304,7 +304,7 @@ def test_arrays_in_training(frame, answer):
     for theirs in (xgboost.XGBClassifier(n_estimators=5), light):
         theirs.fit(rows, classes)
         ours = schedc.compile(theirs)
-        assert any("columns of tables count in their order" in note for note in ours.notes)
+        assert any("it takes the columns of tables in their order" in note for note in ours.notes)
         for some in (frame, frame[NAMES[::-1]]):
             wanted = theirs.predict(some)
             numpy.testing.assert_array_equal(ours.predict(some), wanted)
