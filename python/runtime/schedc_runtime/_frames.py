@@ -156,7 +156,7 @@ def _of_stream(predictor: BatchPredictor, frame: Any, options: Options) -> numpy
 def _of_batch(predictor: BatchPredictor, batch: Any, options: Options) -> numpy.ndarray | None:
     import pyarrow
 
-    # A reader exports a batch in less time than the batch itself does.
+    # By a reader, since its export is faster than that of the batch itself.
     reader = pyarrow.RecordBatchReader.from_batches(batch.schema, [batch])
     rows = batch.num_rows
     given = _coded(predictor, batch, rows, options) if predictor._coded else {}

@@ -490,8 +490,8 @@ def _numbers(column: _columns.Column, name: str) -> _Feature:
     """The numbers of a column whose feature has no named categories."""
     if isinstance(column, _columns.Names):
         raise TypeError(
-            "holds text or a dictionary (pandas: a category), and the model needs numbers there: turn "
-            "numerals into numbers (pandas.to_numeric), or give the numbers that stood for the texts in "
-            "training"
+            "holds text or a dictionary (pandas: a category), and the model needs numbers there: convert "
+            "texts of digits to numbers (pandas.to_numeric), or give the numbers that stood for the texts "
+            "in training"
         )
     return _Feature(*column)
