@@ -443,8 +443,8 @@ local function nest_after(buffer, line, done)
   end)
 end
 
---- Steps to the next or the previous directive, and shows the nest after it in a window beside the text. Marks
---- the lines that the nest before the directive lacks.
+--- Steps to the next or the previous directive, and shows the nest after it in a window beside the text.
+--- Marks the lines that the nest before the directive lacks.
 function M.step(buffer, back)
   buffer = buffer_of(buffer)
   local state = stepped[buffer]
