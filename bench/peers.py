@@ -384,7 +384,7 @@ def remark(who, **facts):
 
 
 def loaded(name, package, load, model):
-    """Loads a model into a peer. Returns the program, or None and the reason."""
+    """Loads a model into a peer. If that fails, prints the reason and returns None."""
     try:
         with no_output():
             return load(model)
@@ -403,7 +403,7 @@ def wanted(model, names):
 
 
 def agree(program, expected, rows):
-    """Whether a program's results agree with schedc's, with the details as a line for the output."""
+    """Whether a program's results agree with schedc's. Prints the comparison as a line of the output."""
     try:
         with no_output():
             found = program.results(rows)

@@ -122,17 +122,17 @@ for i in "${!models[@]}"; do
     printf '%s %s\n' "$name" "$(magnitude_of "$model")" >>"$out/models.txt"
     on_cpu=(--target cpu --cpu x86-64-v3 -o "$scratch/cpu.so")
     # Complete trees may be too large; then another schedule is used.
-    "$SCHEDC" build "$model" -s "$scratch/cpu.sched" "${on_cpu[@]}" >"$scratch/said" 2>&1 ||
-        "$SCHEDC" build "$model" "${on_cpu[@]}" >"$scratch/said" 2>&1 || { cat "$scratch/said" >&2; exit 1; }
+    "$SCHEDC" build "$model" -s "$scratch/cpu.sched" "${on_cpu[@]}" >"$scratch/log" 2>&1 ||
+        "$SCHEDC" build "$model" "${on_cpu[@]}" >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
     cp "$scratch/cpu.so" "$folder/cpu.so"
     for schedule in "${schedules[@]}" chosen; do
         label=$(basename "$schedule" .sched)
         how=(-s "$schedule" --target "gpu($gpu)")
         [ "$schedule" != chosen ] || how=(--target "gpu($gpu)")
         if ! "$SCHEDC" build "$model" "${how[@]}" --cpu x86-64-v3 -o "$scratch/$label.so" \
-            >"$scratch/said" 2>&1; then
+            >"$scratch/log" 2>&1; then
             # A schedule may not suit a model, for example if its rows do not fit into shared memory.
-            printf '%s: %s is left out: %s\n' "$name" "$label" "$(grep -m1 -i 'error' "$scratch/said")" |
+            printf '%s: %s is left out: %s\n' "$name" "$label" "$(grep -m1 -i 'error' "$scratch/log")" |
                 tee -a "$out/left_out.txt" >&2
             continue
         fi

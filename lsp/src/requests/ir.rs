@@ -36,7 +36,7 @@ pub struct IrParams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// The forest as the schedule lays it out.
+    /// The trees of the forest, sorted and padded for the loop nest.
     Hir,
     /// The loop nest with abstract walks.
     Mir,

@@ -353,8 +353,8 @@ def _of_pipeline(trial: Trial) -> None:
             return
 
     def compare(method: str, output: str, counted: Array | None = None) -> Array | None:
-        """Compares a method. The allowed difference grows with the products in a sum, which may cancel each
-        other."""
+        """Compares a method. If that fails, compares again with a bound for the rounding errors of sums,
+        whose products may cancel each other."""
         value = made.outputs[output]
         is_equal = value.promise == 0
         has_slack = value.single or made.graph.sums

@@ -84,7 +84,7 @@ class Model(Methods):
         self._direct = () if self._names_in_arrays else direct_types(meaning)
         self._lacking = lacking(meaning.answers, meaning.family, bool(whole["outputs"]["class"]))
         self._variants: dict[tuple[str, bool], Model] = {}
-        # Models of the pipeline for rows of which these columns are in single precision.
+        # The pipeline compiled for rows whose columns of the key are in single precision.
         self._singles: dict[frozenset[str], Model] = {}
         # The types of the columns of the last table that may have single precision, and the model for them.
         self._last_types: tuple[Any, Model] | None = None
@@ -98,7 +98,7 @@ class Model(Methods):
 
     @property
     def ready(self) -> bool:
-        """Whether the model is compiled. Only ``effort="background"`` makes models that are not."""
+        """Whether the model is compiled. Only models of ``effort="background"`` may not be."""
         return self._made is not None
 
     def wait(self, timeout: float | None = None) -> bool:
