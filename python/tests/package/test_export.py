@@ -155,7 +155,7 @@ REFUSED = [
     (make(CountVectorizer(), linear_model.LogisticRegression()), "CountVectorizer.*step countvectorizer.*run "
      "that part outside, and give schedc the numbers"),
     (imputed(neighbors.KNeighborsClassifier()), "KNeighborsClassifier.*needs the training rows"),
-    (imputed(preprocessing.FunctionTransformer(numpy.log1p), forest()), "calls log1p, which is code"),
+    (imputed(preprocessing.FunctionTransformer(numpy.sin), forest()), "calls sin, which is code"),
     (imputed(ensemble.AdaBoostRegressor(n_estimators=2)), "AdaBoostRegressor.*docs/pipelines.md"),
     (imputed(boosted(init=tree.DecisionTreeClassifier())), "begins with a DecisionTreeClassifier"),
     (imputed(ensemble.VotingClassifier([("a", neighbors.KNeighborsClassifier())])),
