@@ -95,7 +95,7 @@ fn keyword_hover(signature: &Signature, words: &[&str], path: &Path, analysis: H
     let others: Vec<String> = words.iter().filter(|word| **word != text).map(|w| format!("`{w}`")).collect();
     let mut markdown = format!("`{text}`: {}", word_meaning(text));
     if !others.is_empty() {
-        markdown.push_str(&format!("\n\n`{}` also knows {}.", signature.name, others.join(", ")));
+        markdown.push_str(&format!("\n\nOther words for `{}`: {}.", signature.name, others.join(", ")));
     }
     Some(Hover::new(path.span, markdown).page(format!("directives/{}", signature.name)))
 }

@@ -81,7 +81,7 @@ pub fn inlay_hints(analysis: &Analysis, span: Span, wanted: InlayKinds) -> Vec<I
                     let hint = value_hint(analysis, default.span, &param.value);
                     hints.extend(hint.map(|hint| match param.overridden {
                         true => {
-                            InlayHint { tooltip: format!("Set to {} from outside.", param.value), ..hint }
+                            InlayHint { tooltip: format!("An option sets it to {}.", param.value), ..hint }
                         }
                         false => hint,
                     }));

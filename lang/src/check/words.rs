@@ -3,7 +3,7 @@
 use foldhash::{HashSet, HashSetExt};
 
 use crate::device::Limits;
-use crate::diagnostics::{Code, Diagnostic, Label, Severity, WaysOut, codes, word};
+use crate::diagnostics::{Code, Diagnostic, Label, Severity, WordingOptions, codes, word};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::listener::Listener;
@@ -48,7 +48,7 @@ impl Listener for Words<'_, '_> {
         // Problems of names have specific fixes, and a nest that is too large has none.
         let is_about_loops = code >= codes::CONSUMED && !illegal.problem.is_fatal();
         let limits = if is_about_loops { self.search(code) } else { None };
-        let wording = word(illegal, builder, self.report, &WaysOut { limits, for_cpu: self.for_cpu });
+        let wording = word(illegal, builder, self.report, &WordingOptions { limits, for_cpu: self.for_cpu });
         let span = self.report.place(illegal.step, illegal.argument);
         let mut diagnostic = Diagnostic::new(code, span, wording.message).label(wording.label);
         diagnostic.help = wording.help;

@@ -201,7 +201,7 @@ fn annotations(analysis: Here, ids: &[LoopId]) -> Option<String> {
     if left > 0 {
         lines.push(format!("- and {left} more"));
     }
-    (!lines.is_empty()).then(|| format!("Said of it:\n{}", lines.join("\n")))
+    (!lines.is_empty()).then(|| format!("Annotations:\n{}", lines.join("\n")))
 }
 
 /// `batch` → `b1` → **`c0`**
