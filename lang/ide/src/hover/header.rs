@@ -94,8 +94,8 @@ pub(crate) fn meaning(word: &str) -> Option<(&'static str, &'static str)> {
             "language/files",
         ),
         "target" => (
-            "`target cpu` or `target gpu(sm_90)`: the machine that the schedule is for. Without this line it is \
-             for a GPU if it maps a loop with `gpuDimension`, else for a CPU.",
+            "`target cpu` or `target gpu(sm_90)`: the machine that the schedule is for. Without this line it \
+             is for a GPU if it maps a loop with `gpuDimension`, else for a CPU.",
             "language/targets",
         ),
         "param" => (

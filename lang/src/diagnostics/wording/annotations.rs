@@ -85,8 +85,8 @@ pub(super) fn cannot_unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds)
         }
         UnrollAndJamNeeds::Adjacent { leaf, stride } => {
             let message = format!(
-                "iterations of `{leaf}` walk rows {stride} apart, but `unrollAndJam` needs vectors of adjacent \
-                 rows"
+                "iterations of `{leaf}` walk rows {stride} apart, but `unrollAndJam` needs vectors of \
+                 adjacent rows"
             );
             Wording::new(message, "rows are not adjacent").help(format!(
                 "Make the inner loop of the tile the innermost one instead of `{leaf}`, or \
@@ -118,8 +118,8 @@ pub(super) fn not_power_of_two(context: &Context, width: i64) -> Wording {
 
 pub(super) fn run_depth_unknown() -> Wording {
     Wording::new("`run_depth` has no value here", "not in a run of `splitByDepth`").help(
-        "It is the depth of the trees in a run that `splitByDepth` made. Use it in a directive for such a run, \
-         or for a loop inside one.",
+        "It is the depth of the trees in a run that `splitByDepth` made. Use it in a directive for such a \
+         run, or for a loop inside one.",
     )
 }
 

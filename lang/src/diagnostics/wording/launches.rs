@@ -29,8 +29,8 @@ pub(super) fn thread_cache(context: &Context) -> Wording {
     let thread = context.second();
     Wording::new(
         format!(
-            "`cache` cannot be on or inside `{thread}`, a loop over threads: all threads of a block copy rows \
-             together"
+            "`cache` cannot be on or inside `{thread}`, a loop over threads: all threads of a block copy \
+             rows together"
         ),
         "on or inside a loop over threads",
     )
@@ -42,8 +42,8 @@ pub(super) fn unlimited_cache(context: &Context) -> Wording {
     let (first, inner) = (context.first(), context.second());
     Wording::new(
         format!(
-            "an iteration of `{first}` uses all rows of `{inner}`, whose number has no limit, so no block can \
-             hold them"
+            "an iteration of `{first}` uses all rows of `{inner}`, whose number has no limit, so no block \
+             can hold them"
         ),
         "copies any number of rows",
     )
@@ -79,7 +79,10 @@ pub(super) fn same_sums(context: &Context) -> Wording {
         format!("`{one}` and `{other}` add to the sums of the same rows in different threads"),
         "maps its rows to other threads",
     )
-    .help("Map the row loops of both to the same dimensions, or use `atomicReduce` on a mapped loop over trees.")
+    .help(
+        "Map the row loops of both to the same dimensions, or use `atomicReduce` on a mapped loop over \
+         trees.",
+    )
 }
 
 pub(super) fn unlimited_sums(context: &Context) -> Wording {
@@ -96,8 +99,8 @@ pub(super) fn split_sums(context: &Context) -> Wording {
     let first = context.first();
     Wording::new(
         format!(
-            "with `sharedReduce({first})`, a block needs consecutive rows, but other blocks have rows between \
-             its rows"
+            "with `sharedReduce({first})`, a block needs consecutive rows, but other blocks have rows \
+             between its rows"
         ),
         "sums of rows that are not adjacent",
     )

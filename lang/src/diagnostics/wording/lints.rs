@@ -141,16 +141,16 @@ pub(super) fn divergent_warp(context: &Context, together: i64, warp: i64) -> Wor
         _ => format!("only {together} threads run the same code"),
     };
     Wording::new(message, label).help(format!(
-        "If threads of a warp run different code, the GPU runs one version after the other. Map the loop to `block.y`, and give the \
-         loop on `block.x` a multiple of {warp} iterations."
+        "If threads of a warp run different code, the GPU runs one version after the other. Map the \
+         loop to `block.y`, and give the loop on `block.x` a multiple of {warp} iterations."
     ))
 }
 
 pub(super) fn code_large(size: &Size) -> Wording {
     let message = format!("{}, which compiles slowly", code(size));
     Wording::new(message, "multiplies the code the most").help(
-        "This is legal. To compile faster, unroll or interleave less, and specialize and unroll loops with fewer \
-         iterations.",
+        "This is legal. To compile faster, unroll or interleave less, and specialize and unroll loops with \
+         fewer iterations.",
     )
 }
 
