@@ -27,7 +27,7 @@ pub(super) fn two_stages(context: &Context, [other, own]: &[(String, String); 2]
         format!("`{}` is a loop of `{}`, and `{}` is one of `{}`", other.0, other.1, own.0, own.1),
         "a loop of another stage",
     )
-    .help(format!("Each stage has a nest of its own. Write one `{directive}` for each stage."))
+    .help(format!("Each stage has a separate loop nest. Write one `{directive}` for each stage."))
 }
 
 pub(super) fn not_in_stage(context: &Context, stage: &str) -> Wording {
