@@ -22,7 +22,7 @@ pub enum Change {
     Added {
         /// Its name.
         name: String,
-        /// Range and facts.
+        /// Range and annotations.
         range: String,
         /// The loop around it.
         inside: Option<String>,
@@ -31,7 +31,7 @@ pub enum Change {
     Removed {
         /// Its name.
         name: String,
-        /// Range and facts.
+        /// Range and annotations.
         range: String,
     },
     /// A loop with another name.

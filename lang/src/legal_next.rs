@@ -1,7 +1,7 @@
 //! The legal next steps: directives with arguments that may follow in a schedule.
 //!
-//! Candidates are made from the existing loops and tried on a copy of the builder. So this module has no
-//! rules of its own, and cannot disagree with the checker. A proposal gives no new error and no new warning.
+//! Candidates are made from the existing loops and tried on a copy of the builder. So the checker's
+//! rules alone decide. A proposal gives no new error and no new warning.
 //! Hints, such as that of a tile that does not divide, are fine.
 
 pub mod candidates;

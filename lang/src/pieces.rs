@@ -1,5 +1,5 @@
-//! Parts of a schedule's text, from which new texts are assembled. Schedules of other programs for calls of
-//! one size each become one schedule.
+//! Parts of a schedule's text, from which other programs assemble new texts. They join schedules that were
+//! found for different sizes of calls into one schedule with blocks.
 
 use sched_grammar::ast::{Comparison, ExprKind, File, Span, Stmt, StmtKind, When};
 use sched_grammar::{LexemeKind, lexemes};
@@ -33,8 +33,8 @@ impl Pieces {
         Some(Pieces { declarations: declarations.collect::<Option<_>>()?, names, directives })
     }
 
-    /// The pieces as a block beside `outer` in one text. Equal declarations are shared, so none remain.
-    /// Otherwise `suffix` is appended to each declared name, since a name is declared once in a text.
+    /// The pieces as a block in the text of `outer`. If both declare the same, the block needs no
+    /// declarations. Otherwise `suffix` is appended to each declared name, since a text declares a name once.
     pub fn beside(self, outer: &Pieces, suffix: &str) -> Pieces {
         if self.declarations == outer.declarations {
             return Pieces { declarations: Vec::new(), names: Vec::new(), ..self };

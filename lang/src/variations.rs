@@ -106,8 +106,8 @@ impl<'s> Variations<'s> {
         Some((owner.unwrap_or(0), number))
     }
 
-    /// The text without some directives of a schedule. While others have errors and `may_go`, they are left
-    /// out too.
+    /// The text without some directives of a schedule. As long as others have errors, those of them for which
+    /// `may_go` is true are left out too.
     fn leave_out(
         &self,
         schedule: usize,

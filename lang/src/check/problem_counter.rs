@@ -41,7 +41,7 @@ impl<'k> Trial<'k> {
         Trial { known, has_new: false, left }
     }
 
-    /// Whether a problem is new, as far as the work reached.
+    /// Whether a problem was found that the schedule did not have. Without enough work, some are not found.
     pub fn has_new(&self) -> bool {
         self.has_new
     }

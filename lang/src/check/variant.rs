@@ -103,8 +103,8 @@ impl<'a> ResolvedPart<'a> {
         ResolvedPart { part, options, max_rows, report, header, scope, params, calls }
     }
 
-    /// Applies the directives and judges the nest. If `brief` is set, only finds problems. `outside` has the
-    /// names of loops of other parts.
+    /// Applies the directives and judges the nest. If `brief` is set, searches for no alternatives and shows
+    /// no nests.
     pub fn judge(mut self, target: &Target, source: &str, parsed: &Parsed, brief: bool) -> PartOutcome {
         let limits = Limits::of_check(target, self.options);
         let mut builder = NestBuilder::with_room(self.options.model.clone(), self.calls.len());

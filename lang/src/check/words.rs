@@ -70,7 +70,7 @@ impl<'r, 'a> Words<'r, 'a> {
         Words { report, limits, for_cpu, seen: HashSet::new(), nests: 0, searches: 0 }
     }
 
-    /// Disables alternatives and nests, which nobody will read.
+    /// Disables the search for alternatives and notes with nests, for diagnostics that are only counted.
     pub fn be_brief(&mut self) {
         self.searches = SEARCHES;
         self.nests = SHOWN_NESTS;

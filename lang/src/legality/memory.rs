@@ -119,7 +119,7 @@ fn too_large_arrays(
     complete: impl Fn(usize) -> u64,
 ) -> Option<Illegal> {
     let mut in_array = vec![false; depths.len()];
-    let arrays = leaf_loops.iter().filter(|(_, leaf_loop)| is_of_its_own_size(leaf_loop.layout));
+    let arrays = leaf_loops.iter().filter(|(_, leaf_loop)| completes_each_tree(leaf_loop.layout));
     for (_, leaf_loop) in arrays.clone() {
         in_array[leaf_loop.trees.clone()].fill(true);
     }
@@ -159,9 +159,9 @@ fn may_be_large(builder: &NestBuilder, loops: &[LoopId], trees: &Trees, deepest:
     builder.forest().layout().is_some_and(has_complete_trees) || loops.iter().any(asks)
 }
 
-/// Whether each tree is complete by itself. Trees of straight layouts are padded to one depth, and counted
-/// there.
-fn is_of_its_own_size(layout: Layout) -> bool {
+/// Whether the layout completes each tree to the tree's depth. Straight layouts complete all trees to one
+/// depth, which counts as padding.
+fn completes_each_tree(layout: Layout) -> bool {
     has_complete_trees(layout) && !layout.is_straight()
 }
 

@@ -47,7 +47,7 @@ pub struct DeclaredNumber {
     pub value: Option<Sym>,
     /// Span of its declaration.
     pub span: Span,
-    /// Whether it is a `param`, which can be set from outside.
+    /// Whether it is a `param`, which options can set.
     pub is_param: bool,
 }
 
@@ -115,7 +115,7 @@ fn new_indices(directive: &Directive) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Reports values from outside for params that the schedule does not declare.
+/// Reports options that set params which the schedule does not declare.
 fn report_unknown_params(options: &Options, params: &[Param], report: &mut Report) {
     let known: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
     for (name, _) in options.sets.iter().filter(|(name, _)| !known.contains(&name.as_str())) {
