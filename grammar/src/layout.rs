@@ -188,7 +188,7 @@ impl<'s> LayoutPass<'s> {
         statement
     }
 
-    /// Whether only line ends stand before a `{`.
+    /// Whether a `{` follows, after line ends alone.
     fn is_before_brace(&self) -> bool {
         self.stream
             .rest()

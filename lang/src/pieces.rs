@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_taken_apart_is_left() {
+    fn texts_without_pieces() {
         for text in ["tile(", "when n_rows <= 2 * 4 { parallel(tree) }", "when n_rows > 4 { parallel(tree) }"]
         {
             assert_eq!(Pieces::of(text), None, "{text}");

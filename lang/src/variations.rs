@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_had_says_why() {
+    fn variations_with_errors_have_no_nest() {
         with("tile(batch, b0, b1, 0)\n", |all| {
             assert!(all.prefix(0, 1).nest.is_err());
             assert!(all.without(0, 0).nest.is_ok());

@@ -204,7 +204,7 @@ impl Analysis {
         Some(at(stmt.body()).unwrap_or(stmt))
     }
 
-    /// The comment in which `offset` lies or at whose end it stands.
+    /// The comment that contains `offset` or ends there.
     pub fn comment_at(&self, offset: usize) -> Option<&Comment> {
         let comments = &self.parsed().comments;
         let after = comments.partition_point(|comment| (comment.span.start as usize) < offset);

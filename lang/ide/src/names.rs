@@ -2,9 +2,9 @@
 //!
 //! The syntax tree alone decides, so that half-written and illegal schedules have meanings too. Loops,
 //! params, consts and model properties share one set of names, in which a name means one thing in a whole
-//! schedule: a consumed loop keeps its name. Each block is a schedule with loops of its own; all blocks share
-//! the params, consts and model properties of the file. Names of directives, functions and the words that
-//! directives take are sets of their own.
+//! schedule: a consumed loop keeps its name. Each block is a schedule with separate loops; all blocks share
+//! the params, consts and model properties of the file. Names of directives, of functions and of the words
+//! that directives take are separate sets.
 
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ pub(crate) enum NameKind {
     Undeclared,
 }
 
-/// A name and the object that it stands for.
+/// A name and its meaning.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub name: String,

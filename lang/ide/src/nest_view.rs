@@ -25,7 +25,7 @@ pub struct NestView {
     pub loops: Vec<LoopView>,
     /// The order in which each row's sum is added up.
     pub accumulation: AccumulationView,
-    /// The layout of the trees outside of loops with a layout of their own, if the schedule chooses one.
+    /// The layout of trees for loops without a `representation`, if the schedule chooses one.
     pub representation: Option<String>,
     /// `model`, or `by_depth` if the trees are sorted.
     pub tree_order: String,

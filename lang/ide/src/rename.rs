@@ -26,7 +26,8 @@ pub fn prepare_rename(a: &Analysis, offset: usize) -> Result<Rename, String> {
     Ok(Rename { span: here.span, placeholder: named.name.clone() })
 }
 
-/// The edits that rename the thing at `offset` everywhere, also in qualified names such as `first.b1`.
+/// The edits that rename the loop or number at `offset` everywhere, also in qualified names such as
+/// `first.b1`.
 ///
 /// # Errors
 ///

@@ -14,7 +14,8 @@ pub struct SignatureHelp {
     pub documentation: String,
     /// Its parameters in order.
     pub parameters: Vec<ParameterHelp>,
-    /// Which of them is being written; more than there are where nothing more can be.
+    /// Index of the parameter under the cursor; at least the number of parameters if the call has too many
+    /// arguments.
     pub active: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Semantic tokens: what each word of the text is.
+//! Semantic tokens: the kind of each word of the text.
 
 use sched_grammar::ast::Span;
 use sched_grammar::{LexemeKind, is_reserved, lexemes};

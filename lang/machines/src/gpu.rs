@@ -26,8 +26,8 @@ impl Maker {
         }
     }
 
-    /// The GPU that code is made for if nobody names one and none is present: one whose code most GPUs of the
-    /// last years run.
+    /// The GPU for which code is made if the user names none and the machine has none. Most GPUs of the last
+    /// years run its code.
     pub const fn usual(self) -> &'static str {
         match self {
             Maker::Nvidia => "sm_80",
@@ -50,7 +50,7 @@ impl Display for Maker {
     }
 }
 
-/// GpuLimits of a schedule's launches on a GPU.
+/// Limits of a schedule's launches on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GpuLimits {
     /// Most threads of a block.
@@ -112,7 +112,7 @@ pub struct GpuKind {
     pub llvm_features: &'static str,
     /// Threads of a warp (AMD: wavefront).
     pub warp: u32,
-    /// GpuLimits of launches.
+    /// Limits of launches.
     pub limits: GpuLimits,
     /// Figures for the cost model. None: it knows nothing of the GPU.
     pub sheet: Option<DataSheet>,
@@ -267,7 +267,7 @@ impl GpuKind {
         GPUS.iter().find(|gpu| gpu.name == name)
     }
 
-    /// The GPU that code is made for if nobody names one of the maker's and none is present.
+    /// The GPU for which code is made if the user names none of this maker and the machine has none.
     pub fn usual(maker: Maker) -> &'static GpuKind {
         GpuKind::named(maker.usual()).unwrap_or(&GPUS[0])
     }

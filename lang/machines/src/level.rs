@@ -17,7 +17,7 @@ macro_rules! machines {
             detect: [$($feature:tt)*], cpuid_only: $cpuid_only:expr, $($field:ident: $value:expr,)*
         })*
     ) => {
-        /// A processor level. Each includes the level that it stands [on](Level::on).
+        /// A processor level. Each includes the level that it [extends](Level::on).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Level {
             $($(#[$doc])* $name,)*

@@ -11,9 +11,9 @@ pub struct Action {
     pub kind: ActionKind,
     /// Replacements that do not overlap.
     pub edits: Vec<Edit>,
-    /// The diagnostic that it is about: a position among those of the check.
+    /// The diagnostic that it corrects: its index among the diagnostics of the check.
     pub fixes: Option<usize>,
-    /// Whether it is what was meant.
+    /// Whether it certainly keeps the intended meaning, so that editors may offer it first.
     pub preferred: bool,
 }
 

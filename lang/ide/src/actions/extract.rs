@@ -28,7 +28,7 @@ pub(super) fn extract(a: &Analysis, span: Span) -> Option<Action> {
     })
 }
 
-/// A number of a directive, and what it is usually called.
+/// A number of a directive, and its usual name.
 fn in_directive(a: &Analysis, directive: &Directive, span: Span) -> Option<(Span, &'static str)> {
     let signature = find(&directive.name.text)?;
     let (at, arg) = directive.args.iter().enumerate().find(|(_, arg)| covers(arg.span, span))?;
@@ -115,7 +115,7 @@ fn declaration(a: &Analysis, text: &str) -> Option<Edit> {
     Some(Edit { span: Span::new(start, start), text })
 }
 
-/// The start of the line after `at`; `None` if more than a comment stands before it.
+/// The start of the line after `at`; `None` if the rest of the line has more than a comment.
 fn next_line(source: &str, at: usize) -> Option<usize> {
     let rest = source.get(at..)?;
     let len = rest.find('\n')?;

@@ -46,7 +46,7 @@ pub(super) fn names(analysis: Here, before: usize, replace: Span) -> Vec<NamedNu
     all
 }
 
-/// Whether a value can stand where numbers are known before loops are.
+/// Whether a value depends on no loop, as `run_depth` does, so that params and consts can have it.
 pub(super) fn is_general(value: &Sym) -> bool {
     !value.mentions(&|property| property == Property::RunDepth)
 }

@@ -1,4 +1,4 @@
-//! An index: its range, where it comes from, what became of it, and what is stated of it.
+//! An index: its range, its origin, the loops that replaced it, and its annotations.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ pub(super) fn used(analysis: Here, stmt: &Stmt, at: usize, path: &Path, offset: 
     let prepared = analysis.prepared();
     let step = prepared.step_at(stmt.span);
     let call = step.and_then(|step| prepared.call(step));
-    // A qualifier is a name of its own.
+    // The hover of a qualifier describes the qualifier, not the loop.
     let qualifier = path.segments.iter().position(|segment| touches(segment.name.span, offset));
     let qualifier = qualifier.filter(|at| at + 1 < path.segments.len());
     let written = select_of(path)?;
