@@ -1,4 +1,4 @@
-//! Words and signs of a text as written, for tools that rearrange text without its meaning.
+//! Words and signs of a text as written, for tools that rearrange text and ignore its meaning.
 
 use crate::ast::Span;
 use crate::brackets::Bracket;

@@ -59,8 +59,8 @@ pub struct Limits {
     pub gpu: GpuLimits,
     /// Bytes of shared memory that a block may use on every GPU that the target may mean.
     pub shared_everywhere: u64,
-    /// Threads that the GPU runs in step: a warp, or a wavefront of AMD's. If the target names no GPU, those
-    /// of NVIDIA's usual one.
+    /// Threads that the GPU runs in step: a warp (AMD: a wavefront). If the target names no GPU, the number
+    /// of NVIDIA's usual GPU.
     pub warp: i64,
     /// Bytes of a core's second-level cache: the largest one of all, unless the target names a CPU.
     pub l2: u64,

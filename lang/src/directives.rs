@@ -111,7 +111,7 @@ pub struct Signature {
     pub repeats: bool,
     /// Whether it changes the nest, in the order written. Others are annotations of the final nest.
     pub shapes: bool,
-    /// Targets for which it compiles.
+    /// Targets that support it.
     pub lowered: Lowered,
     /// Its effect, in one line.
     pub summary: &'static str,
@@ -254,7 +254,7 @@ macro_rules! lowered {
     };
 }
 
-/// Targets for which a directive compiles.
+/// Targets that support a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lowered {
     /// On CPUs only.

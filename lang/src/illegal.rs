@@ -1,5 +1,5 @@
 //! Problems of an operation, as plain data. A search over schedules can discard illegal ones without
-//! formatting a string. [`crate::diagnostics`] words them.
+//! formatting a string. [`crate::diagnostics`] puts them into words.
 
 use crate::lineage::DirectiveIndex;
 pub use crate::needs::{SharedMemoryUse, StageLanesFault, UnrollAndJamNeeds};

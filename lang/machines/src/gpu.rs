@@ -105,8 +105,8 @@ pub struct GpuKind {
     pub maker: Maker,
     /// NVIDIA: ten times the major number of the compute capability, plus the minor one. AMD: 0.
     pub capability: u32,
-    /// LLVM's name for it. For a GPU that LLVM 19 does not know, the newest one that it does: the driver
-    /// translates its code.
+    /// LLVM's name for it. If LLVM 19 does not know the GPU, the name of the newest one that it knows, whose
+    /// code the driver translates.
     pub llvm_name: &'static str,
     /// NVIDIA: version of PTX, as a feature of LLVM.
     pub llvm_features: &'static str,
@@ -114,7 +114,7 @@ pub struct GpuKind {
     pub warp: u32,
     /// Limits of launches.
     pub limits: GpuLimits,
-    /// Figures for the cost model. None: it knows nothing of the GPU.
+    /// Figures for the cost model; `None` if it does not know the GPU.
     pub sheet: Option<DataSheet>,
 }
 

@@ -72,7 +72,7 @@ pub struct Annotations {
     pub parallel: bool,
     /// The loop is expanded completely.
     pub unroll: bool,
-    /// A remainder of few rows in the leaf loop inside walks several iterations together.
+    /// If few rows remain in the leaf loop inside, their walks in several iterations are interleaved.
     pub unroll_and_jam: bool,
     /// The code copies the working set of one iteration into a buffer.
     pub cache: bool,

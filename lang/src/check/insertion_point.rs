@@ -29,7 +29,7 @@ pub struct InsertionPoint<'p> {
     here: NestBuilder,
     /// The final nest with its annotations; `None` if it is too large.
     whole: Option<NestBuilder>,
-    /// Problems of the schedule as it is.
+    /// Problems of the schedule without a tried operation.
     known: ProblemCounter,
     /// Names of loops used by modifiers after the position, or by annotations anywhere.
     named: HashSet<&'p str>,

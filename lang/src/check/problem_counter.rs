@@ -1,4 +1,4 @@
-//! Counts problems without wording them, to see whether something makes a schedule worse.
+//! Counts problems without putting them into words, to see whether something makes a schedule worse.
 
 use foldhash::HashSet;
 

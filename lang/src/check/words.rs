@@ -1,4 +1,4 @@
-//! Words problems, and adds them to a report.
+//! Puts problems into words, and adds them to a report.
 
 use foldhash::{HashSet, HashSetExt};
 
@@ -20,7 +20,7 @@ const SHOWN_NESTS: usize = 50;
 /// Largest number of errors with a search for legal alternatives.
 const SEARCHES: usize = 20;
 
-/// A listener that words problems.
+/// A listener that puts problems into words.
 pub(super) struct Words<'r, 'a> {
     report: &'r mut Report<'a>,
     /// Limits of the target.

@@ -92,7 +92,7 @@ impl CodeSize {
         CodeSize { id, copies: 1, group: 1, unroll_and_jam: false, steps: [0; 2] }
     }
 
-    /// Adds the annotations of the loop itself. Returns the largest factor and its directive.
+    /// Adds the annotations of the loop itself. Returns the largest factor of the code and its directive.
     fn enter(&mut self, builder: &NestBuilder) -> Option<(u64, DirectiveIndex)> {
         let node = builder.node(self.id);
         let mut largest = match (builder.tree().inside(self.id), node.specialized_by) {
@@ -108,7 +108,7 @@ impl CodeSize {
         largest
     }
 
-    /// Adds an annotation. Returns its factor, if there is one.
+    /// Adds an annotation. Returns the factor by which it multiplies the code, if it does.
     fn take(&mut self, annotation: &Annotation, builder: &NestBuilder) -> Option<u64> {
         let known = |n: u32| u64::from(builder.deepest().unwrap_or(STEPS_UNKNOWN).min(n));
         let seq = matches!(builder.tree().inside(self.id), Inside::Seq(_));

@@ -94,8 +94,8 @@ macro_rules! annotations {
                 }
             }
 
-            /// The annotation of a directive with this number, or without one; `None` if it needs the other,
-            /// or a word.
+            /// The annotation of a directive with this number, or without one. `None` if the directive needs
+            /// a number that is not there, takes none, or needs a word.
             pub fn of(op: Op, number: Option<u32>) -> Option<Annotation> {
                 match (op, number) {
                     $((Op::$flag, None) => Some(Annotation::$flag),)*

@@ -210,7 +210,7 @@ fn in_order(args: &[Expr], misplaced: Option<usize>) -> impl Iterator<Item = &Ex
     rest.chain(misplaced.and_then(|at| args.get(at)))
 }
 
-/// Words an argument of another kind than the parameter.
+/// The diagnostic for an argument of another kind than its parameter.
 fn wrong_kind(expr: &Expr, parameter: &Parameter, signature: &Signature, expected: &str) -> Diagnostic {
     let message = format!("`{}` of `{}` must be {expected}", parameter.name, signature.name);
     Diagnostic::new(codes::ARGUMENT_KIND, expr.span, message)

@@ -199,7 +199,7 @@ pub(super) fn dimension_twice(outer: &str, earlier: DirectiveIndex) -> Wording {
 }
 
 pub(super) fn block_outside_grid() -> Wording {
-    let message = "a loop over threads must be inside a loop over blocks";
+    let message = "a loop on a `block` dimension must be inside a loop on a `grid` dimension";
     Wording::new(message, "no grid loop around it")
         .help("Map a loop around it to `grid.x`, or reorder the loops.")
 }

@@ -26,7 +26,7 @@ pub(crate) struct WordingOptions {
     pub for_cpu: bool,
 }
 
-/// Words a problem.
+/// Puts a problem into words.
 pub(crate) fn word(
     illegal: &Illegal,
     builder: &NestBuilder,
