@@ -201,7 +201,7 @@ pub fn show_diff(changes: &[Change]) -> String {
                 writeln!(out, "+ {name} in {range}, {}", place(inside.as_deref()))
             }
             Change::Removed { name, range } => writeln!(out, "- {name} in {range}"),
-            Change::Renamed { from, to } => writeln!(out, "~ {from} is called {to}"),
+            Change::Renamed { from, to } => writeln!(out, "~ {from} renamed to {to}"),
             Change::Moved { name, from, to } => {
                 let (from, to) = (place(from.as_deref()), place(to.as_deref()));
                 writeln!(out, "~ {name} moved: {from} -> {to}")
