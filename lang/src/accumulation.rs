@@ -124,7 +124,7 @@ fn enter_loop(
         // Walks of a group share one sum.
         let groups =
             is(|annotation| matches!(annotation, Annotation::Interleave(_) | Annotation::Vectorize(_)));
-        // Sums added after the outermost parallel loop come after the other parts inside it.
+        // The sums of this loop are added after the outermost parallel loop, so after all parts inside that.
         let among_parts = around.is_some() && node.is_part;
         let nested = path.trees.is_some() && run == Execution::Parallel;
         path.shared |= is(|annotation| matches!(annotation, Annotation::SharedReduce));

@@ -49,8 +49,8 @@ pub fn names(kind: TargetKind) -> Vec<&'static str> {
     }
 }
 
-/// Limits of a schedule on its target. If the target names no device, a limit that only some devices have is
-/// two numbers.
+/// Limits of a schedule on its target. If the target names no GPU, shared memory has two limits: that of the
+/// most capable GPU, and the one that every GPU has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// CPU or GPU.

@@ -58,7 +58,7 @@ impl std::str::FromStr for Target {
     }
 }
 
-/// Purpose of a check, which decides what a schedule must support.
+/// Purpose of a check, which decides whether unknown properties are errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Supported {
     /// Display: the whole language is supported.

@@ -296,7 +296,7 @@ problems! {
         BLOCK_CANNOT_CACHE => UnlimitedCache,
         /// Some walks are outside all launches, and others inside one.
         WALKS_OUTSIDE_LAUNCH => WalksOutsideLaunch,
-        /// Several loops over trees inside the second loop, a mapped one over trees, are mapped.
+        /// The second loop is a mapped loop over trees, and several loops over trees inside it are mapped.
         SUMS_OF_LAUNCH => SeveralTreeLoops,
         /// Two loops add to the same sums in different threads.
         SUMS_OF_LAUNCH => SameSums,

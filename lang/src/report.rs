@@ -186,7 +186,7 @@ impl<'a> Report<'a> {
         Span { start: self.end_of_header, end: self.end_of_header }
     }
 
-    /// Places declarations of names, in fixes, where another report places them.
+    /// Makes fixes declare names at the place where those of another report do.
     pub fn declare_as(&mut self, other: &Report) {
         self.end_of_header = other.end_of_header;
     }

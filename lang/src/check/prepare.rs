@@ -46,7 +46,7 @@ pub fn prepare(source: &str, file: &File, options: &Options, offset: usize) -> P
     prepare_part(source, part, &options_within(options, max_rows), None)
 }
 
-/// Resolves one of the schedules of a text. A check may already have found its target.
+/// Resolves one of the schedules of a text. `known` is its target, if a check has found it.
 pub(super) fn prepare_part(source: &str, file: &File, options: &Options, known: Option<&Target>) -> Prepared {
     let mut report = Report::new(source, file, false);
     let header = resolve::header(file, &mut report);

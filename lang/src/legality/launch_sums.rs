@@ -83,7 +83,7 @@ impl Adder {
         (self.id, self.is_fold)
     }
 
-    /// Adds the dimensions of which the first block or thread alone adds.
+    /// Adds an owner for each used dimension that no loop of the addition has: its first block or thread.
     fn complete(&mut self, used: &[GpuDimension]) {
         for dimension in used {
             let is_of_blocks = dimension.level == GpuLevel::Grid;

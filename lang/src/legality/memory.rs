@@ -73,7 +73,8 @@ impl Trees<'_> {
         positions.into_iter().map(bytes).fold(0, u64::saturating_add)
     }
 
-    /// Largest number of steps for all walks that the trees allow.
+    /// Largest number of straight-line steps whose padding fits in memory; walks with fewer steps keep
+    /// theirs.
     fn most_steps(&self, leaf_loops: &LeafLoops) -> u32 {
         let fits = |steps: u32| {
             let mut leaf_loops = leaf_loops.clone();

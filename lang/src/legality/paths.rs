@@ -98,7 +98,7 @@ impl<'n> Paths<'n> {
         around.fixed.or_else(|| self.get(id).start.as_int())
     }
 
-    /// Walks of a leaf loop that one block, thread or copy takes together.
+    /// Number of walks of a leaf loop that one block, thread or copy of the code runs together.
     pub fn group(&self, id: LoopId) -> i64 {
         let this = self.get(id);
         let one = |number: Option<u32>| i64::from(number.unwrap_or(1).max(1));

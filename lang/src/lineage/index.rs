@@ -33,7 +33,7 @@ pub struct LoopNode {
     pub consumed_by: Option<DirectiveIndex>,
     /// Loops that replaced it.
     pub successors: Loops,
-    /// Path in the lineage. Lexicographic order of paths adds the trees in the model's order.
+    /// Path in the lineage. Loops in lexicographic order of their paths add the trees in the model's order.
     pub place: Vec<bool>,
     /// Depth of its trees, if it comes from a `splitByDepth`.
     pub run_depth: Option<u32>,

@@ -28,7 +28,7 @@ pub(super) fn extract(a: &Analysis, span: Span) -> Option<Action> {
     })
 }
 
-/// A number of a directive, and its usual name.
+/// The number of a directive that covers `span`, and the usual name of a param for it.
 fn in_directive(a: &Analysis, directive: &Directive, span: Span) -> Option<(Span, &'static str)> {
     let signature = find(&directive.name.text)?;
     let (at, arg) = directive.args.iter().enumerate().find(|(_, arg)| covers(arg.span, span))?;
@@ -56,7 +56,7 @@ fn number(expr: &Expr, span: Span) -> Option<Span> {
     }
 }
 
-/// The usual name of a number of this directive.
+/// The usual name of a param for a number of this directive.
 fn base(a: &Analysis, signature: &Signature, directive: &Directive) -> &'static str {
     let names = a.names();
     let subject = || {

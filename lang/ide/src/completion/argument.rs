@@ -194,7 +194,7 @@ impl<'a> ArgumentPlace<'a> {
             .documentation(format!("Legal here, for example:\n```sched\n{form}\n```"))
     }
 
-    /// Loops that, with those in the text, form a chain of perfectly nested loops.
+    /// Loops that, with those already written, form a chain of perfectly nested loops.
     fn reordered(&mut self) -> Vec<Completion> {
         let replace = self.path();
         let count = self.call.arguments.len();

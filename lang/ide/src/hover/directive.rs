@@ -15,7 +15,7 @@ use sched_lang::lineage::{DirectiveIndex, NestBuilder};
 use sched_nest::show::show_window;
 use sched_nest::{Accumulation, LoopId, Nest};
 
-/// Lines of a nest that are shown; of longer ones those around the change.
+/// Most lines of a nest that are shown. Longer nests are cut to the lines around the change.
 const LINES: usize = 14;
 
 /// All about the directive whose name is under the cursor.
