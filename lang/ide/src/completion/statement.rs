@@ -158,7 +158,7 @@ fn item(signature: &Signature, form: &Operation, typed: Typed) -> Completion {
     let on_gpu = matches!(signature.op, Op::GpuDimension | Op::SharedReduce);
     let detail = match (on_gpu, signature.shapes) {
         (true, _) => "for GPUs only",
-        (false, true) => "shapes the nest",
+        (false, true) => "changes the nest",
         (false, false) => "annotates the nest",
     };
     let caution = if on_gpu { " The schedule is for a GPU then." } else { "" };
