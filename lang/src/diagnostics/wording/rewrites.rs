@@ -31,7 +31,7 @@ impl Context<'_> {
             Edit { span: here, text: String::new() },
             Edit { span: sched_grammar::ast::Span { start: end, end }, text: format!("\n{text}") },
         ];
-        let title = format!("move it below {}", self.quote(later));
+        let title = format!("move this directive below {}", self.quote(later));
         Fix { title, edits, applicability: Applicability::Unsure }
     }
 
