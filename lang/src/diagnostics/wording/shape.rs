@@ -267,7 +267,7 @@ pub(super) fn sort_too_late(context: &Context, by: DirectiveIndex) -> Wording {
     let there = sched_grammar::ast::Span { start: there, end: there };
     let insert = Edit { span: there, text: context.report.line_before(there, text) };
     let edits = vec![insert, Edit { span: here, text: String::new() }];
-    let fix = Fix { title: "sort first".to_owned(), edits, applicability: Applicability::Unsure };
+    let fix = Fix { title: "sort the trees first".to_owned(), edits, applicability: Applicability::Unsure };
     Wording::new("the trees can no longer be sorted", "too late")
         .and(by, "this depends on the order of the trees")
         .help(format!("Sort before {}.", context.quote(by)))
