@@ -45,7 +45,7 @@ pub enum SyntaxErrorKind {
         open: char,
         /// Span of the bracket.
         opener: Span,
-        /// The text that would close all of them.
+        /// The text that would close all open brackets.
         close: String,
     },
     /// A reserved word as the name of an index, param or const. Reported once for each word.

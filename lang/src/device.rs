@@ -30,7 +30,7 @@ impl Cpu {
         self.level.map_or(NATIVE_L2, Level::l2)
     }
 
-    /// Bits of its vector registers, if the name determines them.
+    /// Bits of the CPU's vector registers, if its name determines them.
     pub fn vector_bits(self) -> Option<u32> {
         self.level.map(Level::register_bits)
     }

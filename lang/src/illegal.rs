@@ -12,7 +12,7 @@ use sched_nest::LoopId;
 pub struct Illegal {
     /// The operation.
     pub step: DirectiveIndex,
-    /// The argument at fault, if it is one.
+    /// Position of the argument at fault; `None` if the whole operation is at fault.
     pub argument: Option<usize>,
     /// The problem.
     pub problem: Problem,

@@ -34,7 +34,7 @@ impl Target {
         Target { kind: TargetKind::Gpu, options: Vec::new() }
     }
 
-    /// Whether it is a GPU.
+    /// Whether the target is a GPU.
     pub fn is_gpu(&self) -> bool {
         self.kind == TargetKind::Gpu
     }

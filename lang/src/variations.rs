@@ -36,7 +36,7 @@ pub struct Variation {
 pub struct NumberLiteral {
     /// Span.
     pub span: Span,
-    /// Its value.
+    /// The value of the number.
     pub value: i64,
 }
 

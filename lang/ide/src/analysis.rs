@@ -49,7 +49,7 @@ pub struct Here<'a> {
 }
 
 impl PartialEq for Here<'_> {
-    /// Whether it is the same schedule of the same text.
+    /// Whether both are the same schedule of the same text.
     fn eq(&self, other: &Here) -> bool {
         std::ptr::eq(self.analysis, other.analysis) && self.at == other.at
     }

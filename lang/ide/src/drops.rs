@@ -24,7 +24,7 @@ pub struct Move {
     pub from: String,
     /// The loop on which it is dropped.
     pub onto: String,
-    /// The directive that moves it.
+    /// The directive that moves the loop.
     pub written: Written,
 }
 
@@ -42,7 +42,7 @@ pub struct Tiled {
 pub struct Written {
     /// The directive.
     pub directive: String,
-    /// The edit that inserts it as a line.
+    /// The edit that inserts the directive as a line.
     pub edit: Edit,
 }
 

@@ -45,7 +45,7 @@ pub struct InlayHint {
     pub kind: InlayKind,
     /// Tooltip, in Markdown.
     pub tooltip: String,
-    /// Whether a blank belongs before it.
+    /// Whether editors put a blank before the text.
     pub padding_left: bool,
 }
 
@@ -108,7 +108,7 @@ struct MadeRange {
     text: String,
     /// The number of iterations, if it is known.
     iterations: Option<i64>,
-    /// Whether the range shows that number: it begins at 0 and has no step.
+    /// Whether the range shows the number of iterations: it begins at 0 and has no step.
     is_plain: bool,
 }
 

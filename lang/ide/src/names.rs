@@ -54,7 +54,7 @@ pub(crate) struct Named {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Occurrence {
     pub span: Span,
-    /// The index of its meaning in [`Names`].
+    /// The index of the name's meaning in [`Names`].
     id: usize,
     /// Whether this occurrence declares the name.
     pub declares: bool,
@@ -370,7 +370,7 @@ impl NameKind {
         matches!(self, NameKind::Index | NameKind::Param | NameKind::Const)
     }
 
-    /// Whether it is a loop or a number.
+    /// Whether the name means a loop or a number.
     fn is_value(self) -> bool {
         self.is_declared() || matches!(self, NameKind::Root | NameKind::Property)
     }

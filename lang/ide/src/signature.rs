@@ -10,9 +10,9 @@ use sched_lang::directives::{Op, Parameter, Role, Signature, find};
 pub struct SignatureHelp {
     /// `tile(v, outer, inner, size)`
     pub label: String,
-    /// Its effect, in Markdown.
+    /// Effect of the directive or function, in Markdown.
     pub documentation: String,
-    /// Its parameters in order.
+    /// Parameters in order.
     pub parameters: Vec<ParameterHelp>,
     /// Index of the parameter under the cursor; at least the number of parameters if the call has too many
     /// arguments.
@@ -24,7 +24,7 @@ pub struct SignatureHelp {
 pub struct ParameterHelp {
     /// Start and end of the parameter in the label, in bytes.
     pub label: (usize, usize),
-    /// The rule for its value.
+    /// The rule for the parameter's value.
     pub documentation: String,
 }
 

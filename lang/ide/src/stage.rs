@@ -16,7 +16,7 @@ pub struct StageLines {
     pub first: usize,
     /// The number of lines.
     pub count: usize,
-    /// The directives that they stem from, in the order of the text.
+    /// The directives that the lines stem from, in the order of the text.
     pub spans: Vec<Span>,
 }
 
@@ -40,7 +40,8 @@ pub fn stage_lines(analysis: &Analysis, text: &str) -> Vec<StageLines> {
 
 /// The directives of one schedule, by loop and by task.
 struct Facts {
-    /// The heading of its part of a stage, if there are several schedules.
+    /// The heading of the schedule's part of a stage, such as `when n_rows <= 8:`, if there are several
+    /// schedules.
     head: String,
     loops: HashMap<String, Loop>,
     layouts: Vec<Span>,
@@ -51,12 +52,12 @@ struct Facts {
 /// The directives that concern a loop.
 #[derive(Default)]
 struct Loop {
-    /// Directives that made it or annotate it.
+    /// Directives that made the loop or annotate it.
     own: Vec<Span>,
-    /// Directives that annotate its walks.
+    /// Directives that annotate the loop's walks.
     walks: Vec<Span>,
     sums: Vec<Span>,
-    /// Whether it is a leaf loop, whose iterations are walks.
+    /// Whether the loop is a leaf loop, whose iterations are walks.
     is_leaf: bool,
 }
 

@@ -5,7 +5,7 @@ use crate::Level;
 /// A family of processors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Family {
-    /// Prefix of LLVM's names for its processors.
+    /// Prefix of LLVM's names for the processors of the family.
     pub name: &'static str,
     /// Instructions that a core issues per cycle.
     pub issue: f64,

@@ -86,7 +86,7 @@ pub struct DataSheet {
     pub blocks: u32,
     /// Shared memory of a multiprocessor.
     pub shared_kib: u64,
-    /// First-level cache of a multiprocessor, with its shared memory if they are one.
+    /// First-level cache of a multiprocessor, including shared memory if both are one memory.
     pub l1_kib: u64,
     /// Second-level cache.
     pub l2_mib: u64,
@@ -101,7 +101,7 @@ pub struct DataSheet {
 pub struct GpuKind {
     /// Name in a `target` line and for `--gpu`. Unique.
     pub name: &'static str,
-    /// Maker, whose driver and image kind it takes.
+    /// Maker, which decides the driver and the form of code.
     pub maker: Maker,
     /// NVIDIA: ten times the major number of the compute capability, plus the minor one. AMD: 0.
     pub capability: u32,

@@ -2,7 +2,7 @@
 
 use crate::{Axis, Nest};
 
-/// A stage of a model, by which schedules name its loops: `layer1.unit`.
+/// A stage of a model. Schedules put its name before its loops: `layer1.unit`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageInfo {
     /// The name.

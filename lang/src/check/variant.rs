@@ -25,9 +25,10 @@ use sched_nest::{Nest, StageNest};
 /// A schedule of a text. Its plain nest is made at the first use, since diagnostics do not need it.
 #[derive(Debug)]
 pub struct Variant {
-    /// Largest number of rows of its calls. `None` outside of all blocks, and in a block with a wrong bound.
+    /// Largest number of rows of the schedule's calls. `None` outside of blocks, and in a block with a wrong
+    /// bound.
     pub max_rows: Option<u32>,
-    /// Span of its block.
+    /// Span of the schedule's block; `None` outside of blocks.
     pub block: Option<Span>,
     /// The final nest with its annotations, as far as the schedule is legal.
     pub builder: NestBuilder,

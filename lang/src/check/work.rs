@@ -24,7 +24,7 @@ impl Work {
         Work { whole: self.whole / searches, here: self.here.div_ceil(searches) }
     }
 
-    /// Remaining work after a search got `share` of it and left `rest` of that.
+    /// Remaining work after a search that got `share` of this work and left `rest` of its share.
     pub fn after(&self, share: Work, rest: Work) -> Work {
         let left = |all: usize, share: usize, rest: usize| all.saturating_sub(share.saturating_sub(rest));
         Work {

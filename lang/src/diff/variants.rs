@@ -23,11 +23,11 @@ pub struct RowsChange {
 /// Fate of a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Both schedules have it.
+    /// Both schedules have the bound.
     Shared,
-    /// Only the second schedule has it. In the first one, a larger bound or `rest` serves its calls.
+    /// Only the second schedule has the bound. In the first one, a larger bound or `rest` serves its calls.
     Added,
-    /// Only the first schedule has it.
+    /// Only the first schedule has the bound.
     Removed,
 }
 

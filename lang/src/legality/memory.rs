@@ -102,7 +102,8 @@ fn too_much_padding(
     })?;
     let leaf = origin[leaf.0 as usize];
     if leaf_loop.layout.is_straight() {
-        // Its walks are always straight-line to the leaf.
+        // Without an `unrollWalk`, a straight layout asks for the padding: its walks are always
+        // straight-line.
         let (ids, step) = representation_of(builder, leaf)?;
         return Some(Illegal::at(step, Problem::LayoutTooLarge { bytes, limit: TABLES }, ids));
     }

@@ -81,7 +81,7 @@ fn base(a: &Analysis, signature: &Signature, directive: &Directive) -> &'static 
     }
 }
 
-/// The name, numbered if it is taken.
+/// The name `base`, with a number if another object has it.
 fn free(a: &Analysis, base: &str) -> String {
     let is_free = |name: &str| a.names().find(name).is_none() && !is_reserved(name);
     let numbered = (2_usize..).map(|number| format!("{base}{number}"));

@@ -140,7 +140,7 @@ impl<'a> ArgumentPlace<'a> {
         Some(form)
     }
 
-    /// The value of another argument, if it is a number that has one.
+    /// The value of another argument, if that is a number with a value.
     fn number(&self, at: usize) -> Option<Sym> {
         let text = self.argument_text(at)?;
         if let Ok(number) = text.parse() {

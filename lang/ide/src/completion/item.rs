@@ -62,7 +62,7 @@ impl Completion {
         }
     }
 
-    /// The text with it written where it is proposed, if it is a directive with all its arguments.
+    /// The text after accepting the proposal, if that is a directive with all its arguments.
     pub fn taken(&self, source: &str) -> Option<String> {
         let (start, end) = (self.replace.start as usize, self.replace.end as usize);
         let is_whole = self.kind == CompletionKind::Directive && self.snippet;

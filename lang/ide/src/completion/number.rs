@@ -11,7 +11,7 @@ use sched_nest::sym::{Property, Sym};
 /// Completion of a name of a number, with the number.
 pub(super) struct NamedNumber {
     pub item: Completion,
-    /// Its value, which may be an expression over unknown properties; `None` if it has no value.
+    /// Value of the number, perhaps an expression over unknown properties; `None` if it has no value.
     pub value: Option<Sym>,
 }
 

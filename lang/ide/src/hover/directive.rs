@@ -104,7 +104,7 @@ struct Changes<'a> {
 }
 
 impl Changes<'_> {
-    /// Whether a loop is in one of them only, or has another name, another place or other annotations.
+    /// Whether a loop is in one nest only, or differs in name, place or annotations.
     fn concern(&self, id: &LoopId) -> bool {
         let (Some(before), Some(after)) = (self.before.get(id), self.after.get(id)) else { return true };
         let (old, new) = (self.old.tree(), self.new.tree());

@@ -56,7 +56,7 @@ pub(super) fn made(analysis: Here, stmt: &Stmt, path: &Path) -> Option<Hover> {
     Some(Hover::new(name.span, markdown).page("language/lineage"))
 }
 
-/// The name as written, as far as its numbers are written out.
+/// The name as written, without numbers in brackets that are expressions.
 fn select_of(path: &Path) -> Option<Select> {
     let (last, rest) = path.segments.split_last()?;
     let number = |index: &Option<Box<sched_grammar::ast::Expr>>| match index.as_deref().map(|e| &e.kind) {
@@ -120,7 +120,7 @@ fn maker(analysis: Here, id: LoopId) -> Option<String> {
     Some(format!("Made on line {} by `{}`{}", event.line, event.text, from.unwrap_or_default()))
 }
 
-/// The directive that consumed it, and the loops that replaced it.
+/// Text about the directives that replaced copies of a loop, and about the new loops.
 fn fate(analysis: Here, ids: &[LoopId]) -> Option<String> {
     let whole = analysis.whole();
     let mut lines: Vec<String> = Vec::new();
@@ -164,7 +164,7 @@ fn place(analysis: Here, ids: &[LoopId]) -> Option<String> {
     Some(format!("In the final nest: {outside}, {inside}{copies}"))
 }
 
-/// Its annotations, and those that loops around it give the walks below.
+/// Text about the annotations of copies of a loop, and of loops around them that apply to their walks.
 fn annotations(analysis: Here, ids: &[LoopId]) -> Option<String> {
     let whole = analysis.whole();
     let mut lines: Vec<String> = Vec::new();
@@ -226,7 +226,7 @@ fn plain<'a>(analysis: Here<'a>, id: LoopId) -> &'a str {
     analysis.lineage().indices.get(id.0 as usize).map_or("", |index| index.name.as_str())
 }
 
-/// The index that it was made from; copies share it.
+/// The index from which a directive made this one. Copies have the same.
 fn parent(whole: &NestBuilder, id: LoopId) -> Option<LoopId> {
     let node = whole.indices().get(id)?;
     let step = node.made_by?;
