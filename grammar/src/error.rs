@@ -13,7 +13,7 @@ pub const MAX_NESTING: usize = 64;
 /// One mistake in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// Stable code, `S0001` to `S0019`; one for each kind.
+    /// Stable code of the kind, `S0001` to `S0019`. Some kinds share one.
     pub code: &'static str,
     /// Span of the mistake; empty if something is missing.
     pub span: Span,

@@ -31,8 +31,8 @@ struct ParallelRegion {
     /// Whether a serial tree loop with several iterations is on the path. Outside of the loops over threads,
     /// it makes blocks add up their shared sums once in each of its iterations, which keeps the order.
     repeated_in_grid: bool,
-    /// Whether such a loop is inside a loop over threads or a parallel tree loop, or is a part of a split
-    /// loop.
+    /// Whether a serial tree loop with several iterations is inside a loop over threads or a parallel tree
+    /// loop, or is a part of a split loop.
     repeated: bool,
     /// Whether a parallel tree loop is mapped to blocks of the grid.
     trees_on_grid: bool,

@@ -1,4 +1,4 @@
-//! Parts of a schedule's text, from which other programs assemble new texts. They join schedules that were
+//! Parts of a schedule's text, from which other crates assemble new texts: they join schedules that were
 //! found for different sizes of calls into one schedule with blocks.
 
 use sched_grammar::ast::{Comparison, ExprKind, File, Span, Stmt, StmtKind, When};
@@ -10,7 +10,7 @@ use sched_nest::Variants;
 pub struct Pieces {
     /// Lines that declare params and constants.
     pub declarations: Vec<String>,
-    /// Names of these params and constants.
+    /// Names of the declared params and constants.
     pub names: Vec<String>,
     /// Directives of each block and of the calls outside blocks, one directive a line.
     pub directives: Variants<String>,

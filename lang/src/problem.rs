@@ -116,7 +116,7 @@ problems! {
         REORDER_FORK => ReorderFork {
             /// The loop.
             outer: String,
-            /// The first of these loops.
+            /// The first of the loops inside.
             inside: Vec<String>,
         },
         /// Loops without a name in the reorder are between two that have one.
@@ -302,7 +302,7 @@ problems! {
         SUMS_OF_LAUNCH => SameSums,
         /// The threads of a block share the slots of unlimited rows.
         SUMS_OF_LAUNCH => UnlimitedSums,
-        /// The threads of a block share slots of rows between which other blocks have rows.
+        /// The threads of a block share slots, but other blocks have rows between the rows of the block.
         SUMS_OF_LAUNCH => SplitSums,
         /// Padding for straight-line walks would need too much memory.
         PADDING_TOO_LARGE => PaddingTooLarge {
@@ -374,7 +374,7 @@ problems! {
         },
         /// Steps to peel that are already straight-line.
         PEEL_POINTLESS => PeelPointless {
-            /// The `unrollWalk` that makes these steps straight-line.
+            /// The `unrollWalk` that makes the peeled steps straight-line.
             unroll: DirectiveIndex,
         },
         /// `specialize` on a loop over threads makes warps diverge.

@@ -83,7 +83,7 @@ pub struct Lineage {
 pub struct StageLineage {
     /// The name of the stage.
     pub name: String,
-    /// Whether the schedule arranges the stage. Otherwise the compiler does, from these loops.
+    /// Whether the schedule arranges the stage. Otherwise the compiler does, from the initial loops.
     pub is_arranged: bool,
     /// All index variables in the order in which they were made; the roots come first.
     pub indices: Vec<Index>,

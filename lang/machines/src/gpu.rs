@@ -105,8 +105,8 @@ pub struct GpuKind {
     pub maker: Maker,
     /// NVIDIA: ten times the major number of the compute capability, plus the minor one. AMD: 0.
     pub capability: u32,
-    /// LLVM's name for it. If LLVM 19 does not know the GPU, the name of the newest one that it knows, whose
-    /// code the driver translates.
+    /// LLVM's name for the GPU. If LLVM 19 does not know the GPU, the name of the newest one that it knows,
+    /// whose code the driver translates.
     pub llvm_name: &'static str,
     /// NVIDIA: version of PTX, as a feature of LLVM.
     pub llvm_features: &'static str,

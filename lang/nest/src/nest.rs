@@ -235,7 +235,7 @@ pub struct Nest {
     pub constraints: Vec<Constraint>,
     /// The order of trees.
     pub tree_order: TreeOrder,
-    /// Layout of trees for loops without one.
+    /// Layout of trees for loops without a `representation`.
     pub representation: Option<Layout>,
     /// Tiles of nodes that walks step through; `None` for single nodes.
     pub tile_trees: Option<TileTrees>,

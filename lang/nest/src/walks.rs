@@ -101,7 +101,7 @@ struct Collector<'a> {
     leaf_loops: BTreeMap<LoopId, LeafLoop>,
 }
 
-/// An enclosing loop. In one case of a specialized loop, its value is known.
+/// An enclosing loop and, in one case of a specialized loop, the value of the loop.
 type EnclosingLoop = (LoopId, Option<i64>);
 
 impl Collector<'_> {

@@ -133,7 +133,7 @@ impl Prepared {
         self.directives.get(step.0 as usize).copied()
     }
 
-    /// A position for one more directive. `leave_out` is a directive that is being written there.
+    /// A position for one more directive. `leave_out` is a directive that the user is writing there.
     pub fn point(&self, at: usize, leave_out: Option<DirectiveIndex>) -> InsertionPoint<'_> {
         let is_left = |call: &&Call| Some(call.step) != leave_out;
         let before: Vec<&Call> = self.calls_before(at).iter().filter(is_left).collect();

@@ -16,7 +16,7 @@ pub struct RowsChange {
     pub max_rows: Option<u32>,
     /// Fate of the bound.
     pub fate: Fate,
-    /// Changes between the nests that serve these calls.
+    /// Changes between the two nests that serve the calls of the bound.
     pub changes: Vec<Change>,
 }
 

@@ -20,7 +20,8 @@ use context::{Context, Wording};
 
 /// Options of the wording.
 pub(crate) struct WordingOptions {
-    /// Limits for a search for legal alternatives, if one is wanted. It runs if all fixes only remove text.
+    /// Limits for a search for legal alternatives, if one is wanted. The search runs if all fixes only remove
+    /// text.
     pub limits: Option<Limits>,
     /// Whether the target is explicitly a CPU.
     pub for_cpu: bool,
