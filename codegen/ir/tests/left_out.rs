@@ -97,7 +97,7 @@ fn unroll_and_jam_needs_its_directive() {
     let of = |schedule: &str| {
         let compiled = compiled(7, schedule, None);
         let plan = compiled.variants.rest().plan.to_string();
-        (plan.contains("few rows: 4 vectors of several trees together"), compiled.lir.to_string())
+        (plan.contains("remainder rows: 4 vectors of several trees, interleaved"), compiled.lir.to_string())
     };
     let (together, without) = of(plain);
     assert!(!together);

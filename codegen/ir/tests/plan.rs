@@ -64,7 +64,7 @@ fn plans_name_the_columns_of_sets() {
     let forest = Forest::new(parts).expect("a valid forest");
     let columns = plan(&forest, "representation(sparse)");
     assert!(
-        columns.contains("80 columns of a row are sets of categories; representation(preorder) needs none")
+        columns.contains("80 computed columns test whether a category is in a set; representation(preorder) needs none")
     );
     let classes = plan(&forest, "representation(preorder)");
     assert!(classes.contains("preorder_sets") && !classes.contains("columns of a row"), "{classes}");
