@@ -63,9 +63,9 @@ fn plans_name_the_columns_of_sets() {
     }
     let forest = Forest::new(parts).expect("a valid forest");
     let columns = plan(&forest, "representation(sparse)");
-    assert!(
-        columns.contains("80 computed columns test whether a category is in a set; representation(preorder) needs none")
-    );
+    assert!(columns.contains(
+        "80 computed columns test whether a category is in a set; representation(preorder) needs none"
+    ));
     let classes = plan(&forest, "representation(preorder)");
     assert!(classes.contains("preorder_sets") && !classes.contains("columns of a row"), "{classes}");
 }

@@ -48,8 +48,8 @@ pub enum Step {
         level: u32,
         /// Fetch strategy for the level's operands, if its nodes are looked up.
         fetch: Option<FetchStrategy>,
-        /// Whether deeper levels reload all columns, so that there is no register for values of other
-        /// trees.
+        /// Whether some level loads all columns, so that no register is free to keep the values of this level
+        /// for other trees.
         reloads: bool,
     },
     /// A step from an unknown level; no walk has arrived.

@@ -37,7 +37,7 @@ pub type Layout = Box<dyn Representation + Send + Sync>;
 pub struct Storage {
     /// Nodes that are stored, their order and their fields.
     pub format: Format,
-    /// Trees of a vector, if the format depends on it; else 1.
+    /// Number of trees in a vector of walks, if the format depends on it; else 1.
     pub tree_lanes: u32,
     /// Whether nodes name columns of a transposed copy of rows, which has only the features in use.
     pub columns: bool,
@@ -52,7 +52,7 @@ pub enum Walking {
     Vectors(WalkAxis),
 }
 
-/// Iterations of a leaf loop of walks.
+/// Things that a leaf loop counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WalkAxis {
     /// Rows.
@@ -67,8 +67,8 @@ impl From<Axis> for WalkAxis {
     }
 }
 
-/// Declares the formats in the order of their tables in a model. Each line has a name and a text for
-/// people, the leaf loops that it suits (requested layout and shape), and the constructor of the
+/// Declares the formats in the order of their tables in a model. Each line has the format's name, its text in
+/// printed plans, the leaf loops that it suits (requested layout and shape), and the constructor of its
 /// layout. A format that cannot hold all trees also has a test of the trees and a fallback.
 macro_rules! formats {
     ($($(#[$doc:meta])* $name:ident $text:literal $([$requested:ident: $walking:pat])? $layout:path
@@ -83,7 +83,7 @@ macro_rules! formats {
             /// All formats.
             pub const ALL: &'static [Format] = &[$(Format::$name),*];
 
-            /// Description for people.
+            /// Description in printed plans.
             pub fn text(self) -> &'static str {
                 match self {
                     $(Format::$name => $text,)*

@@ -10,7 +10,7 @@ use crate::lir::{Builder, Gather, Scalar, Value};
 #[derive(Clone, Debug)]
 pub struct TreeStarts(Vec<u64>);
 
-/// Most bytes that a thread copies at once.
+/// Largest number of bytes that one copy instruction of a thread moves.
 const LARGEST_PIECE: u32 = 16;
 
 /// Largest power of two of bytes that divides `bytes`; at most [`LARGEST_PIECE`].

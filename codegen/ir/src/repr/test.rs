@@ -15,7 +15,7 @@ use std::sync::Arc;
 enum Missing {
     Left,
     Right,
-    /// Depends on the node: the highest bit of its feature field says it.
+    /// Depends on the node, in the highest bit of its feature field.
     Mixed,
 }
 
@@ -91,7 +91,7 @@ impl Test {
         }
         let threshold = match inner.predicate {
             Predicate::Numeric { threshold } => threshold,
-            // Other tests do not occur: kernels read derived columns, whose tests are all numeric.
+            // Other tests do not occur: trees then test computed columns, by thresholds alone.
             _ => f64::NAN,
         };
         Encoded { operand: Operand::Threshold(threshold), feature: self.feature_field(inner, bits) }

@@ -272,7 +272,7 @@ impl LaneTrees {
             Some(above) if below > 0 => at.path[above],
             _ => b.bits(at.node, below, 8 * ty.scalar.bytes() - below),
         };
-        // All levels of a chunk share this product, which is computed once.
+        // `start` is the same for all levels of a chunk, so it is computed once.
         let each = b.int_of(ty, self.unit());
         let block = b.int_of(ty, block as i64 * self.unit());
         let start = b.mul(top, block);
@@ -319,7 +319,7 @@ impl TreeTables for LaneTrees {
             (b.int_of(ty, records(self.depth) as i64 * self.unit()), b.int_of(ty, 1 << self.depth));
         let distance = b.mul(lanes.distance, records);
         let leaves = b.mul(lanes.distance, leaves);
-        // A vector of fewer lanes begins where a full vector does.
+        // Vectors of fewer lanes, for remainders, also begin at a multiple of `self.lanes`.
         let tops = (lanes.aligned && u64::from(ty.lanes) <= self.lanes).then(|| {
             let tree = b.add_int(tree, -(self.first_of_tops() as i64));
             b.mul_int(tree, TOP_NODES as i64)

@@ -31,9 +31,9 @@ pub struct PackedNodes {
     schema: Schema,
     test: Test,
     leaves: Leaves,
-    /// The threshold.
+    /// The low half: the threshold of a node.
     low: Field,
-    /// The feature field and the left child's number.
+    /// The high half: the feature field and the left child's number.
     high: Field,
     /// Bits of a feature field.
     feature_bits: u32,

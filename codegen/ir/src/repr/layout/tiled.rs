@@ -75,7 +75,7 @@ impl Tiled {
             return Err(CompileError::new(
                 codes::SINGLE_NODES,
                 "the model's nodes are in no tiles",
-                "this is a mistake in the compiler: please report it together with the schedule",
+                "this is a bug in schedc: please report it together with the schedule",
             ));
         };
         let forest = request.forest;

@@ -114,9 +114,9 @@ impl Pass<'_> {
             for (tree, node) in nodes.iter().enumerate() {
                 let of_tree = |lane: &usize| self.trees.of_lanes[*lane] == tree;
                 let lanes: Vec<usize> = (0..self.lanes.len()).filter(of_tree).collect();
-                let standing =
+                let vector_of =
                     |lane: &usize| SweepVector { row: &self.lanes[*lane].row, leaf: leaves[*lane] };
-                let vectors: Vec<SweepVector> = lanes.iter().map(standing).collect();
+                let vectors: Vec<SweepVector> = lanes.iter().map(vector_of).collect();
                 let passed = self.layout.apply(b, self.buffers, node, &vectors);
                 lanes.into_iter().zip(passed).for_each(|(lane, leaf)| leaves[lane] = leaf);
             }
