@@ -185,8 +185,8 @@ impl Legalise<'_> {
         Ok(self.folded(stmt, wraps, &window, target, false))
     }
 
-    /// Legalises the outermost loop over the threads of a block, and puts around it the buffers of the tree
-    /// loops inside whose slots are in shared memory.
+    /// Legalises the outermost loop over the threads of a block. Buffers of the tree loops inside with slots
+    /// in shared memory are put around this loop.
     fn threads(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
         let window = window_of(self.uses.of(&this.walks), row, self.vars);
         let mut wraps = Vec::new();

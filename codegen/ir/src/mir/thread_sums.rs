@@ -193,8 +193,8 @@ impl SumOpener<'_> {
         }
     }
 
-    /// Whether a single statement at each level of the nest adds to `of`, so that it is known which addition
-    /// to a sum is the first.
+    /// Whether a single statement at each level of the nest adds to `of`. Then the first addition to each sum
+    /// is known.
     fn is_chain(&self, stmts: &[Stmt], of: Accumulator, in_launch: bool) -> bool {
         if in_launch && !any_mapped(stmts) {
             return self.thread_walks(stmts).is_some() && !stmts.iter().any(|stmt| adds(stmt, of, true));
@@ -221,9 +221,8 @@ impl SumOpener<'_> {
         }
     }
 
-    /// Whether the inner loops walk exactly the rows of a buffer's window, each once. For this, each loop's
-    /// step must equal the number of rows that the loops inside it walk, and only the number of rows may end
-    /// a loop early.
+    /// Whether the inner loops walk exactly the rows of a buffer's window, each once. Each loop's step must
+    /// equal the number of rows that the loops inside it walk. Only the number of rows may end a loop early.
     fn fills_window(&self, private: &Private) -> bool {
         let mut rows = Vec::new();
         if !self.row_loops(&private.body, &mut rows) {

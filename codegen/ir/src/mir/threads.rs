@@ -78,9 +78,9 @@ impl Share<'_> {
     }
 }
 
-/// Restricts statements to the first block or thread of each dimension that no enclosing loop is mapped to,
-/// since otherwise all blocks and threads would run them. `used` are the dimensions with several blocks or
-/// threads, `covered` those that enclosing loops are mapped to.
+/// Restricts statements to the first block or thread of each dimension that no enclosing loop is mapped to.
+/// Otherwise all blocks and threads would run them. `used` are the dimensions with several blocks or threads,
+/// `covered` those that enclosing loops are mapped to.
 pub(super) fn guard_unmapped(
     stmts: Vec<Stmt>,
     used: &[GpuDimension],

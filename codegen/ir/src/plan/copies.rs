@@ -1,10 +1,10 @@
 //! Copies of rows: whether each is transposed, and whether the sums of its rows are copied, too.
 //!
 //! A block of a transposed copy has as many rows as the vectors that walk it have lanes. With several
-//! margins, the sums of a block's rows are copied, too, margin by margin, so that one instruction adds the
-//! leaf values of a vector of rows. They are read from the output before the first tree, and written back
-//! after the last. Leaf vectors are added in this way if that takes no more instructions than adding them row
-//! by row.
+//! margins, the sums of a block's rows are copied, too, margin by margin. One instruction then adds the leaf
+//! values of a vector of rows. They are read from the output before the first tree, and written back after
+//! the last. Leaf vectors are added in this way if that takes no more instructions than adding them row by
+//! row.
 
 use super::CopyPlan;
 use super::margins::adds_by_margin;
@@ -122,9 +122,9 @@ fn for_each_copy(
     Ok(())
 }
 
-/// Whether a leaf loop over the rows of a transposed copy walks them all, down to the end of the copy or of
-/// the call. Otherwise an iteration that runs at the same time may add to the other rows' sums, which writing
-/// copied sums back would overwrite.
+/// Whether a leaf loop over rows of a transposed copy walks them all, to the end of the copy or of the call.
+/// Otherwise an iteration that runs at the same time may add to the other rows' sums, which writing copied
+/// sums back would overwrite.
 fn walks_all(walks: &Walks, window: &Window) -> bool {
     window.high.is_some_and(|high| {
         walks.iter.stops.iter().all(|stop| match stop.limit {

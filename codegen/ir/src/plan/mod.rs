@@ -106,7 +106,7 @@ pub struct WalkPlan {
     pub steps: Steps,
     /// The row as a look-up table in registers, if all lanes of a vector read one row that is short enough.
     pub row_table: Option<RowTable>,
-    /// How leaf values are added to sums.
+    /// Way in which leaf values are added to sums.
     pub sums: SumAccess,
     /// Number of vectors whose walks are interleaved if rows fill fewer vectors than a group has: vectors of
     /// several trees make up the number (`unrollAndJam`). 1 without `unrollAndJam`.
@@ -154,9 +154,9 @@ pub struct CopyPlan {
     pub sums: bool,
     /// Whether the threads of a GPU block share the copy. It is then column-major over all its rows.
     pub shared: bool,
-    /// Whether a shared copy of bins is spread so that neighbouring rows are in different words, and
-    /// neighbouring threads read different banks of shared memory. Otherwise the bins of neighbouring rows
-    /// are adjacent bytes.
+    /// Whether neighbouring rows of a shared copy of bins are in different words, so that neighbouring
+    /// threads read different banks of shared memory. Otherwise the bins of neighbouring rows are adjacent
+    /// bytes.
     pub spread: bool,
 }
 

@@ -1,8 +1,8 @@
 //! Arrangements of stages of sums, made from their loop nests.
 //!
-//! An arrangement leaves out the loops over rows that are outside of all loops over units and terms, since it
-//! is the same in each of their iterations. If such a loop has `vectorize` or `interleave`, the arrangement
-//! has it and the loops inside it. The loop over the vectors of a group becomes the innermost loop.
+//! An arrangement leaves out loops over rows that are outside of all loops over units and terms: it is the
+//! same in each of their iterations. If such a loop has `vectorize` or `interleave`, the arrangement has it
+//! and the loops inside it. The loop over the vectors of a group becomes the innermost loop.
 
 use crate::columns::arrangement::{Arrangement, StageBound, StageLoop};
 use crate::error::CompileError;

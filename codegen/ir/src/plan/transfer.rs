@@ -1,6 +1,6 @@
 //! The transfer of host rows to a device: as bins, if these take fewer bytes than values.
 //!
-//! A device predicts rows faster than the bus delivers the next ones, so the time of a call grows with the
+//! A device predicts rows faster than the bus delivers the next ones. So the time of a call grows with the
 //! bytes of its rows. Threads of the host quantize rows while they copy them to pinned memory. The device
 //! then copies bins instead of searching thresholds.
 
@@ -24,7 +24,7 @@ const BUS: u32 = 25;
 const WORTH: u32 = 10_000;
 
 /// The transfer of rows as bins that one nest allows. `None` unless all walks read copies of bins in shared
-/// memory, bins are bytes, and a row has fewer bytes of bins than of values. Runs have at most `rows_per_run`
+/// memory, bins are bytes, and a row has less bins than bytes of values. Runs have at most `rows_per_run`
 /// rows, which must save enough time.
 pub fn of(hir: &Hir, mir: &Mir, loops: &[&Walks], rows_per_run: Option<i64>) -> Option<BinTransfer> {
     let bins = hir.bins.as_deref().filter(|bins| bins.element() == Scalar::I8)?;

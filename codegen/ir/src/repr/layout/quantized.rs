@@ -72,7 +72,7 @@ struct BinAccess<'a> {
     row: &'a Row,
     /// Number of rows of the vector.
     width: u16,
-    /// How long loaded columns may be kept in registers.
+    /// Whether loaded columns may be kept in registers, and for how long.
     keep: Keep,
 }
 
