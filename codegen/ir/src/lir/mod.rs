@@ -365,7 +365,7 @@ pub struct For {
 pub struct WalkSteps {
     /// Steps of all walks before the loop.
     pub taken: u32,
-    /// Most levels of a tree that one step descends.
+    /// Largest number of levels of a tree that one step descends.
     pub levels: u32,
 }
 

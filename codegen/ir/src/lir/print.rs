@@ -68,7 +68,7 @@ impl Display for Function {
     }
 }
 
-/// Names of values in the text: constants appear as their value, other values are numbered in order of
+/// Names of values in the text. Constants appear as their number; other values are numbered in order of
 /// definition.
 struct NamesOfValues(Vec<String>);
 

@@ -24,7 +24,7 @@ const BUS: u32 = 25;
 const WORTH: u32 = 10_000;
 
 /// The transfer of rows as bins that one nest allows. `None` unless all walks read copies of bins in shared
-/// memory, bins are bytes, and a row has less bins than bytes of values. Runs have at most `rows_per_run`
+/// memory, bins are bytes, and a row has fewer bins than bytes of values. Runs have at most `rows_per_run`
 /// rows, which must save enough time.
 pub fn of(hir: &Hir, mir: &Mir, loops: &[&Walks], rows_per_run: Option<i64>) -> Option<BinTransfer> {
     let bins = hir.bins.as_deref().filter(|bins| bins.element() == Scalar::I8)?;
