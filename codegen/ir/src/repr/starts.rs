@@ -83,7 +83,7 @@ impl TreeStarts {
 pub fn too_many(count: u64, what: &str) -> CompileError {
     CompileError::new(
         codes::LAYOUT_BUDGET,
-        format!("the layout needs {count} {what}, more than indices of 31 bits reach"),
+        format!("the layout needs {count} {what}; the limit is {}", i32::MAX),
         "use representation(sparse), which stores only nodes that exist",
     )
 }

@@ -131,7 +131,7 @@ impl LaneTrees {
         if i32::try_from(bytes).is_err() || i32::try_from(tops).is_err() || limit > 1 << 31 {
             return Err(CompileError::new(
                 codes::LAYOUT_BUDGET,
-                format!("the layout needs {bytes} bytes of nodes, more than indices of 31 bits reach"),
+                format!("the layout needs {bytes} bytes of nodes; the limit is {}", i32::MAX),
                 "use representation(sparse), which stores only nodes that exist",
             ));
         }

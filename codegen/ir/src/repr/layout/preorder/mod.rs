@@ -113,7 +113,7 @@ impl Preorder {
         let Some(place) = narrowest(most).filter(|place| *place != Scalar::I32) else {
             return Err(CompileError::new(
                 codes::LAYOUT_BUDGET,
-                format!("a tree has {most} leaves, more than 16 bits count"),
+                format!("a tree has {most} leaves; representation(preorder) supports at most 65535"),
                 "use representation(sparse), whose walks step from node to node",
             ));
         };
