@@ -128,7 +128,7 @@ impl Printer<'_> {
                 let range = self.iter(&this.iter);
                 let mapping = match this.mode {
                     Mode::Mapped(Mapping { dimension, guarded: true }) => {
-                        format!(" as {dimension}, if there is one")
+                        format!(" as {dimension}, if in range")
                     }
                     Mode::Mapped(Mapping { dimension, guarded: false }) => format!(" as {dimension}"),
                     _ => String::new(),

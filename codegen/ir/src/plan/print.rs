@@ -45,7 +45,7 @@ impl Display for Plan {
                 None => "row by row".to_string(),
                 Some(rows) => format!("transposed in blocks of {rows} rows"),
             };
-            let sums = if copy.sums { ", sums beside them" } else { "" };
+            let sums = if copy.sums { ", with their sums" } else { "" };
             writeln!(f, "cache{}: {lies}{sums}", id.0)?;
         }
         for (number, arrangement) in self.arrangements.iter().enumerate() {
@@ -76,7 +76,7 @@ impl Plan {
         }
         if let Some(table) = walk.row_table {
             let masked = if table.masked { ", masked" } else { "" };
-            writeln!(f, "  row as a table of {}{masked}", table.length)?;
+            writeln!(f, "  row as a look-up table of {} values{masked}", table.length)?;
         }
         let sums = match walk.sums {
             SumAccess::Register => "in a register",
@@ -108,7 +108,7 @@ fn name(traversal: &Traversal) -> &'static str {
 
 /// Text of the columns whose values each tree adds.
 fn terms(columns: Option<&[Range<u32>]>) -> String {
-    let Some(columns) = columns else { return "each tree has columns of its own".to_string() };
+    let Some(columns) = columns else { return "other columns in each tree".to_string() };
     let range = |range: &Range<u32>| match range.len() {
         1 => range.start.to_string(),
         _ => format!("{} to {}", range.start, range.end - 1),
@@ -122,7 +122,7 @@ fn strategy(fetch: FetchStrategy) -> &'static str {
         FetchStrategy::ByNode => "by node",
         FetchStrategy::ByColumn => "by column",
         FetchStrategy::Gather => "gather",
-        FetchStrategy::GatherNodes => "gather nodes, too",
+        FetchStrategy::GatherNodes => "gather nodes and bins",
     }
 }
 

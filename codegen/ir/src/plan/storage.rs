@@ -217,7 +217,7 @@ fn only_numeric(hir: &Hir) -> Result<(), CompileError> {
     }
     Err(CompileError::new(
         codes::CATEGORY,
-        "the model has category splits, which no representation holds yet",
+        "the model has category splits that the layout does not support",
         "train with numeric or one-hot features",
     ))
 }

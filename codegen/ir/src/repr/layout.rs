@@ -124,8 +124,8 @@ macro_rules! formats {
 formats! {
     /// Complete trees in level order, a record for each node.
     CompleteRecords "complete trees in level order, records" [Array: _] Array::new;
-    /// Complete trees of one depth, a record per node, with the same node of all trees side by side.
-    ReorgRecords "complete trees of one depth, the same node of all side by side, records"
+    /// Complete trees of one depth, a record per node, with the same node of all trees adjacent.
+    ReorgRecords "complete trees of one depth, the same node of all trees adjacent, records"
         [Reorg: _] Reorg::new;
     /// Existing nodes breadth first, a record with a child number for each.
     ChildRecords "existing nodes breadth first, records" [Sparse: Single(_)] Sparse::new;
@@ -162,6 +162,6 @@ formats! {
 impl Display for Storage {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         write!(f, "{}", self.format.text())?;
-        if self.columns { write!(f, "; features by column of the copy") } else { Ok(()) }
+        if self.columns { write!(f, "; nodes name columns of the copy") } else { Ok(()) }
     }
 }
