@@ -33,7 +33,7 @@ pub enum Fault {
     BarrierDropped,
     /// LIR: a block does not copy the last value of its rows, or the last piece of its trees.
     CopyStopsShort,
-    /// LIR: the walk takes one straight-line step too few.
+    /// LIR: walks take one straight-line step too few.
     WalkStopsEarly,
     /// LIR: a speculated walk takes the decisions of its levels in the wrong order.
     DecisionsSwapped,

@@ -271,7 +271,7 @@ impl Builder {
         }
     }
 
-    /// A load that may reuse earlier ones as long as memory does not change.
+    /// A load that may reuse the value of an earlier load as long as memory does not change.
     pub fn load(&mut self, ty: Ty, address: Address) -> Value {
         self.load_and(Keep::Invariant, ty, address)
     }

@@ -273,8 +273,8 @@ pub enum Keep {
     /// Reuse as long as memory does not change. The load may also move ahead.
     #[default]
     Invariant,
-    /// Reuse until a load with [`Keep::Reload`]. Loads on both sides of that one are not merged, and
-    /// this load does not move ahead of it.
+    /// Reuse until a load with [`Keep::Reload`]. Loads before and after such a load are not merged, and this
+    /// load does not move ahead of it.
     UntilReload,
     /// No reuse of earlier loads, so that registers are free for other values. Loads with the same
     /// number form a group, and may be merged with each other.

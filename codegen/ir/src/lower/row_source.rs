@@ -58,7 +58,7 @@ pub struct RowsWanted {
     pub mask: Option<Value>,
 }
 
-/// A row relative to the first one of a copy in blocks, with an offset in bytes.
+/// A row of a copy in blocks: its number relative to the copy's first row, and an offset in bytes.
 #[derive(Clone, Copy)]
 struct InBlocks {
     relative: Value,

@@ -189,7 +189,7 @@ impl TreeLoop<'_> {
         places
     }
 
-    /// Whether each tree adds to a slot of its own.
+    /// Whether each tree adds to a different slot.
     fn has_own_slots(&self, k: &KernelBuilder) -> bool {
         let Accumulator::Slot(id, _) = self.walks.target.accumulator else { return false };
         let private = k.scope().private(id);

@@ -83,7 +83,7 @@ pub struct Bound {
     pub less: Affine,
 }
 
-/// The values of a loop: from `start` in steps of `step` while below every one of `stops`.
+/// The values of a loop: from `start` in steps of `step`, as long as they are below all `stops`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iter {
     /// The variable.
@@ -99,9 +99,9 @@ pub struct Iter {
 /// Execution mode of a loop's iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// One after the other.
+    /// The iterations run one after the other.
     Serial,
-    /// In parallel.
+    /// The iterations run in parallel.
     Parallel,
     /// One after the other, with a copy of the code for each iteration (`unroll`).
     Unrolled,

@@ -1,7 +1,8 @@
 //! Places guards in a launch such that all threads of a block reach its barriers.
 //!
 //! Every thread of a block must reach a cooperative copy. Guards for missing iterations are therefore
-//! sunk below the copy, onto the statements beside it. A serial loop around the copy whose end differs
+//! sunk below the copy, onto the statements before and after it. A serial loop around the copy whose end
+//! differs
 //! between threads runs to the largest end. If threads take different cases of a specialised loop, every
 //! thread passes through every case; guards let it run only the statements of its own case.
 

@@ -292,7 +292,7 @@ impl BinMap {
     pub fn footprint(&self) -> u64 {
         let thresholds: u64 =
             self.groups.iter().map(|group| (group.features.len() as u64) << group.depth).sum();
-        // The ordered table holds the thresholds again, and the last one of each block.
+        // The ordered table holds the thresholds again, and the last threshold of each block.
         let ordered = 2 * thresholds + u64::from(SEARCH_WIDTH) * self.features.len() as u64;
         (thresholds + ordered) * u64::from(self.compared().bytes()) + self.features.len() as u64 * 8
     }

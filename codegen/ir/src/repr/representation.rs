@@ -24,7 +24,7 @@ pub struct WalkEnd {
 
 /// A layout of trees in memory and the code that walks it.
 pub trait Representation: TreeTables {
-    /// Writes the tables. `forest` must be the one that the layout was made for.
+    /// Writes the tables. `forest` must be the forest for which the layout was made.
     fn fill(&self, forest: &Forest, bytes: &mut TableBytes);
 
     /// Access to whole levels of nodes, if the layout numbers nodes level by level.
@@ -60,7 +60,7 @@ pub trait Representation: TreeTables {
     /// vector, a vector of walks takes the step.
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor;
 
-    /// Most levels of a tree that one step descends.
+    /// Largest number of levels of a tree that one step descends.
     fn levels_of_step(&self) -> u32 {
         1
     }

@@ -38,9 +38,9 @@ pub struct Span {
 /// Positions of trees' records in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeRecords {
-    /// Trees follow each other, and a table lists their first records.
+    /// Trees are one after the other, and a table lists their first records.
     Listed(StartField),
-    /// Trees follow each other, each with this number of records.
+    /// Trees are one after the other, each with this number of records.
     Equal(i64),
     /// Each tree has a record in each of `rows` rows of `trees` records.
     SideBySide {

@@ -110,7 +110,8 @@ pub enum Loaded {
     },
     /// Number of nodes of the tree, an index.
     Nodes(Value),
-    /// Records from a node to the next one, in layouts with the same node of several trees side by side.
+    /// Number of records from a node to the tree's next node, in layouts with the same node of several trees
+    /// in adjacent records.
     SideBySide(i64),
     /// First tests of trees, in layouts with one test per level.
     Tests {

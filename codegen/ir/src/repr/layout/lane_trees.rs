@@ -59,7 +59,7 @@ const CHUNK: u32 = 3;
 /// Record numbers of a level's nodes: node `n` has the record `(n >> below) * block + (n & ((1 <<
 /// below) - 1)) + first`.
 struct LevelRecords {
-    /// Levels between this one and the first level of its chunk.
+    /// Number of levels from the first level of its chunk to this level.
     below: u32,
     /// Records of a block: one node of the chunk's first level with all nodes below it in the chunk.
     block: u64,

@@ -4,8 +4,8 @@
 //! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`.
 //! A node is a threshold bin and the column of the bins that it is compared with ([`BinMap`]).
 //! Threshold bins and columns have separate tables, indexed by node number, so that a few registers
-//! hold a level. For vectors of trees, and for levels that are too long for look-ups, a node is also
-//! one word with both.
+//! hold a level. For vectors of trees, and for levels that are too long for look-ups, nodes are also stored
+//! as words that hold both.
 //!
 //! A single row whose bins fit a register needs no steps: it makes all tests of a tree at once
 //! ([`TestMask`]). For vectors of rows, the plan selects a fetch strategy for each level

@@ -1,4 +1,4 @@
-//! The reorg layout: the same node of all trees side by side (SilvanForge section 6).
+//! The reorg layout: the same node of all trees in adjacent records (SilvanForge section 6).
 //!
 //! All trees are complete and of one depth. The root is node 1 and the children of node `n` are `2n`
 //! and `2n + 1`, as in the array layout. Node `n` of tree `t` is record `n * trees + t`. Threads or lanes
@@ -37,7 +37,7 @@ pub struct Reorg {
     nodes: u64,
 }
 
-/// Levels of a tree that are prefetched; deeper ones have too many cache lines.
+/// Number of top levels of a tree that are prefetched. Deeper levels have too many cache lines.
 const NEAR_LEVELS: u32 = 3;
 
 impl Reorg {

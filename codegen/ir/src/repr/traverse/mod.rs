@@ -39,8 +39,8 @@ pub enum Traversal {
     },
     /// One row down several trees, one in each lane.
     TreeLanes,
-    /// Vectors of rows test all nodes of a tree one after the other; each row applies those on its
-    /// path.
+    /// Vectors of rows test all nodes of a tree one after the other. For each row, only the nodes on its path
+    /// count.
     NodeSweep,
     /// One row makes all tests of a tree at once; the leaf follows from their bits.
     TestMask,

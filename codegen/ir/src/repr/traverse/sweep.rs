@@ -1,5 +1,5 @@
-//! Sweeps: vectors of rows test all nodes of a tree one after the other, and each row applies those on
-//! its path.
+//! Node sweeps: vectors of rows test all nodes of a tree one after the other. For each row, only the nodes on
+//! its path count.
 //!
 //! A sweep needs no look-ups or gathers, so a node costs a few instructions for a whole vector. It
 //! beats stepping from node to node if vectors are wide, and trees small or deep.

@@ -1,5 +1,5 @@
-//! Test masks: all tests of a tree are made side by side for one row, whose path then follows from the
-//! bits.
+//! Test masks: all tests of a tree are made at once for one row. The row's leaf follows from the bits of the
+//! results.
 
 use crate::lir::{Bin, Builder, Cast, Ty, Value};
 use crate::repr::test::bin_goes_right;

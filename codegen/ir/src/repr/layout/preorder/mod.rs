@@ -1,5 +1,5 @@
-//! The preorder layout: nodes that exist, each before its left subtree, and that before its right
-//! subtree.
+//! The preorder layout: existing nodes, depth first. Each node is before its left subtree, and the left
+//! subtree before the right one.
 //!
 //! Leaves are numbered from left to right. The position of a row is the leftmost leaf that it can still
 //! reach. A row has reached a node if its position is the node's leftmost leaf. If the row goes right there,

@@ -30,7 +30,7 @@ pub(super) struct SetTables {
     places: u64,
 }
 
-/// Most entries of `columns` that trees in lanes look up in registers.
+/// Largest number of entries of `columns` that trees in lanes look up in registers.
 const LOOKED_UP: u64 = 32;
 
 /// Number of low bits of an entry of `columns` that hold the column of the byte. The bits above hold the

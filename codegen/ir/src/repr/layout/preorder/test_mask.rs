@@ -98,8 +98,8 @@ impl TestMaskTables {
         let [columns, threshold_bins, reaches] =
             [self.columns, self.threshold_bins, self.reaches].map(&mut load);
         let right = decisions(b, bins, Tests { columns, threshold_bins });
-        // Distances to the end from each entry, and from the leftmost leaf that it eliminates. Nodes of
-        // the next tree, which may follow, reach no leaf of this one.
+        // For each entry, its distance to the end, and that of the leftmost leaf that it eliminates. Nodes of
+        // the next tree, which may be loaded, too, eliminate no leaf of this tree.
         let (end, lanes, none) = (b.int_of(ty, self.entries as i64), b.iota(ty), b.int_of(ty, 0));
         let to_end = b.sub(end, lanes);
         let reach = b.add(to_end, reaches);
