@@ -27,7 +27,7 @@ pub enum Fault {
     SlotShared,
     /// LIR: the features of a copy in shared memory begin in different banks.
     BankSwapped,
-    /// LIR: blocks and threads without an iteration of a mapped loop run one.
+    /// LIR: blocks and threads beyond the iterations of a mapped loop run its body.
     GuardDropped,
     /// LIR: the threads of a block do not wait for their copy of rows or trees.
     BarrierDropped,
@@ -68,9 +68,10 @@ pub enum Fault {
     PairsSwapSides,
     /// Representations: the rows of a word are taken in the opposite order.
     WordReversesRows,
-    /// Representations: walks of oblivious trees make the first level's test twice, and not the last one's.
+    /// Representations: walks of oblivious trees make the first level's test twice, and not that of the last
+    /// level.
     LevelRepeated,
-    /// Representations: rows apply nodes that are not on their path.
+    /// Representations: decisions at nodes that are not on a row's path move the row.
     SweepForgetsPlace,
     /// Representations: nodes rule out only the last leaf of their left subtree.
     ReachFallsShort,
@@ -82,7 +83,7 @@ pub enum Fault {
     EdgeNotReached,
     /// Columns: functions round each product before they add to it, where they must round once.
     FunctionsRoundTwice,
-    /// Columns: all terms of a weighted sum have the first one's weight.
+    /// Columns: all terms of a weighted sum have the weight of the first term.
     TermsShareWeight,
     /// Columns: a layer whose loops are arranged leaves out the last term of each tile.
     ArrangedTermsLost,

@@ -43,7 +43,7 @@ struct Point {
     at: [Option<Value>; 3],
     /// For rows, units and terms, the constants that unrolled loops add.
     plus: [i64; 3],
-    /// For each bound, what the loops inside may still reach.
+    /// The exclusive bounds of partial tiles that remain inside the enclosing loops.
     left: Vec<i64>,
 }
 
@@ -160,7 +160,7 @@ impl ArrangedCode<'_> {
         }
     }
 
-    /// Calls `body` for the rows and units of the loops from a position on.
+    /// Calls `body` for each combination of rows and units of the loops from position `at` on.
     fn each_sum(
         &self,
         b: &mut Builder,
@@ -288,7 +288,7 @@ impl ArrangedCode<'_> {
         constants
     }
 
-    /// The lanes of all values.
+    /// The lanes of vectors: rows, units, or none.
     fn lanes(&self) -> Lanes {
         let (rows, units) = (self.arrangement.lanes(Axis::Row), self.arrangement.lanes(Axis::Unit));
         match (rows, units) {

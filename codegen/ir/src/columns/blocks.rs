@@ -29,16 +29,16 @@ pub struct CopyBlocks {
     pub width: u32,
 }
 
-/// Origin of the rows of blocks.
+/// Source of the rows that blocks hold.
 #[derive(Clone, Copy)]
 pub enum BlockSource {
     /// The rows of the call.
     Rows,
-    /// The columns of the call.
+    /// The input columns of the call.
     Columns {
         /// The columns.
         columns: InputColumns,
-        /// Whether all rows of all blocks exist.
+        /// Whether no row of any block is beyond the call's end.
         are_full: bool,
     },
 }

@@ -28,7 +28,7 @@ const ROWS: u32 = 16;
 pub struct ColumnCode<'a> {
     /// The columns.
     pub runs: &'a ColumnRuns,
-    /// The tables with their parameters.
+    /// The tables with the columns' parameters.
     pub pools: PoolTables<BufferId>,
     /// Bytes of a vector register, if vectors may compute several columns of a row.
     pub register: Option<u32>,

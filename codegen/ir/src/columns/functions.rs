@@ -195,7 +195,7 @@ impl<'n, 'b> Word<Double<'n, 'b>> for Bits<'n, 'b> {
     }
 
     fn up(self, places: u32) -> Self {
-        // LLVM makes a shift of it.
+        // LLVM turns this product into a shift.
         self.code.bits(self.code.bin(Bin::Mul, self.value, self.code.integer(1_i64 << places)))
     }
 

@@ -102,7 +102,7 @@ impl Places {
         self.places.get(&column).copied()
     }
 
-    /// Number of places of an element.
+    /// Number of places of columns of a type.
     pub fn count(&self, element: Scalar) -> i64 {
         let has_element = |(float, _): &(&Float, &i64)| scalar(**float) == element;
         self.counts.iter().find(has_element).map_or(0, |(_, count)| *count)

@@ -18,7 +18,7 @@ pub enum Parameter {
 pub(super) enum Stored {
     /// One number for the whole run.
     Same(Parameter),
-    /// Consecutive numbers from this one on.
+    /// Consecutive numbers, of which this is the first.
     Counted(i64),
     /// An entry of the pool of the type for each group or column, from this position on.
     Pooled(Scalar, i64),

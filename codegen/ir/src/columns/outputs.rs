@@ -8,7 +8,7 @@ use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr};
 use sched_forest::{ClassRule, Float, Forest, LARGEST_CLASS, OutputColumns, Transform};
 use std::sync::Arc;
 
-/// The expressions of a model's outputs, as code needs them.
+/// The expressions of a model's outputs, divided into the runs that code computes.
 #[derive(Clone, Debug, Default)]
 pub struct OutputRuns {
     /// The expressions of each output step that is an expression.

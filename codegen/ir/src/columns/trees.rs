@@ -174,7 +174,7 @@ fn place_bits(operands: &[i64], nodes: &[Numbered]) -> Option<u32> {
     let bits = |most: i64| i64::BITS - most.leading_zeros();
     let operand = bits(operands.iter().copied().max().unwrap_or(0));
     let distance = bits(nodes.iter().map(|node| node.distance).max().unwrap_or(0));
-    // The highest bit stays 0.
+    // The highest of the 32 bits stays 0.
     (operand + distance < 32).then_some(operand)
 }
 

@@ -87,8 +87,7 @@ impl Launch {
         self.block.iter().fold(1, |all, extent| all.saturating_mul(*extent))
     }
 
-    /// Shared memory of a block: buffers and their bytes, rounded up to `SHARED_ALIGNMENT`. They are
-    /// consecutive.
+    /// Shared memory of a block: consecutive buffers and their bytes, rounded up to `SHARED_ALIGNMENT`.
     pub fn shared(&self, function: &Function) -> Vec<(BufferId, u64)> {
         let mut constants = BTreeMap::new();
         let mut note = |stmt: &Stmt| {

@@ -76,7 +76,7 @@ impl Scalar {
         }
     }
 
-    /// Whether it is a floating-point type.
+    /// Whether the type is a floating-point type.
     pub fn is_float(self) -> bool {
         matches!(self, Scalar::F32 | Scalar::F64)
     }
@@ -192,9 +192,9 @@ pub enum Bin {
     Xor,
     /// Shift to the right, filling with zeros. The distance counts modulo the width.
     Shr,
-    /// The smaller one: signed integers; for floats the second operand if either is NaN.
+    /// The smaller operand. Integers are signed. For floats, the second operand if either is NaN.
     Min,
-    /// The larger one: signed integers; for floats the second operand if either is NaN.
+    /// The larger operand. Integers are signed. For floats, the second operand if either is NaN.
     Max,
 }
 

@@ -78,7 +78,7 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
     }
 }
 
-/// Builds the function of an output's own kernel. Leaf indices and leaf values always use the last variant:
+/// Builds the kernel that computes one output. Leaf indices and leaf values always use the last variant:
 /// their tables are large, and small calls for them are rare.
 fn kernel_of_output(
     kind: Kind,

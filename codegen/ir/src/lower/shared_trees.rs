@@ -16,7 +16,8 @@ struct TreeCopy {
     /// Buffer of the table.
     from: BufferId,
     to: BufferId,
-    /// First record and exclusive end of the copied records. For trees side by side, those in the first row.
+    /// First record and exclusive end of the copied records. With [`TreeRecords::SideBySide`], those in the
+    /// first row of the table.
     first: Value,
     end: Value,
     /// Number of trees for which the copy has room.

@@ -10,7 +10,7 @@ use crate::rows::CopiedRows;
 use crate::rows::transpose::Transpose;
 use sched_nest::{Bounded, Variants};
 
-/// The bounded variants that transfer bins. They are the last ones: variants for fewer rows transfer values.
+/// The bounded variants that transfer bins. They follow the variants for fewer rows, which transfer values.
 pub(super) fn of_bins<'v, 'a>(variants: &'v Variants<Lowering<'a>>) -> &'v [Bounded<Lowering<'a>>] {
     let bounded = variants.bounded();
     &bounded[bounded.partition_point(|variant| variant.value.plan.transfer.is_none())..]

@@ -17,7 +17,7 @@ use sched_nest::Axis;
 
 /// One walk of a group, or one vector of walks.
 pub(super) struct WalkLane {
-    /// The lane for the traversal.
+    /// Row and tree of the lane, as traversals take them.
     pub(super) walk: traverse::Lane,
     /// Number of the (first) row.
     pub(super) number: Value,

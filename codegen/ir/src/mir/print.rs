@@ -54,7 +54,7 @@ impl Printer<'_> {
         format!("{} in {}..{stop}{step}", self.name(iter.var), iter.start)
     }
 
-    /// Extent of a grid's direction: the number of iterations of the longest of some loops.
+    /// Extent of a grid in one dimension: the number of iterations of the longest of some loops.
     fn extent(&self, loops: &[Iter]) -> String {
         let counts: Vec<String> = loops.iter().map(|iter| format!("#({})", self.iter(iter))).collect();
         match counts.as_slice() {

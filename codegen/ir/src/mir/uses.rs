@@ -45,7 +45,7 @@ pub struct LeafUse {
 pub struct Uses(Vec<LeafUse>);
 
 impl WalkRange {
-    /// The leaf loops.
+    /// Numbers of the leaf loops.
     pub fn ids(&self) -> impl Iterator<Item = WalkId> + use<> {
         self.0.clone().map(WalkId)
     }

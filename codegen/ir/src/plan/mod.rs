@@ -53,8 +53,8 @@ pub struct Plan {
     /// The features of transposed copies, if there are any. All copies have the same features, so that they
     /// share storages.
     pub subset: Option<FeatureSubset>,
-    /// The transfer of host rows to a device as bins, if the host quantizes them. All variants that transfer
-    /// bins have the same.
+    /// The transfer of host rows to a device as bins, if the host quantizes them. It is the same in all
+    /// variants that transfer bins.
     pub transfer: Option<BinTransfer>,
     /// Whether a call may pass its rows as input columns: only copies of rows read the input, and they can be
     /// filled from columns.

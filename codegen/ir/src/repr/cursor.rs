@@ -42,7 +42,7 @@ pub fn choose(b: &mut Builder, mut values: Vec<Value>, decisions: &[Value]) -> V
 /// Kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The step from one level, before any walk has arrived at a leaf.
+    /// A step from a known level, before any walk has arrived at a leaf.
     Level {
         /// Steps before this one.
         level: u32,

@@ -31,8 +31,8 @@ pub trait InOrder {
     /// Records of each tree.
     fn trees(&self) -> Spans<'_>;
 
-    /// Records of at most `trees` consecutive trees in tables without listed first records. `None` if walks
-    /// also read data that belongs to no tree.
+    /// Records of at most `trees` consecutive trees in further tables, whose first records no table lists.
+    /// `None` if walks also read data that belongs to no tree.
     fn spans_beside(&self, _trees: u64) -> Option<Vec<Span>> {
         Some(Vec::new())
     }

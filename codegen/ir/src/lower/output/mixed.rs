@@ -4,7 +4,7 @@ use super::{RowIndices, Stage, is_uniform};
 use crate::lir::{Address, Bin, Build, Cast, Cmp, Function, Math, Scalar, Ty, Value};
 use sched_forest::{Softmax, Transform};
 
-/// Common part of the exponentials of a row.
+/// Values that all exponentials of a row depend on.
 #[derive(Clone, Copy)]
 struct Exponentials {
     form: Softmax,

@@ -145,7 +145,7 @@ fn not_in(b: &mut Builder, byte: Value, bit: Value) -> Value {
     b.cmp(if seeded(Fault::SetChangesSides) { Cmp::Ne } else { Cmp::Eq }, both, none)
 }
 
-/// Words at an address, or at a vector of addresses, in the type of the index.
+/// Loads a 32-bit word, or one for each lane, in the type of the address's index.
 fn load_words(b: &mut Builder, at: Address) -> Value {
     if b.ty(at.index).lanes == 1 {
         return b.load_index(Scalar::I32, at);
