@@ -2,9 +2,8 @@
 //!
 //! Every thread of a block must reach a cooperative copy. Guards for missing iterations are therefore
 //! sunk below the copy, onto the statements before and after it. A serial loop around the copy whose end
-//! differs
-//! between threads runs to the largest end. If threads take different cases of a specialised loop, every
-//! thread passes through every case; guards let it run only the statements of its own case.
+//! differs between threads runs to the largest end. If threads take different cases of a specialised loop,
+//! every thread passes through every case; guards let it run only the statements of its own case.
 
 use super::{Guard, Iter, Loop, Mapping, Mode, Stmt, Var, VarInfo};
 use sched_nest::GpuLevel;
