@@ -2,10 +2,9 @@
 //!
 //! The threads of a block run in warps. The lanes of a warp are its threads, which access memory together. An
 //! access to shared memory takes one *wavefront* for each distinct word that the busiest of its 32 banks
-//! delivers. An access to
-//! device memory takes one transfer for each distinct *sector* of 32 bytes. Lanes of a warp form one
-//! access if they have executed the statement equally often since the last barrier. Each lane of a
-//! vector that has its own address is a separate access.
+//! delivers. An access to device memory takes one transfer for each distinct *sector* of 32 bytes. Lanes of a
+//! warp form one access if they have executed the statement equally often since the last barrier. Each lane
+//! of a vector that has its own address is a separate access.
 
 use crate::lir::{BufferId, Function, Launch, Space, Stmt};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

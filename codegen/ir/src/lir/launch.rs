@@ -2,8 +2,7 @@
 //!
 //! A [`Launch`] runs its body once for each thread of each block of a grid. Blocks are independent of each
 //! other; the threads of a block wait for each other at [`Stmt::Barrier`]s. Two threads may touch the same
-//! bytes
-//! only by loads, by [`Stmt::AtomicAdd`], or, if they are in one block, with a barrier between the two
+//! bytes only by loads, by [`Stmt::AtomicAdd`], or, if they are in one block, with a barrier between the two
 //! accesses.
 //!
 //! The code around a launch runs on the host. Its values are visible in the body and equal for all
