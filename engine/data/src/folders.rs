@@ -1,4 +1,4 @@
-//! Putting folders in place whole or not at all.
+//! Replaces folders atomically: a path has either its old content or the whole new one.
 
 use std::fs;
 use std::io;
@@ -22,7 +22,7 @@ pub fn replace_folder(folder: &Path, files: &[(PathBuf, Vec<u8>)]) -> Result<(),
         fs::create_dir_all(inner).and_then(|()| fs::write(&path, bytes)).map_err(failed)?;
     }
     let old = TemporaryFolder::create(folder).map_err(failed)?;
-    // An interrupt comes before all of it or after all.
+    // Delays an interrupt until all renames are done.
     let _whole = whole();
     match fs::rename(folder, &old.path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),

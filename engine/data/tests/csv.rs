@@ -1,4 +1,4 @@
-//! CSV text in, rows or a helpful error out.
+//! Tests of reading CSV text: the rows, or the error with its help.
 
 use crate::common::{is_consistent, read, show};
 use sched_diagnostics::{Column, Place};
@@ -20,7 +20,7 @@ fn read_for(model: &str, text: &str) -> Result<Rows, DataError> {
 
 #[test]
 fn rows_are_read() {
-    // (what is tried, the model's feature names or how many features, text, rows, names of the columns)
+    // (the case, the model's feature names or their number, text, rows, names of the columns)
     let cases = [
         ("plain", "2", "1,2\n3,4.5\n", "1 2 | 3 4.5", ""),
         ("no line end at the end", "2", "1,2\n3,4", "1 2 | 3 4", ""),
@@ -103,7 +103,7 @@ fn rows_are_read() {
 
 #[test]
 fn errors_say_what_and_where() {
-    // (what is tried, model, text, the error)
+    // (the case, model, text, the error)
     let cases = [
         ("text", "2", "a,b\n1,2\n3,x y\n", "D0005: rows, line 3, column 2 (b): \"x y\" is not a number"),
         ("text, no header", "2", "1,2\n\n3,abc\n", "D0005: rows, line 3, column 2: \"abc\" is not a number"),
@@ -362,7 +362,7 @@ fn names_that_nobody_knows_are_not_guessed() {
 
 #[test]
 fn a_first_line_of_numbers_is_remarked_upon() {
-    // (model, text, what the note says, if there is one)
+    // (model, text, a part of the note; empty for no note)
     let cases = [
         ("3", "0,1,2\n5,6,7\n", "as a header"),
         ("1", "0\n5\n", "as a header"),
@@ -448,7 +448,7 @@ fn files_that_cannot_be_read_are_reported() {
 
 #[test]
 fn long_files_are_read_whole() {
-    // Longer than the part looked at to tell the format, so that lines are cut between the two.
+    // Longer than the bytes by which the format is detected, so that a line is cut at their end.
     let mut text = "first,second\n".to_owned();
     let count = 30_000;
     for row in 0..count {

@@ -1,4 +1,4 @@
-//! Damaged files give an error or rows, and never a panic.
+//! Tests that damaged files give an error or rows, and never a panic.
 
 use crate::common::{is_consistent, npy, read};
 use schedc_data::Expect;

@@ -1,4 +1,4 @@
-//! Parquet, Arrow and archives: what is read of them, what is refused, and how they are divided.
+//! Tests of Parquet and Arrow files and archives: the rows read, the refusals, and shards.
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -87,10 +87,10 @@ fn types_become_what_they_become_in_arrays() {
     }
 }
 
-/// Whole numbers whose nearest float depends on the way: by way of a double it is another one.
+/// Whole numbers whose nearest float differs if they are rounded to a double first.
 #[test]
 fn whole_numbers_are_rounded_once() {
-    // Half-way between two floats, and a little more, which doubles do not hold.
+    // Slightly above the middle of two floats. Rounded to a double first, it is exactly the middle.
     let large = (1_i64 << 61) + (1 << 37) + 1;
     assert_ne!(large as f32, large as f64 as f32);
     let whole =
@@ -148,7 +148,7 @@ fn columns_that_are_no_numbers_are_refused_by_name() {
             let (error, help) = refused(read_rows(&source(&bytes), Expect::named(&names("a b"))));
             let wanted = format!("D0020: rows, column 2 (b): a feature's column holds {wanted}");
             assert!(error.starts_with(&wanted) && !help.is_empty(), "{format}: {error}");
-            // A column that is no feature may hold anything.
+            // A column that is no feature may have any type.
             assert!(read_rows(&source(&bytes), Expect::named(&names("a"))).is_ok(), "{format}");
         }
     }
@@ -205,7 +205,7 @@ fn pieces(
         assert!((1..=most).contains(&batch.rows));
         rows += batch.rows as u64;
         let columns = expect.columns;
-        // Rows are shown alike, whatever order they come in.
+        // Rows are printed in the same form, row-major or column-major.
         let single = batch.columns.iter().all(|column| matches!(column, Values::F32(_)));
         let value = |column: &Values, row: usize| match column {
             Values::F32(values) => f64::from(values[row]),

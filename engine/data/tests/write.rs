@@ -1,4 +1,4 @@
-//! Tables out, whole or not at all.
+//! Tests of writing tables: a file appears whole or not at all.
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -90,7 +90,7 @@ fn labels_are_texts_in_every_format() {
     let text = fs::read_to_string(write("out.csv")).unwrap();
     assert_eq!(text, "class\n\"a,\"\"c\"\"\"\nno\n\u{e4}\u{1f600}b\nno\n");
     for name in ["out.parquet", "out.arrow"] {
-        // The column is read again as one that is kept.
+        // The written column is read again, as a kept one.
         let keep = ["class".to_owned()];
         let source = Source::Path(write(name));
         let reading = Reading { keep: &keep, ..Reading::default() };
@@ -181,7 +181,7 @@ fn files_that_belong_together_appear_together() {
     assert_eq!(fs::read_to_string(&header).unwrap(), "text");
 }
 
-/// Some error; writing into a fresh temporary directory does not fail.
+/// An error for code that is not reached: writing into a new temporary directory does not fail.
 fn unreachable_error() -> DataError {
     write_atomically(Path::new("/"), |_| Ok(())).unwrap_err()
 }
@@ -256,7 +256,7 @@ fn columns_are_kept_in_tables_and_text() {
             write_kept(&source, &keep, &place(name)).unwrap();
         }
         assert_eq!(fs::read_to_string(place("kept.csv")).unwrap(), text);
-        // The tables hold the same: their columns are kept once more, and the classes are a feature.
+        // The tables are read again: their columns are kept once more, and the classes are a feature.
         for name in ["kept.parquet", "kept.arrow"] {
             let (names, keep) = (vec!["class".to_owned()], keep.map(str::to_owned).to_vec());
             let mut stream = kept(&Source::Path(place(name)), &names, &keep);

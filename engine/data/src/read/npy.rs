@@ -31,7 +31,7 @@ pub(super) struct Npy {
     element: Element,
     /// Whether elements are stored column by column.
     fortran: bool,
-    /// Whether such columns are returned as columns.
+    /// Whether an array that is stored by columns is returned as columns.
     by_column: bool,
     /// The number of rows of the array.
     rows: usize,
@@ -119,7 +119,7 @@ impl Npy {
         self.elements(rows.len()).map(Values::into_column)
     }
 
-    /// Goes to an element of a column in an array that is stored by columns.
+    /// Moves the file position to an element of a column, in an array that is stored by columns.
     fn seek(&mut self, column: usize, row: usize) -> Result<(), DataError> {
         let element = ((column * self.rows + row) * self.element.bytes()) as u64;
         let sought = self.input.seek(SeekFrom::Start(self.start + element));
@@ -226,7 +226,7 @@ impl Reader for Npy {
 fn count_rows(shape: &[usize], columns: usize, name: &str) -> Result<usize, DataError> {
     let features = count(columns, "feature");
     match *shape {
-        // Any number of such rows fits into an empty file: too good an offer to be taken.
+        // An array without columns can claim any number of rows without a byte of data.
         [rows, 0] if rows > 0 => {
             Err(DataError::new(codes::UNSUPPORTED_ARRAY, name, "the array's rows have no columns")
                 .help(format!("save an array of shape (rows, {columns})")))
@@ -269,7 +269,7 @@ struct Elements<'a, R> {
 }
 
 impl<R: Read> Elements<'_, R> {
-    /// Appends all of them to `values`, in the file's order, by way of the memory of `block`.
+    /// Appends all elements to `values`, in the file's order. `block` is a buffer for the file's bytes.
     fn read<T: Real>(
         mut self,
         element: Element,
@@ -306,7 +306,7 @@ const BLOCK: usize = 1 << 18;
 /// Fewest rows of a block that is gathered from columns. Shorter reads mostly cost the system call.
 const LEAST_ROWS: usize = 1024;
 
-/// Reads until `block` is full or the stream ends; the number of bytes read.
+/// Reads until `block` is full or the stream ends. Returns the number of bytes.
 fn fill(stream: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = block.get_mut(filled..).filter(|rest| !rest.is_empty()) {

@@ -20,7 +20,7 @@ pub(super) const MAGIC: &[u8] = b"PK\x03\x04";
 pub(super) const MAGIC_OF_NONE: &[u8] = b"PK\x05\x06";
 /// Endings of tables that somebody may have packed.
 const TABLES: [&str; 4] = [".csv", ".tsv", ".txt", ".parquet"];
-/// Names of arrays that a message has.
+/// Most names of arrays that a message lists.
 const MOST_NAMED: usize = 8;
 
 /// Reads an array of an archive: the one of that name, or the only one.

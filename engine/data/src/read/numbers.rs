@@ -30,7 +30,8 @@ impl Values {
         }
     }
 
-    /// Replaces each `step`th value from `first` on. `replace` takes the number of the value among these.
+    /// Replaces every `step`th value from `first` on. `replace` takes the index of a value among the replaced
+    /// ones.
     pub(super) fn replace<E>(
         &mut self,
         (first, step): (usize, usize),

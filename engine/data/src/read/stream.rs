@@ -22,7 +22,7 @@ pub struct KeptColumns(pub(crate) Vec<FieldRef>);
 pub struct RowStream<'a> {
     expect: Expect<'a>,
     reading: Reading<'a>,
-    /// Files that have not been opened yet, each with the parts of it that are read if not all are.
+    /// Files that have not been opened yet, each with the range of its parts to read; `None` for all.
     files: VecDeque<(Source, Option<Range<u64>>)>,
     /// The file that is being read, with its name.
     current: Option<(Box<dyn Reader + 'a>, String)>,
@@ -138,7 +138,7 @@ impl<'a> RowStream<'a> {
         Ok(true)
     }
 
-    /// Reads from this file from now on.
+    /// Makes this file the current one.
     fn start(&mut self, reader: Box<dyn Reader + 'a>, name: String) -> Result<(), DataError> {
         let kept = KeptColumns(reader.kept());
         beside::check(kept.0.get(self.reading.handed_on().len()..).unwrap_or_default(), &name)?;
@@ -158,7 +158,7 @@ impl<'a> RowStream<'a> {
     ///
     /// # Errors
     ///
-    /// A [`DataError`] as of [`read_rows`](super::read_rows). Rows that have been given before stay right.
+    /// A [`DataError`] as of [`read_rows`](super::read_rows). Rows of earlier calls remain valid.
     pub fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError> {
         while let Some((reader, name)) = &mut self.current {
             let mut batch =
@@ -218,7 +218,7 @@ impl<'a> RowStream<'a> {
     }
 }
 
-/// The error of a format whose rows cannot be divided before they are read.
+/// The error for a format that states its number of rows only at its end, so that `--shard` cannot divide it.
 fn undivided(name: &str) -> DataError {
     DataError::new(
         codes::UNDIVIDED,

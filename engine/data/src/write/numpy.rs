@@ -26,7 +26,7 @@ pub(super) enum Sink {
 
 /// An array that is written row by row.
 pub(super) struct Array {
-    /// The array: in its place, or in a nameless file until it is whole.
+    /// The array: in the output file, or in an unnamed temporary file until it is complete.
     array: BufWriter<File>,
     /// The destination to which the whole array is copied at the end, if it cannot be written in place.
     copy: Option<Sink>,

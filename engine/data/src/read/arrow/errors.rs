@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::error::{DataError, shorten};
 
-/// The error for a file whose parts contradict each other.
+/// The error for a damaged file, whose parts contradict each other. `why` is a sentence about them.
 pub(in crate::read) fn damaged(name: &str, why: &str) -> DataError {
     DataError::new(codes::DAMAGED, name, format!("the file is damaged: {why}"))
         .help("save or copy it again; if another program can read it, convert it to CSV")
