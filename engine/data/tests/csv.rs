@@ -6,11 +6,11 @@ use schedc_data::{DataError, Expect, Rows, Source, read_rows};
 
 /// Reads text for a model that is described by its number of features or by their names.
 fn read_for(model: &str, text: &str) -> Result<Rows, DataError> {
-    // A number is the feature count of a model without names; a name that is a number cannot be tested here.
+    // A number is the number of features of a model without names, so no name here is a number.
     match model.parse() {
         Ok(columns) if columns > 0 => read(text.as_bytes(), Expect::unnamed(columns)),
         _ => {
-            // A name that begins with an underscore begins with a blank.
+            // An underscore at the beginning of a name stands for a blank.
             let name = |name: &str| name.strip_prefix('_').map_or(name.to_owned(), |rest| format!(" {rest}"));
             let names: Vec<String> = model.split(' ').map(name).collect();
             read(text.as_bytes(), Expect::named(&names))

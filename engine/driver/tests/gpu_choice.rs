@@ -1,5 +1,5 @@
-//! Which schedules are chosen for GPUs: how trees and rows become blocks and threads, by the form of the
-//! model.
+//! Tests of the choice of schedules for GPUs: the distribution of rows and trees over blocks and threads, by
+//! the shape of the model's trees.
 
 use sched_ir::quantize::QuantizedRows;
 use sched_lang::Target;

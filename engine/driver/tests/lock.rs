@@ -1,4 +1,4 @@
-//! Locks: their text, what git makes of it, and which entries fit.
+//! Tests of locks: their text, merges by git, and the entries that fit a job.
 
 use sched_diagnostics::{Code, Diagnostic, Severity, usage};
 use sched_forest::ReadOptions;
@@ -140,7 +140,7 @@ fn no_bytes_make_reading_panic() {
     }
 }
 
-/// Each page of an error in the text shows one that is refused with its code, and one that is right.
+/// The page of each error of a lock's text shows a lock that is refused with its code, and a correct one.
 #[test]
 fn pages_show_what_they_say() {
     for code in [usage::LOCK_DAMAGED, usage::LOCK_CONFLICT, usage::LOCK_NEWER] {
@@ -299,7 +299,7 @@ fn each_reason_why_an_entry_does_not_fit_has_a_code() {
         miss(&lock([entry(64, LINES)]), &tiny, Some(3)),
         Some((usage::LOCK_MISSING, Severity::Warning))
     );
-    // Nobody has promised anything for a model without entries.
+    // A lock without entries for a model causes no message.
     assert_eq!(miss(&lock([entry(64, LINES)]), &model("three_classes.json"), None), None);
     // The schedule for calls of one row does not serve those of 64 in place of one that does not fit.
     let stale = Entry { epoch: CODE_EPOCH + 1, ..entry(64, LINES) };
@@ -307,7 +307,7 @@ fn each_reason_why_an_entry_does_not_fit_has_a_code() {
         miss(&lock([entry(1, LINES), stale]), &tiny, None),
         Some((usage::LOCK_EPOCH, Severity::Warning))
     );
-    // An edited entry stays one.
+    // An edited entry still counts as edited when it is written again.
     let edited = lock([Entry { is_edited: true, ..entry(1, LINES) }]);
     assert_eq!(Lock::parse(edited.text().as_bytes()).expect("a lock"), edited);
 }

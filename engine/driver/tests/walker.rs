@@ -1,4 +1,4 @@
-//! The walker against the reference walker: all outputs of random forests, on rows of both types and on
+//! Compares the walker with the reference walker: all outputs of random forests, on rows of both types and on
 //! columns.
 
 use sched_columns::{ColumnValue, Expr, Term};

@@ -13,7 +13,7 @@ const MOST_SCHEDULES: usize = 7;
 /// model.
 const WORTH: f64 = 0.06;
 
-/// The candidates that share the call sizes.
+/// The candidates among which the call sizes are divided.
 pub struct Crossings<'a> {
     /// The candidates with their costs for calls of [`SIZES`] rows.
     pub priced: &'a [Priced],

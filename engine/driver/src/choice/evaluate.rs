@@ -29,8 +29,8 @@ const CONTENDS: f64 = 1.6;
 pub struct Priced {
     /// The candidate.
     pub candidate: Candidate,
-    /// Cycles of a call of each size, in the order in which the sizes were given. Infinite for sizes that it
-    /// is not for. Interpolated at sizes between anchors where others are much cheaper.
+    /// Cycles of a call of each size, in the order of the priced sizes. Infinite for sizes above `max_rows`.
+    /// Interpolated at sizes between anchors if other candidates are much cheaper there.
     pub costs: Vec<f64>,
     /// Most rows of a call under a candidate for few rows, whose vectors are narrower than registers.
     pub max_rows: Option<usize>,
@@ -39,7 +39,7 @@ pub struct Priced {
 }
 
 impl Priced {
-    /// Cycles of a call of the size with a number; infinite if there is none.
+    /// Cycles of a call of the size with index `size`; infinite if there is no such size.
     pub fn cost(&self, size: usize) -> f64 {
         self.costs.get(size).copied().unwrap_or(f64::INFINITY)
     }
@@ -70,7 +70,7 @@ pub struct Evaluator<'a> {
     pub(super) machine: &'a Machine,
     facts: Facts,
     info: Arc<ModelInfo>,
-    /// `None` for candidates that the model has no code under.
+    /// The prices of each candidate; `None` if the model cannot be compiled under it.
     prices: Mutex<HashMap<Candidate, Option<Prices>>>,
 }
 
@@ -181,8 +181,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// A candidate with its costs: those of the memo at anchors and where `is_exact` holds, else
-    /// interpolated.
+    /// A candidate with its costs: computed ones at anchors and at sizes for which `is_exact` holds,
+    /// otherwise interpolated.
     fn priced(
         &self,
         candidate: &Candidate,
@@ -206,7 +206,7 @@ impl<'a> Evaluator<'a> {
         Some(Priced { candidate: *candidate, costs, max_rows: *max_rows, operations: *operations })
     }
 
-    /// Whether many walks together still fit the cache of instructions.
+    /// Whether the code fits the instruction cache, if many vectors of walks advance together.
     fn is_worth_running(&self, code: &CandidateCode) -> bool {
         let mut kernels = code.module.kernels.iter();
         !code.candidate.is_long() || kernels.all(|(_, kernel)| fits_code_cache(kernel, self.machine))
@@ -253,7 +253,7 @@ impl<'a> Evaluator<'a> {
 }
 
 /// The cost of a call of `rows` rows between sizes with known costs, in ascending order: a power of the rows
-/// that meets the known costs on both sides. Beyond them it is proportional to the rows. Infinite if no cost
+/// that equals the known costs on both sides. Beyond them it is proportional to the rows. Infinite if no cost
 /// is known.
 fn interpolated(known: &[(usize, f64)], rows: usize) -> f64 {
     let known =

@@ -12,12 +12,12 @@ const MOST_REGISTERS: u32 = 32;
 
 /// Bytes of the registers of processors that have 32 of them. The compiler's own tiles suit these.
 const MANY_REGISTERS_BYTES: u32 = 64;
-/// Registers for sums of a tile of many rows where there are 16: one each is for a term's operand, a constant
-/// and a product. On AVX2 a net of 256 sums of 50 terms took 0.86 of the time of the compiler's own tiles,
-/// which have 8, and 1.17 with 16.
+/// Registers for sums of a tile of many rows on processors with 16 registers: three others hold a term's
+/// operand, a constant and a product. On AVX2, a neural net of 256 sums of 50 terms took 0.86 of the time of
+/// the compiler's own tiles, which use 8, and 1.17 with 16.
 const SUM_REGISTERS: u32 = 12;
 
-/// Registers for sums of a tile of few rows. Fewer ones wait for their additions.
+/// Registers for sums of a tile of few rows. With fewer, each addition would wait for the one before.
 const FEW_ROWS_REGISTERS: u32 = 8;
 /// Fewest rows whose tiles have one vector of sums on AVX-512. A product there broadcasts its operand for
 /// free; a second product with the same operand would need a broadcast of its own. On Zen 4, tiles of 4 rows

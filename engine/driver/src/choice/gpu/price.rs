@@ -27,7 +27,7 @@ impl<'a> Pricer<'a> {
     ///
     /// # Errors
     ///
-    /// When there are no figures for the GPU.
+    /// When the cost model has no figures for the GPU.
     pub fn new(model: &'a ModelInfo, target: &Target) -> Result<Pricer<'a>, Failure> {
         let name = gpu_of(target)?.to_string();
         let gpu = GpuMachine::named(&name).ok_or_else(|| {
@@ -41,8 +41,8 @@ impl<'a> Pricer<'a> {
         Ok(Pricer { model, gpu })
     }
 
-    /// A pricer for a model on the GPU that a target names. Without figures for that GPU, those of the usual
-    /// one are used.
+    /// A pricer for a model on the GPU that a target names. Uses the figures of a common GPU if the cost
+    /// model has none for that one.
     pub fn like(model: &'a ModelInfo, target: &Target) -> Option<Pricer<'a>> {
         let named = gpu_of(target).ok().and_then(|gpu| GpuMachine::named(&gpu.to_string()));
         Some(Pricer { model, gpu: named.or_else(GpuMachine::usual)? })
