@@ -33,12 +33,12 @@ pub struct ModelChoice {
 }
 
 impl ModelAndSchedules {
-    /// The schedules, and the model with which they are checked. The first file is the model if a schedule
-    /// has a -s, or if it alone has another ending than schedules. Without schedules, the list has the only
-    /// file.
+    /// Splits the files into schedules, and the model with which they are checked. The first file is the
+    /// model if it does not look like a schedule, and schedules follow -s or all other files look like
+    /// schedules. Otherwise all files count as schedules.
     ///
     /// # Errors
-    /// When there is a model, and the user wants none.
+    /// When a model is named together with `--no-model`.
     pub fn split(&self) -> Result<(Vec<PathBuf>, ModelChoice), Failure> {
         let (mut schedules, mut model) = (self.files.clone(), self.old_model.clone());
         let other_than_schedule = |file: &&PathBuf| !may_be_schedule(file);
@@ -68,7 +68,8 @@ impl ModelAndSchedules {
     }
 }
 
-/// Whether an argument is a schedule, an entry of a lock, a lock, a folder or standard input.
+/// Whether an argument looks like a schedule: a .sched file, an entry of a lock, a lock, a folder or standard
+/// input.
 fn may_be_schedule(file: &Path) -> bool {
     let is_lock = file.extension().is_some_and(|ending| ending == "lock");
     let is_entry = !file.exists() && file.to_string_lossy().contains('#');

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Parses a time as people write it: `500ms`, `1.5s`, `2m`.
+/// Parses a time with a unit: `500ms`, `1.5s`, `2m`.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
     let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0)];
     let known = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));

@@ -1,4 +1,4 @@
-//! Arguments that give values to a schedule.
+//! Options with values for a schedule.
 
 use super::numbers::whole;
 use super::{parse_set, parse_target};
@@ -7,7 +7,7 @@ use sched_lang::Target;
 use std::ops::Deref;
 use std::path::PathBuf;
 
-/// The arguments themselves.
+/// The options as clap parses them.
 #[derive(Args)]
 struct Arguments {
     /// What to compile for, such as cpu, cpu(avx512), gpu or gpu(sm_90); overrides the schedule's `target`

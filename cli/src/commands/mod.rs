@@ -34,8 +34,8 @@ use sched_nest::{Nest, Variants};
 use schedc_driver::{CodeDestination, Failure, Job, Lookup, Model, NamedModel, PendingJob, Reporter, Source};
 use std::path::Path;
 
-/// Loads the model and the schedule of a command line. Without a schedule, schedc chooses one for the
-/// processor and the destination of the code, `place`.
+/// Loads the model and the schedule of a command line. `what` is the model, or a schedule that names it.
+/// Without a schedule, schedc chooses one for the processor and the destination of the code, `place`.
 pub fn load_job(
     what: &Path,
     schedule: &ScheduleOptions,
@@ -66,8 +66,8 @@ pub fn find_job(
     PendingJob::of(what, schedule.schedule.as_deref(), &schedule.values, &reading.options(), lookup)
 }
 
-/// The model for the check of a schedule: the command line's, or else the one that the schedule names. If the
-/// latter does not exist, returns it as the second part.
+/// The model for the check of a schedule: the one on the command line, or else the one that the schedule
+/// names. If the latter does not exist, the second part of the result names it.
 pub fn named_model(
     source: &Source,
     choice: &ModelChoice,

@@ -31,7 +31,7 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
         args.resume.as_deref(),
     ];
     keep(&inputs[..3], &args.out)?;
-    // A search takes long, so its other results are refused before it as well.
+    // A search takes long, so files that cannot be written are refused before it.
     [&args.save, &args.lock].into_iter().flatten().try_for_each(|path| expect_writable(path))?;
     environment::check()?;
     let target = args.values.target.clone().unwrap_or_else(Target::cpu);

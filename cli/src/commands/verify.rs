@@ -1,4 +1,5 @@
-//! `schedc verify`: compares the predictions of code with the model's, on rows that are solved for the model.
+//! `schedc verify`: compares the predictions of code with those of the reference walker, on rows that are
+//! computed to reach every leaf and every boundary of a test.
 
 mod left_to_do;
 mod other_versions;

@@ -68,7 +68,7 @@ fn the_ledger_is_measured_once_for_each_text() {
     let again = ledger(&mut client, &name, true);
     assert_eq!((&again["stale"], &again["ledger"]), (&json!(false), &measured["ledger"]));
 
-    // Figures of lines that have gone are not those of the lines in their place.
+    // Figures of deleted lines are not shown at the lines that replace them.
     client.change(&name, 4, &[(Value::Null, "model \"model.json\"\n// chosen\ncache(batch)\n")]);
     assert!(lines(&ledger(&mut client, &name, false)).is_empty());
 

@@ -18,7 +18,7 @@ pub enum RowTypes {
     F32,
     /// 64-bit floats.
     F64,
-    /// Both.
+    /// Both types.
     #[default]
     Both,
 }

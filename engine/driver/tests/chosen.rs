@@ -112,7 +112,7 @@ fn is_not_called_slow(chosen: &Chosen, options: &Options, lookup_bits: u32, bin_
 fn code(forest: &Arc<Forest>, nests: Variants<Nest>) -> Result<(Vec<String>, String)> {
     let kernels = [Kind::Raw, Kind::Value];
     let compiled = compile(Arc::clone(forest), None, nests, &kernels, &Budget::default())?;
-    // A block says how many rows a run has at most, which its code knows anyway.
+    // The plan of a block begins with the most rows of a run; that of its schedule alone does not.
     let plan = |plan: String| match plan.split_once('\n') {
         Some((first, rest)) if first.ends_with("rows per run") => rest.to_owned(),
         _ => plan,

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const MOST_PIECES: usize = 1024;
 /// Wall-clock time limit of a race, as a multiple of its budget of processor time.
 const PATIENCE: u32 = 3;
-/// Samples that a contender takes before its share of the budget limits it.
+/// Samples of each contender that the equal division of the budget does not limit.
 const FEW: usize = 3;
 /// Samples at least this long need no warm-up call: refilling the caches is a negligible part of them.
 const LONG: Duration = Duration::from_millis(20);
@@ -176,8 +176,8 @@ impl Race {
         now(clock).saturating_sub(at_first).max(self.began.elapsed() / PATIENCE)
     }
 
-    /// Whether a contender has another turn. Within a budget, contenders with long calls leave time to the
-    /// others.
+    /// Whether a contender has another turn. A contender with long calls has no more turns once its part of
+    /// the budget is spent.
     fn has_turn(&self, at: usize) -> bool {
         let (Some(timing), Some(spent)) = (self.timings.get(at), self.spent.get(at)) else { return false };
         let Some(budget) = self.rule.budget else { return !timing.fell_behind };
@@ -250,7 +250,7 @@ fn sample(
     let (floats, doubles) = if doubles { (0, batch * outputs) } else { (batch * outputs, 0) };
     let (mut floats, mut doubles) = (vec![0f32; floats], vec![0f64; doubles]);
     let whole = rows.count.saturating_sub(batch) + 1;
-    // Pieces are cut before the clock starts: a caller has the columns of a call before it, too.
+    // The rows of each call are selected before the clock starts, as a caller has them before its call.
     let pieces = (0..calls.min(MOST_PIECES)).map(|call| {
         let first = call * batch % whole;
         rows.piece(contender.order, first..first + batch)

@@ -11,9 +11,9 @@ use schedc_measure::{Contender, Draft, Quartiles, Rule, Workload, compile_all, r
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// Ratio to the best schedule's time up to which a schedule has further turns.
+/// Ratio to the best schedule's time above which a schedule has no further turns in a race.
 const BEHIND: f64 = 1.25;
-/// Minimum length of a sample while many schedules compete.
+/// Minimum duration of a sample.
 const BRIEF: Duration = Duration::from_micros(500);
 /// Samples of each schedule in the last race, even if the budget is spent: enough for quartiles that differ.
 const FEWEST: usize = 7;

@@ -31,7 +31,7 @@ pub fn text(found: &SearchResult, head: &str, target: Option<&str>) -> String {
     let outer = pieces(&largest);
     let apart = outer.as_ref().filter(|outer| !outer.directives.bounded().is_empty());
     match apart {
-        // The schedule has blocks of its own.
+        // The start schedule itself has blocks.
         Some(outer) => {
             let own = outer.declarations.iter().map(|line| format!("{line}\n")).collect::<String>();
             lines(&mut all, "", &largest, &(own + of_calls(outer, &largest)));
@@ -79,7 +79,7 @@ fn lines(all: &mut String, indent: &str, sizes: &[&Best], schedule: &str) {
     }
 }
 
-/// A speed in times of another one, in words: `1.02 times faster than`.
+/// Words for a ratio of speeds, such as `1.02 times faster than`.
 pub fn than(gain: f64) -> String {
     let times = |gain: f64| if gain < 10.0 { format!("{gain:.2}") } else { format!("{gain:.0}") };
     match gain {

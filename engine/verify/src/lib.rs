@@ -3,7 +3,7 @@
 //! [`verify()`] solves rows on the boundaries of a model's nodes, calls the code with them in many shapes,
 //! compares the results with the reference walker's, and explains the first difference. [`compare()`]
 //! compares the walker with predictions of another program, such as the trainer's library, which [`trainer`]
-//! asks. [`other_versions()`] verifies the versions of a library for other processors. The [`Report`] is the
+//! runs. [`other_versions()`] verifies the versions of a library for other processors. The [`Report`] is the
 //! result as data.
 
 mod calls;
@@ -48,8 +48,9 @@ pub struct Task<'a> {
     pub seconds: u64,
 }
 
-/// Verifies code on solved and given rows. Calls `progress` with the number of values that solved rows have
-/// newly met at nodes. Returns the report, and the rows with differences in the first block that has any.
+/// Verifies code on solved and given rows. Calls `progress` with the number of critical values that the last
+/// solved rows brought to their nodes. Returns the report, and the rows with differences in the first block
+/// that has any.
 ///
 /// # Errors
 /// When a call fails.

@@ -12,7 +12,7 @@ const MOST_TRIES: usize = 1 << 26;
 pub struct ExplainedDifference {
     /// The difference.
     pub difference: Difference,
-    /// Whether a call with this row alone differs, too.
+    /// Whether a call with only this row differs, too.
     pub alone: bool,
     /// The row, widened.
     pub row: Vec<f64>,
@@ -28,7 +28,8 @@ pub struct Turn {
     pub expected: u32,
     /// The leaf that the code reaches.
     pub found: u32,
-    /// Whether the leaf was inferred from a margin. Another leaf with the same value is then possible.
+    /// Whether the code's leaf was inferred from a margin, so that it may be another leaf with the same
+    /// value.
     pub from_margin: bool,
     /// The node at which both paths diverge; `None` if the tree has no leaf of this number.
     pub node: Option<Test>,

@@ -41,8 +41,8 @@ pub struct Change {
     pub verdict: Verdict,
 }
 
-/// A change for each point of a run. Points are matched by contender, batch size and threads; if each run has
-/// only one schedule, these two are compared whatever they are called.
+/// A change for each point of a run. Points are matched by contender, batch size and threads. If each run has
+/// only one schedule, the two are compared even if their names differ.
 ///
 /// # Errors
 ///

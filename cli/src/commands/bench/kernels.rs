@@ -11,7 +11,7 @@ const SAMPLE: Duration = Duration::from_millis(2);
 /// Most calls of a sample. A stream blocks after some hundred launches, until one of them is done.
 const MOST_CALLS: usize = 64;
 
-/// Contenders by their numbers; those that run on a GPU have rows in its memory.
+/// The contenders by their numbers, with copies of the rows in the GPU's memory for those that run on it.
 pub struct Kernels<'a> {
     contenders: Vec<Option<Resident<'a>>>,
 }

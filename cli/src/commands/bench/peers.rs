@@ -1,5 +1,5 @@
-//! Peers: other engines on the same model. A Python program that is part of schedc calls those that Python
-//! has, compares their results with schedc's, and times them in turns.
+//! Peers: other engines that predict with the same model. A Python program that is part of schedc calls the
+//! installed ones, compares their results with schedc's, and times them in turns.
 
 use super::run::{BenchRun, Point};
 use crate::args::{Bench, ScheduleOptions};
@@ -30,7 +30,7 @@ const TOLERANCE: f64 = 1e-4;
 /// Seconds of wall time for a peer's C compiler. The code of 100 trees takes longer; few users would wait.
 const COMPILE_SECONDS: &str = "30";
 
-/// A line of the program: a remark about a contender, or the figure of one of its ways at a point.
+/// A line of the program's output: a remark about a contender, or its time at a point when called in one way.
 #[derive(Debug, Deserialize)]
 struct Line {
     who: String,
@@ -176,7 +176,7 @@ fn those_that_agree(lines: &[Line]) -> String {
     }
 }
 
-/// Points of each contender, called in its fastest way.
+/// The points of each contender, with the fastest of the ways to call it.
 fn points(lines: &[Line], trees: usize) -> Vec<Point> {
     let mut found: Vec<Point> = Vec::new();
     for line in lines {

@@ -44,7 +44,7 @@ fn side_of(entry: &Entry, locks: &[&Path], model: &ModelChoice) -> Side {
     Side { source, model }
 }
 
-/// The change of an entry between two locks.
+/// The change of an entry between two locks: added, removed or changed.
 enum Fate<'a> {
     Added(&'a Entry),
     Removed(&'a Entry),

@@ -119,7 +119,7 @@ impl BaseMargin {
         })
     }
 
-    /// Refuses an array with more rows than the input has.
+    /// Refuses an array with more rows than the input. Call it after the last batch.
     pub fn finish(&mut self) -> Result<(), Failure> {
         let Some((stream, name)) = &mut self.array else { return Ok(()) };
         match stream.next(1)? {

@@ -69,13 +69,13 @@ pub struct Figure {
     pub us_per_row: Option<f64>,
     /// The quartiles below and above.
     pub spread: Option<[f64; 2]>,
-    /// The reason why no time was measured.
+    /// The reason why there is no time; `None` if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
 impl Figure {
-    /// A measured time, or a figure without one if the budget was spent before.
+    /// The figure of a measured time. `None` means that the budget was spent before the first sample.
     pub fn of(time: Option<Quartiles>) -> Figure {
         Figure {
             us_per_row: time.map(|time| time.median),
@@ -105,7 +105,7 @@ pub enum State {
     Same,
     /// No change yet: the directive needs a later one, which makes its loop or makes it legal.
     Waits,
-    /// No legal nest: the directives up to here need a later one.
+    /// The directives up to here are illegal without a later one, so there is no nest.
     Illegal,
 }
 
