@@ -240,7 +240,7 @@ fn what_a_search_for_gpus_cannot_do_is_refused() -> Result<()> {
     let cases: [(&[&str], &str); 4] = [
         (&["--lock", "schedc.lock"], "a lock stores measured times"),
         (&["-s", "start.sched"], "are not varied for GPUs"),
-        (&["--target", "gpu(gfx90a)"], "what schedules cost on gfx90a is not known"),
+        (&["--target", "gpu(gfx90a)"], "the cost model has no figures for gfx90a"),
         (&["--target", "cpu"], "--strategy and --by-counts need a GPU as target"),
     ];
     for (more, message) in cases {

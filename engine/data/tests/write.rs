@@ -125,8 +125,8 @@ fn tables_that_cannot_be_written_are_reported() {
         ("out", 1, "D0013", "the extension of the file names no format"),
         ("absent/out.csv", 1, "D0012", "its directory does not exist"),
         ("taken.csv", 1, "D0012", "this is a directory"),
-        ("out.csv", 2, "D0014", "3 values do not make rows of 2 columns"),
-        ("out.csv", 0, "D0014", "3 values do not make rows of 0 columns"),
+        ("out.csv", 2, "D0014", "3 values do not fill rows of 2 columns"),
+        ("out.csv", 0, "D0014", "3 values do not fill rows of 0 columns"),
     ];
     for (name, columns, code, message) in cases {
         let destination = Destination::from_argument(directory.path().join(name));

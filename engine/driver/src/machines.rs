@@ -41,8 +41,8 @@ fn note_on(name: &str) -> Option<String> {
     let unknown = !Machine::is_described(name);
     unknown.then(|| {
         format!(
-            "nothing is known of the processor `{name}`, and the schedule is chosen as for most others; \
-             `schedc calibrate` measures it in a few seconds"
+            "the cost model has no figures for the processor `{name}`, and uses common ones to choose the \
+             schedule; `schedc calibrate` measures the processor in a few seconds"
         )
     })
 }

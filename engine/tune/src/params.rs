@@ -76,7 +76,7 @@ pub fn search(
         let (Some(at), Some(chosen)) = (place(&best), place(&own)) else {
             return Err(Failure::usage(
                 format!("the schedule {} cannot be compiled for the model", start.name),
-                "see what `schedc check MODEL -s FILE` says of it",
+                "run `schedc check MODEL -s FILE` to see the errors",
             ));
         };
         if !field.ended {

@@ -68,10 +68,12 @@ pub fn verify(task: &Task, progress: &mut dyn FnMut(u64)) -> Result<(Report, Opt
         notes.push(format!("stopped after {} seconds: --seconds allows more", task.seconds));
     }
     if !code.is_exact {
-        notes.push("sums are near the trainer's; what is made of them is not compared".to_string());
+        let note = "sums are added in another order than the trainer's: margins are compared within a \
+                    tolerance, values and classes are not compared";
+        notes.push(note.to_string());
     }
     if code.is_simulated {
-        notes.push("the simulator has run some rows of each type".to_string());
+        notes.push("the simulator is slow: it ran only some rows of each type".to_string());
     }
     let order = if code.is_exact { "exact" } else { "reassociated" };
     let widths = search.widths();

@@ -161,7 +161,7 @@ pub fn ask(model: &Model, rows: &Values, python: &OsStr) -> Result<TrainerResult
     let errors = String::from_utf8_lossy(&output.stderr);
     let missing = |line: &&str| kinds().iter().any(|kind| line.starts_with(&format!("{}: ", kind.word())));
     let mut notes: Vec<String> =
-        errors.lines().filter(missing).map(|line| format!("{who} gives no {line}")).collect();
+        errors.lines().filter(missing).map(|line| format!("{who} does not predict {line}")).collect();
     let mut outputs = Vec::new();
     for kind in kinds() {
         let name = kind.word();
@@ -172,7 +172,9 @@ pub fn ask(model: &Model, rows: &Values, python: &OsStr) -> Result<TrainerResult
         }
         match read_rows(&Source::Path(path), Expect::unnamed(columns)) {
             Ok(found) => outputs.push(OtherPredictions { who: who.clone(), kind, values: found.values }),
-            Err(_) => notes.push(format!("{who} gives another number of columns as {name}: not {columns}")),
+            Err(_) => {
+                notes.push(format!("{who} predicts {name} with another number of columns than {columns}"))
+            }
         }
     }
     if outputs.is_empty() {

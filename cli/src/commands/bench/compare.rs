@@ -60,7 +60,7 @@ pub fn changes(now: &BenchRun, before: &BenchRun, path: &Path) -> Result<Vec<Cha
         .collect();
     if changes.iter().all(|change| change.verdict == Verdict::New) {
         return Err(Failure::usage(
-            format!("{} has no point in common with this run", path.display()),
+            format!("{} has no time for the schedules, rows and threads of this run", path.display()),
             "time the same schedules with the same --batch and --threads",
         ));
     }

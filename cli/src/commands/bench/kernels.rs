@@ -30,7 +30,9 @@ impl<'a> Kernels<'a> {
                 GpuError::NotBuiltIn => "; docs/gpu.md describes how to build schedc with it",
                 GpuError::Failed(_) => "",
             };
-            terminal.say(&format!("note: kernels are not timed, only calls from host to host: {why}{more}"));
+            terminal.say(&format!(
+                "note: kernels alone are not timed, only whole calls with transfers: {why}{more}"
+            ));
         } else if let Some(device) =
             sched_gpu::devices().ok().filter(|_| any).and_then(|all| all.into_iter().next())
         {

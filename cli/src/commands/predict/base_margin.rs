@@ -50,7 +50,7 @@ impl Origin {
             )),
             Origin::Columns(_) => Ok(BaseMargin { array: None, margins, rows: 0 }),
             Origin::File(_) if args.shard.is_some() => Err(Failure::usage(
-                "an array is as long as all rows, and --shard predicts a part of them",
+                "--base-margin names an array for all rows, and --shard predicts a part of them",
                 "put the base margin into a column of the input",
             )),
             Origin::File(name) => {

@@ -107,7 +107,7 @@ fn write_rows(rows: &RowSummary, out: &mut String) -> std::fmt::Result {
     if computed_nodes > 0 {
         writeln!(
             out,
-            "    random    {computed_nodes} nodes test computed columns, with values on edges and random rows"
+            "    random    {computed_nodes} nodes test computed columns: only values at edges and random rows"
         )?;
     }
     Ok(())
@@ -124,7 +124,7 @@ fn write_comparison(comparison: &Comparison, out: &mut String) -> std::fmt::Resu
     writeln!(out)?;
     let Some(first) = first else { return Ok(()) };
     match is_number {
-        true => writeln!(out, "    {off} are too far off (more than {:e} for each unit)", tolerance)?,
+        true => writeln!(out, "    {off} differ by more than the tolerance {:e}", tolerance)?,
         false => writeln!(out, "    {off} differ")?,
     }
     writeln!(
@@ -173,7 +173,7 @@ fn difference_text(explained: &ExplainedDifference) -> String {
         }
     );
     if let Some(turn) = &explained.turn {
-        let perhaps = if turn.from_margin { ", as the margin tells" } else { "" };
+        let perhaps = if turn.from_margin { ", inferred from the margin" } else { "" };
         let _ = writeln!(
             text,
             "  tree {}      ends in leaf {}, not in leaf {}{perhaps}",

@@ -36,7 +36,8 @@ pub(super) fn open(
     let (method, start, length) = (file.compression(), file.data_start(), file.compressed_size());
     let (crc, size, encrypted) = (file.crc32(), file.size(), file.encrypted());
     drop(file);
-    let start = start.ok_or_else(|| damaged(name, "the place of the array is not known"))?;
+    let start =
+        start.ok_or_else(|| damaged(name, "the position of the array in the archive is not known"))?;
     if encrypted {
         return Err(DataError::new(codes::WHICH_ARRAY, name, "the archive is encrypted")
             .help("save it again with numpy.savez"));
@@ -134,7 +135,7 @@ impl Read for Member {
         {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "the checksum of the archive is that of other data",
+                "the checksum in the archive does not match the data",
             ));
         }
         Ok(read)

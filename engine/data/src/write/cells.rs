@@ -23,7 +23,7 @@ pub(super) fn check(kept: &KeptColumns, name: &str) -> Result<(), DataError> {
         None => Ok(()),
         Some(field) => {
             let message =
-                format!("CSV has no form for the values of the kept column \"{}\"", shorten(field.name()));
+                format!("CSV cannot hold the values of the kept column \"{}\"", shorten(field.name()));
             Err(DataError::new(codes::KEEP, name, message)
                 .help("write to a .parquet or .arrow file, which hold every type"))
         }

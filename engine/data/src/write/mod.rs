@@ -249,7 +249,7 @@ pub fn write_table(table: &Table<'_>, destination: &Destination) -> Result<(), D
 
 /// The error for values whose number is no multiple of the columns.
 fn shape(values: usize, columns: usize) -> DataError {
-    let message = format!("{} do not make rows of {}", count(values, "value"), count(columns, "column"));
+    let message = format!("{} do not fill rows of {}", count(values, "value"), count(columns, "column"));
     DataError::new(codes::SHAPE, "the result", message)
 }
 

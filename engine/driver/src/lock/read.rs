@@ -95,7 +95,7 @@ fn format_of(line: Option<(usize, &str)>) -> Result<(), Failure> {
     }
 }
 
-const NEWER: &str = "use the schedc that wrote it, or do without the lock with --frozen";
+const NEWER: &str = "use the schedc that wrote it, or ignore the lock with --frozen";
 
 /// Whether a line is the heading of a section: a hexadecimal digit, or two in locks of early versions.
 fn is_bucket(line: &str) -> bool {

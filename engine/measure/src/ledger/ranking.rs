@@ -12,7 +12,7 @@ const FINALISTS: usize = 6;
 const LOSES: f64 = 1.6;
 
 /// The advice to use schedc's own choice.
-const TAKE_CHOSEN: &str = "take the schedule that schedc chooses";
+const TAKE_CHOSEN: &str = "use the schedule that schedc chooses";
 
 /// A proposed schedule that is legal.
 struct Advised<'p> {

@@ -80,7 +80,7 @@ impl Figure {
         Figure {
             us_per_row: time.map(|time| time.median),
             spread: time.map(|time| [time.low, time.high]),
-            why: time.is_none().then(|| "the time was up".to_string()),
+            why: time.is_none().then(|| "the budget was spent".to_string()),
         }
     }
 

@@ -16,7 +16,7 @@ pub(super) fn unusable(name: &str, error: &dyn std::fmt::Display) -> DataError {
         return DataError::new(
             codes::UNKNOWN_FORMAT,
             name,
-            format!("the file uses what schedc does not read: {}", shorten_error(&text)),
+            format!("the file uses a feature that schedc does not support: {}", shorten_error(&text)),
         )
         .help("save it again uncompressed, or compressed with snappy, gzip, zstd or lz4, and not encrypted");
     }

@@ -205,7 +205,7 @@ impl Stream {
         let message = root_as_message(header).map_err(|error| unusable(&self.name, &error))?;
         let body = u64::try_from(message.bodyLength());
         let (end, body) =
-            (bytes.len(), body.map_err(|_| damaged(&self.name, "a part is shorter than nothing"))?);
+            (bytes.len(), body.map_err(|_| damaged(&self.name, "a part has a negative length"))?);
         self.take(body, &mut bytes)?;
         let (header, body) = bytes.split_at(end);
         check_lengths(header.get(start..).unwrap_or_default(), body, &self.name)?;

@@ -50,7 +50,8 @@ pub(in crate::read) fn open<'a>(
         let mut rows = Vec::new();
         for group in metadata.metadata().row_groups() {
             rows.push(
-                u64::try_from(group.num_rows()).map_err(|_| damaged(name, "it has fewer than no rows"))?,
+                u64::try_from(group.num_rows())
+                    .map_err(|_| damaged(name, "it has a negative number of rows"))?,
             );
         }
         let mask = ProjectionMask::roots(metadata.parquet_schema(), plan.read.iter().copied());

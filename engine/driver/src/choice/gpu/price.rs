@@ -32,10 +32,8 @@ impl<'a> Pricer<'a> {
         let name = gpu_of(target)?.to_string();
         let gpu = GpuMachine::named(&name).ok_or_else(|| {
             Failure::usage(
-                format!(
-                    "what schedules cost on {name} is not known: there are figures for GPUs of NVIDIA alone"
-                ),
-                "name one of those, such as --target 'gpu(sm_90)', or time schedules with `schedc bench`",
+                format!("the cost model has no figures for {name}, only for GPUs of NVIDIA"),
+                "name a GPU of NVIDIA, such as --target 'gpu(sm_90)', or time schedules with `schedc bench`",
             )
         })?;
         Ok(Pricer { model, gpu })
