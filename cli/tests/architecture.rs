@@ -440,7 +440,7 @@ fn heavy_dependencies_have_one_home() -> Result<()> {
 }
 
 #[test]
-fn what_turns_data_into_data_does_no_io() -> Result<()> {
+fn pure_crates_do_no_io() -> Result<()> {
     let mut problems = Vec::new();
     let pure = packages()?.into_iter().filter(|package| WITHOUT_IO.contains(&package.name.as_str()));
     for path in pure.map(|package| sources_of(&package)).collect::<Result<Vec<_>>>()?.concat() {

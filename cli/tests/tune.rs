@@ -31,7 +31,7 @@ fn refused(arguments: &[&str], folder: &Path) -> Result<String> {
 }
 
 #[test]
-fn a_schedule_that_was_found_is_legal_formatted_and_says_how_fast_it_is() -> Result<()> {
+fn tuned_schedules_are_legal_and_formatted_and_state_their_speed() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let (here, model) = (folder.path(), model());
     let model = model.to_str().ok_or("a path")?;
@@ -79,7 +79,7 @@ fn results_that_cannot_be_written_are_refused_before_the_search() -> Result<()> 
 /// A signal ends a search, which still writes the best schedule. If none was timed, the process ends by the
 /// signal.
 #[test]
-fn an_interrupted_search_says_what_it_has() -> Result<()> {
+fn an_interrupted_search_writes_the_best_schedule() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let model = model();
     for wait in [20, 60, 120, 240] {
@@ -106,7 +106,7 @@ fn an_interrupted_search_says_what_it_has() -> Result<()> {
 
 /// A lock beside a model is used by default, and holds the best schedule for each number of rows and threads.
 #[test]
-fn what_was_found_is_kept_in_a_lock() -> Result<()> {
+fn tuned_schedules_are_stored_in_a_lock() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let here = folder.path();
     std::fs::copy(model(), here.join("model.json"))?;
@@ -231,7 +231,7 @@ fn schedules_for_gpus_are_found_by_counts() -> Result<()> {
 }
 
 #[test]
-fn what_a_search_for_gpus_cannot_do_is_refused() -> Result<()> {
+fn unsupported_searches_for_gpus_are_refused() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let (here, model) = (folder.path(), model());
     let model = model.to_str().ok_or("a path")?;
@@ -252,7 +252,7 @@ fn what_a_search_for_gpus_cannot_do_is_refused() -> Result<()> {
 }
 
 #[test]
-fn a_machine_that_was_measured_is_kept_for_the_choice_of_schedules() -> Result<()> {
+fn calibrated_costs_decide_the_choice_of_schedules() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let here = folder.path();
     let machine: serde_json::Value = serde_json::from_str(&stdout_of(&["calibrate", "--json"], here)?)?;

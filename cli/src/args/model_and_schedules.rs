@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_stands_before_its_schedules() {
+    fn the_model_precedes_its_schedules() {
         let of = |schedules: &[&str], model: Option<&str>| {
             (schedules.iter().map(|one| (*one).to_string()).collect::<Vec<_>>(), model.map(str::to_string))
         };

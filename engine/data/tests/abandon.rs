@@ -9,7 +9,7 @@ use std::process::Command;
 const FOLDER: &str = "SCHEDC_TEST_FOLDER";
 
 #[test]
-fn nothing_half_written_stays_behind() {
+fn no_unfinished_files_remain() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("out.csv"), "as it was").unwrap();
     let child = Command::new(std::env::current_exe().unwrap())

@@ -29,7 +29,7 @@ fn tables() -> [Vec<u8>; 4] {
 }
 
 #[test]
-fn numbers_stand_beside_rows() {
+fn base_margins_are_read_with_rows() {
     let names = ["a", "b"].map(str::to_owned);
     // A column may be a feature, a base margin and a kept column at once.
     let keep = ["t", "o", "o", "b"].map(str::to_owned);
@@ -46,7 +46,7 @@ fn numbers_stand_beside_rows() {
 }
 
 #[test]
-fn what_is_no_number_cannot_stand_beside_rows() {
+fn base_margins_must_be_numbers() {
     let names = ["a", "b"].map(str::to_owned);
     for (column, wanted) in
         [("a", "column \"a\" holds no number in row 3"), ("t", "column \"t\" holds no number in row 1")]
@@ -87,7 +87,7 @@ fn a_number_stands_for_missing_values() {
 }
 
 #[test]
-fn orders_and_other_columns_are_told() {
+fn remarks_name_the_order_and_unused_columns() {
     let refusal = |names: &[&str], keep: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let keep: Vec<String> = keep.iter().map(|name| (*name).to_owned()).collect();

@@ -66,7 +66,7 @@ fn a_row_of_names_is_no_header() {
 }
 
 #[test]
-fn unknown_names_are_what_is_asked_for() {
+fn unknown_names_are_treated_as_requested() {
     let text = b"floor,colour,x\n10,pink,1\n";
     let error = rows(text, Unseen::Error, false).unwrap_err();
     assert_eq!(

@@ -333,7 +333,7 @@ fn errors_say_what_and_where() {
 }
 
 #[test]
-fn columns_count_by_position_for_those_who_insist() {
+fn by_position_ignores_names() {
     let names = ["a", "b"].map(str::to_owned);
     let twice = ["a", "a"].map(str::to_owned);
     let models = [Expect::named(&names), Expect::named(&twice), Expect::unnamed(2), Expect::untold(2)];
@@ -350,7 +350,7 @@ fn columns_count_by_position_for_those_who_insist() {
 }
 
 #[test]
-fn names_that_nobody_knows_are_not_guessed() {
+fn unknown_names_are_not_guessed() {
     let expect = Expect::untold(2);
     for header in ["a,b", "x,y", "0,1", ",b"] {
         let error = read(format!("{header}\n1,2\n").as_bytes(), expect).unwrap_err();
@@ -361,7 +361,7 @@ fn names_that_nobody_knows_are_not_guessed() {
 }
 
 #[test]
-fn a_first_line_of_numbers_is_remarked_upon() {
+fn a_first_line_of_numbers_causes_a_note() {
     // (model, text, a part of the note; empty for no note)
     let cases = [
         ("3", "0,1,2\n5,6,7\n", "as a header"),
@@ -402,7 +402,7 @@ fn text_that_is_not_utf8_is_shown_as_far_as_it_can_be() {
 }
 
 #[test]
-fn help_fits_the_fault() {
+fn help_names_the_remedy_for_each_error() {
     let cases = [
         ("2", "a;b\n1;\"2,5\"\n", "decimal point"),
         ("2", "1,2\n3,\"4\n5\"\n", "quotation mark"),

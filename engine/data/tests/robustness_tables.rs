@@ -136,7 +136,7 @@ fn damaged_archives() {
 }
 
 #[test]
-fn streams_one_after_the_other_are_not_taken_for_one() {
+fn concatenated_streams_are_refused() {
     let stream = arrow_stream(&table(3), 3);
     assert_eq!(rows(&stream, &[]), Some(3));
     assert_eq!(rows(&[stream.clone(), stream].concat(), &[]), None);

@@ -61,7 +61,7 @@ fn columns_are_found_by_name_and_missing_values_are_nan() {
 }
 
 #[test]
-fn types_become_what_they_become_in_arrays() {
+fn types_of_columns_convert_as_those_of_arrays() {
     let halves: ArrayRef =
         Arc::new(PrimitiveArray::<Float16Type>::from_iter([Some(1.5), None].map(|value| {
             value.map(|value: f32| <Float16Type as arrow_array::ArrowPrimitiveType>::Native::from_f32(value))
@@ -273,7 +273,7 @@ fn arrays_by_columns_are_read_in_pieces() {
 
 /// With `by_column`, files that are stored by columns come as columns, each in its own type.
 #[test]
-fn columns_are_handed_on() {
+fn columns_of_files_are_returned_as_columns() {
     let table = columns([
         ("f0", numbers(7)),
         ("f1", Arc::new(Int8Array::from((0..7).map(|row| (row != 3).then_some(row)).collect::<Vec<_>>()))),
@@ -425,7 +425,7 @@ fn columns_that_cannot_be_kept_are_refused() {
 }
 
 #[test]
-fn columns_that_are_kept_are_no_features_by_position() {
+fn kept_columns_are_no_features_by_position() {
     let table = columns([("key", numbers(2)), ("x", numbers(2))]);
     let keep = names("key");
     for (format, bytes) in formats(&table, 9).into_iter().chain([("text", b"key,x\n0,0\n1,1\n".to_vec())]) {

@@ -277,7 +277,7 @@ fn columns_are_kept_in_tables_and_text() {
 }
 
 #[test]
-fn text_of_text_is_kept_to_the_letter() {
+fn kept_text_is_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let text = "key,truth,double,float,integer\n\"a, \"\"b\"\"\nc\",1,1,1,1\n é ,2,2,2,2\n,3,3,3,3\n";
     let source = Source::Bytes { name: "rows".to_owned(), bytes: text.as_bytes().to_vec() };
@@ -288,7 +288,7 @@ fn text_of_text_is_kept_to_the_letter() {
 }
 
 #[test]
-fn results_are_refused_where_they_cannot_stand() {
+fn kept_columns_are_refused_in_arrays_and_as_names_of_results() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = parquet(&table(5), 3, Compression::SNAPPY);
     let source = Source::Bytes { name: "rows".to_owned(), bytes };

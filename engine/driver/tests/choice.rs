@@ -33,7 +33,7 @@ fn layout_of(text: &str) -> &str {
 }
 
 #[test]
-fn calls_of_few_rows_walk_trees_side_by_side_and_others_rows() {
+fn calls_of_few_rows_put_trees_in_lanes_and_others_rows() {
     let model = complete(100, 6, 20);
     for (name, level) in MACHINES {
         let chosen = Chosen::on(&model, &Machine::like(name, level), CodeDestination::Artefact);
@@ -62,7 +62,7 @@ fn trees_that_would_be_far_from_full_are_not_padded() {
 }
 
 #[test]
-fn rows_that_come_as_columns_have_costs_of_their_own() {
+fn column_major_rows_have_their_own_costs() {
     let model = complete(50, 4, 500);
     let machine = Machine::like("znver4", Level::Vbmi);
     let costs = |model: &Model| {
@@ -76,7 +76,7 @@ fn rows_that_come_as_columns_have_costs_of_their_own() {
 }
 
 #[test]
-fn what_compiles_slowly_is_kept_for_files() {
+fn code_that_compiles_slowly_is_only_for_artefacts() {
     let model = complete(50, 4, 20);
     let machine = Machine::like("znver4", Level::Vbmi);
     let evaluator = Evaluator::new(&model, &machine);
@@ -151,7 +151,7 @@ fn oblivious_trees_have_their_layout() {
 
 /// Forests without trees, and of single leaves, have a schedule too.
 #[test]
-fn what_has_no_walks_is_walked_one_by_one() -> Result<()> {
+fn forests_without_tests_are_walked_one_by_one() -> Result<()> {
     for forest in [shapes::complete(0, 0, 3), shapes::complete(5, 0, 3)] {
         let forest: Forest = forest;
         let chosen = Chosen::on(

@@ -86,7 +86,7 @@ fn deep_trees_are_not_completed() {
 }
 
 #[test]
-fn every_model_has_few_schedules() {
+fn choices_for_gpus_have_at_most_seven_schedules() {
     for (trees, depth, classes) in [(1, 1, 1), (10, 3, 1), (3000, 6, 1), (800, 8, 8), (100, 8, 200)] {
         let model = ModelInfo {
             num_trees: trees,

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_clearly_slower_has_no_more_turns() {
+    fn clearly_slower_contenders_have_no_more_turns() {
         let rule = Rule { behind: Some(1.25), ..Rule::default() };
         // After one sample more than 2.5 times the time of the fastest, after four more than 1.56 times.
         let mut early = race(rule, &[&[100], &[240], &[260]]);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn when_time_is_up_everyone_has_one_sample() {
+    fn each_contender_has_a_sample_when_the_budget_is_spent() {
         let rule = Rule { budget: Some(Duration::ZERO), ..Rule::default() };
         let race = race(rule, &[&[100], &[]]);
         assert_eq!([0, 1].map(|at| race.has_turn(at)), [false, true]);

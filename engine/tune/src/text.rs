@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_with_other_values_of_a_param_have_params_of_their_own() {
+    fn sizes_with_different_values_of_a_param_have_separate_params() {
         let start = |value: i64| {
             format!("model \"m.json\"\nparam R = {value} in {{8, 16}}\ntile(batch, b0, b1, R)\n")
         };
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_speed_stands_beside_another_one() {
+    fn speeds_are_compared_in_words() {
         let all = [1.018, 85.3, 1.0, 0.9999, 1.0 / 61.2, 0.5].map(than);
         assert_eq!(
             all,

@@ -136,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_of_the_only_walk_is_one_idea_wherever_it_stands() {
+    fn layouts_of_the_only_walk_are_one_idea() {
         let layout = |place| idea(place, "representation(b0, preorder)", true);
         assert_eq!(layout("add"), idea("line 3:", "representation(preorder)", true));
         assert_ne!(idea("add", "cache(b0)", true), idea("line 3:", "cache(b0)", true));
     }
 
     #[test]
-    fn proposals_are_other_forms_and_more_directives_and_all_legal() {
+    fn proposals_are_legal_variations() {
         let depths = vec![3; 10].into_iter().collect();
         let model = ModelInfo { num_trees: 10, num_features: 4, depths, ..ModelInfo::default() };
         let options = Options { model: Some(Arc::new(model)), ..Options::default() };
