@@ -63,7 +63,7 @@ def main(path):
             with open(wheel.extract(name, folder), "rb") as file:
                 libraries, newest = needs(file)
             if newest > oldest:
-                wrong.append(f"{name} needs version {dots(newest)} of the C library, but the wheel's tag names "
+                wrong.append(f"{name} needs version {dots(newest)} of the C library, but the tag names "
                              f"{dots(oldest)}")
             if extra := libraries - SYSTEM:
                 wrong.append(f"{name} is linked with {', '.join(sorted(extra))}")

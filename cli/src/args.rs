@@ -213,7 +213,7 @@ pub enum Format {
     Json,
     /// SARIF 2.1.0, for code scanning.
     Sarif,
-    /// Workflow commands that GitHub shows beside the lines.
+    /// Workflow commands, which GitHub shows as annotations of the lines.
     Github,
 }
 
@@ -238,7 +238,7 @@ fn gpu_help() -> String {
     )
 }
 
-/// Words with commas and an `or` before the last one.
+/// Joins words by commas, with `or` before the last one.
 fn alternatives(words: &[&str]) -> String {
     match words {
         [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
@@ -424,7 +424,7 @@ pub struct Manual {
     pub out: PathBuf,
 }
 
-/// Options of commands that compile for use, not to measure.
+/// Options of `build` and `predict`, which compile code for use, not to measure it.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct CompileOptions {
     /// Print the time that each stage of the compilation took, to standard error

@@ -17,7 +17,7 @@ pub fn set(program: Option<PathBuf>) {
 /// The file of the program.
 ///
 /// # Errors
-/// The system does not say which file the process runs.
+/// When the system does not report which file the process runs.
 pub fn executable() -> io::Result<PathBuf> {
     EXECUTABLE.get().cloned().map_or_else(std::env::current_exe, Ok)
 }

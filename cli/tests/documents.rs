@@ -4,8 +4,7 @@
 //!
 //! The commands of a document run in one folder.
 //!
-//! - A block ```` ```console ```` holds commands after `$ `, each with what it prints, standard error
-//!   included.
+//! - A block ```` ```console ```` holds commands after `$ `, each with its output, standard error included.
 //! - A block of another language whose first line is ```` ```sched fast.sched ```` is saved in the folder
 //!   under that name first; GitHub shows only the language.
 //! - A block ```` ```sh setup ```` is run first, in a folder like a checkout of the repository. The commands

@@ -104,7 +104,8 @@ fn an_interrupted_search_writes_the_best_schedule() -> Result<()> {
     Ok(())
 }
 
-/// A lock beside a model is used by default, and holds the best schedule for each number of rows and threads.
+/// A lock in the model's folder is used by default, and holds the best schedule for each number of rows and
+/// threads.
 #[test]
 fn tuned_schedules_are_stored_in_a_lock() -> Result<()> {
     let folder = tempfile::tempdir()?;

@@ -65,7 +65,7 @@ def test_machine_code_that_needs_a_newer_system(tmp_path, name):
     files = {MODULE: shared_object(tmp_path / "module")} | {name: shared_object(tmp_path / "newer",
                                                                                 version="GLIBC_2.35")}
     refused = refusals(wheel(tmp_path, "manylinux_2_34_x86_64", files))
-    assert refused[0] == f"{name} needs version 2.35 of the C library, but the wheel's tag names 2.34"
+    assert refused[0] == f"{name} needs version 2.35 of the C library, but the tag names 2.34"
 
 
 def test_libraries_that_systems_may_lack(tmp_path):

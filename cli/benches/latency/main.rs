@@ -30,7 +30,7 @@ const STARTS: usize = 40;
 const MODEL: usize = 100_000_000;
 
 fn main() -> Result<()> {
-    // Cargo adds an argument of its own.
+    // Cargo adds the argument `--bench`.
     let mut program: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let at = program
         .iter()
@@ -202,7 +202,7 @@ struct Time {
     used: Option<Duration>,
 }
 
-/// The time of the processor that the server has used so far.
+/// The processor time of the server since its start.
 fn used(client: &Client) -> Result<Duration> {
     let mut sum = 0;
     for task in fs::read_dir(format!("/proc/{}/task", client.id()))? {

@@ -87,7 +87,8 @@ fn key(args: &Build, model: &Path, lock: &LockUse, files: &Files) -> Result<Cach
     Ok(circumstances.key("build"))
 }
 
-/// Compiles a model, and writes what the options ask for. Returns the build if it is a library or an object.
+/// Compiles a model, and writes the files that the options request. Returns the build if it is a library or
+/// an object.
 fn build(
     args: &Build,
     model: &Path,

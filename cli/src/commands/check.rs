@@ -60,7 +60,7 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
 fn one(args: &Check, choice: &ModelChoice, file: &Path) -> Result<(CheckedSchedule, usize), Failure> {
     let mut source = Source::read(file)?;
     let (model, missing) = named_model(&source, choice, &args.values)?;
-    // A missing model is an error of the schedule that names it, beside the errors of its directives.
+    // A missing model is an error of the schedule that names it, in addition to the errors of its directives.
     let missing = missing.map(|named| named.finding());
     let options = Options {
         target: args.values.target.clone(),

@@ -7,8 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The language server's program, beside schedc. A separate program does not keep LLVM in memory while an
-/// editor is open.
+/// The language server's program, in the folder of schedc or on the search path. A separate program does not
+/// keep LLVM in memory while an editor is open.
 const SERVER: &str = "schedc-lsp";
 
 /// `schedc lsp`

@@ -234,7 +234,7 @@ fn write_result(
     Ok(())
 }
 
-/// Prints the speed of the result beside that of schedc's own choice, for each size of calls.
+/// Prints the speed of the result relative to schedc's own choice, for each size of calls.
 fn print_gains(found: &SearchResult, place: &TunedDevice, terminal: &Terminal) {
     let end = if place.counted.is_some() { ", predicted, not timed" } else { "" };
     for best in &found.best {

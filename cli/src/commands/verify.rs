@@ -72,7 +72,7 @@ struct Verification {
     unavailable: Option<Failure>,
 }
 
-/// Verifies the code, and compares it with other programs and other versions as the arguments say.
+/// Verifies the code, and compares it with other programs and other versions if the arguments request that.
 fn verify(args: &Verify, job: &Job, given: &[Values], terminal: &Terminal) -> Result<Verification, Failure> {
     let began = Instant::now();
     let model = &job.model;

@@ -64,7 +64,7 @@ pub(crate) struct Unfinished {
 }
 
 impl Unfinished {
-    /// Creates an unfinished file beside the target, as [`write_atomically`] does.
+    /// Creates an unfinished file in the folder of the target, as [`write_atomically`] does.
     pub(crate) fn create(path: &Path) -> Result<Self, DataError> {
         let failed = |error: io::Error| unwritable(path, &error);
         let (file, temporary) = match Target::of(path).map_err(failed)? {
@@ -124,7 +124,7 @@ pub fn write_together(files: &[(&Path, &[u8])]) -> Result<(), DataError> {
 }
 
 /// Like [`write_atomically`], for writers that need a path, such as a linker. `make` receives the path of an
-/// empty file beside the target, and fills or replaces it.
+/// empty file in the folder of the target, and fills or replaces it.
 ///
 /// # Errors
 ///
@@ -149,7 +149,7 @@ pub fn replace_atomically<T, E: From<DataError>>(
     }
 }
 
-/// A path to write, by the way in which it is written.
+/// A path to write: a file to replace, or a special file to open.
 enum Target {
     /// A regular file, or nothing yet: replaced by a new file.
     Replace(PathBuf),

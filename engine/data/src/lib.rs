@@ -9,7 +9,7 @@
 //!
 //! Input is not trusted: nothing here panics on it, and memory grows with the bytes that were read, not with
 //! the sizes that a header claims.
-//! This is a crate of its own so that its fuzz targets need not link LLVM.
+//! This is a separate crate so that its fuzz targets need not link LLVM.
 
 #![forbid(unsafe_code)]
 

@@ -271,7 +271,7 @@ fn arrays_by_columns_are_read_in_pieces() {
     }
 }
 
-/// With `by_column`, files that are stored by columns come as columns, each in its own type.
+/// With `by_column`, files that are stored by columns are returned as columns, each in its own type.
 #[test]
 fn columns_of_files_are_returned_as_columns() {
     let table = columns([

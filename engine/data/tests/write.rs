@@ -219,7 +219,7 @@ fn kept<'a>(source: &Source, names: &'a [String], keep: &'a [String]) -> RowStre
     RowStream::open(source, Expect::named(names), Reading { keep, ..Reading::default() }).unwrap()
 }
 
-/// Writes a number for each row, beside the columns that are kept.
+/// Writes a number for each row, after the kept columns.
 fn write_kept(source: &Source, keep: &[&str], result: &Path) -> Result<(), DataError> {
     let (names, keep) = (features(), keep.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     let mut stream = kept(source, &names, &keep);

@@ -127,7 +127,7 @@ impl Job {
     /// schedule, one is chosen for the processor and the destination of the code.
     ///
     /// # Errors
-    /// When a file cannot be read, or it is not clear which schedule is meant.
+    /// When a file cannot be read, or two schedules are named.
     pub fn load(
         what: &Path,
         schedule: Option<&Path>,

@@ -173,7 +173,7 @@ impl Model {
         Model { by_columns: true, choices: Arc::default(), ..self.clone() }
     }
 
-    /// The trees. [`Model::with_forest`] replaces them together with everything that is made from them.
+    /// The trees. [`Model::with_forest`] replaces them, and discards all values that were computed from them.
     pub fn forest(&self) -> &Arc<Forest> {
         self.forests.source()
     }

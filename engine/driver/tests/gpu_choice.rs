@@ -7,7 +7,7 @@ use sched_nest::ModelInfo;
 
 use schedc_driver::choice::gpu;
 
-/// A hundred trees that are alike.
+/// A model of a hundred equal trees.
 fn model(depth: u32, leaves: u32) -> ModelInfo {
     let leaves_by_depth: Vec<u32> = (0..=depth).map(|at| if at == depth { leaves } else { 0 }).collect();
     ModelInfo {

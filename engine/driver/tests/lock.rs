@@ -301,7 +301,7 @@ fn each_mismatch_of_an_entry_has_a_code() {
     );
     // A lock without entries for a model causes no message.
     assert_eq!(miss(&lock([entry(64, LINES)]), &model("three_classes.json"), None), None);
-    // The schedule for calls of one row does not serve those of 64 in place of one that does not fit.
+    // If the entry for 64 rows does not fit, the one for a single row does not serve calls of 64 rows.
     let stale = Entry { epoch: CODE_EPOCH + 1, ..entry(64, LINES) };
     assert_eq!(
         miss(&lock([entry(1, LINES), stale]), &tiny, None),

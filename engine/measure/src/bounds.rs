@@ -59,7 +59,7 @@ pub struct PieceBounds {
     pub share: f64,
     /// Cycles per row.
     pub cycles_per_row: f64,
-    /// The limits that its time goes to, the largest share first.
+    /// The limits that bound its time, the largest share first.
     pub limits: Vec<LimitShare>,
 }
 

@@ -23,7 +23,7 @@ pub struct Entrant {
     /// The schedule's text.
     pub text: String,
     code: Contender,
-    /// Its time so far with the number of samples, for each number of threads.
+    /// The time of a row so far and the number of samples, for each number of threads.
     times: Vec<Option<(Quartiles, usize)>>,
 }
 
@@ -166,7 +166,7 @@ impl<'a> Field<'a> {
         all
     }
 
-    /// The times of an entrant beside schedc's own choice.
+    /// The times of the entrant `best`, each with that of schedc's own choice, the entrant `chosen`.
     pub fn figures(&self, best: usize, chosen: usize) -> Vec<Figure> {
         let (Some(best), Some(chosen)) = (self.entrants.get(best), self.entrants.get(chosen)) else {
             return Vec::new();

@@ -19,7 +19,7 @@ const TELLING: [Kind; 3] = [Kind::Leaf, Kind::Raw, Kind::Value];
 const GAP: usize = 3;
 /// Threads of multi-threaded calls.
 const THREADS: i32 = 3;
-/// Guard values behind the results, which calls must not change.
+/// Number of guard values after the results, which calls must not change.
 const GUARD: usize = 8;
 /// Most differences that are recorded for the calls with a block of rows.
 const MOST: usize = 256;
@@ -132,7 +132,7 @@ impl Calls<'_> {
         };
         let all = kinds();
         let mut mixed: Vec<usize> = self.counts.iter().copied().collect();
-        // Large and small calls take turns.
+        // Large and small calls alternate.
         let half = mixed.len() / 2;
         mixed.rotate_left(half);
         if self.slow {

@@ -16,7 +16,7 @@ pub struct ExplainedDifference {
     pub alone: bool,
     /// The row, widened.
     pub row: Vec<f64>,
-    /// The node at which the walk goes wrong, if it can be located.
+    /// The node at which the code's walk leaves the right path, if it can be located.
     pub turn: Option<Turn>,
 }
 

@@ -77,7 +77,7 @@ fn is_plain(path: &Path) -> bool {
     })
 }
 
-/// Refuses options without effect, and an artefact with the name of the file that is written beside it.
+/// Refuses options without effect, and an artefact with the name of its C header or its pkg-config file.
 pub fn check_names(args: &Build) -> Result<(), Failure> {
     if args.soname.is_some() && args.emit != Emit::So {
         return Err(Failure::usage("only shared libraries have a soname", "leave --soname out"));

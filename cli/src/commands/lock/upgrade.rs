@@ -38,7 +38,7 @@ fn speeds(entry: &Entry) -> String {
     format!("{} µs per row, {} µs with the default", schedule.median, default.median)
 }
 
-/// The processor and the target that an entry is for.
+/// The processor and the target of an entry, for a new measurement.
 fn target_of(entry: &Entry, lock: &Path) -> Result<(Cpu, Option<Target>), Failure> {
     let target = entry.key.target.as_str();
     if target.starts_with("gpu")

@@ -1,4 +1,4 @@
-//! Base margins that come with the rows: columns of the input, or a separate array.
+//! Base margins of the rows: columns of the input, or a separate array.
 
 use crate::args::Predict;
 use sched_llvm::Rows;

@@ -47,7 +47,7 @@ pub struct Input<'a> {
     pub stream: RowStream<'a>,
     /// The first batch, which is read already; `None` if there are no rows.
     pub first: Option<Batch>,
-    /// The second batch, as far as it is known.
+    /// The second batch, if it was read already.
     pub second: Second,
     /// The base margin, if there is one.
     pub base_margin: Option<BaseMargin>,

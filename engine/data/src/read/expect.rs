@@ -20,7 +20,7 @@ pub struct Expect<'a> {
     pub columns: usize,
     /// The features' names.
     pub names: Names<'a>,
-    /// Whether columns count by position whatever the names say.
+    /// Whether columns count by position, and names are ignored.
     pub by_position: bool,
     /// The precisions to which whole numbers are rounded.
     pub whole: WholeNumbers,

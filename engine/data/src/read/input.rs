@@ -16,7 +16,7 @@ pub(super) enum Input {
 }
 
 impl Input {
-    /// The number of bytes, where it is known.
+    /// The number of bytes, if it is known.
     pub(super) fn length(&self) -> Option<u64> {
         match self {
             Input::File(file) => file.metadata().ok().map(|metadata| metadata.len()),

@@ -94,7 +94,7 @@ impl Npy {
     /// The values of the next `number` elements of the file, as numbers of one type.
     fn decoded<T: Real>(&mut self, number: usize) -> Result<Vec<T>, DataError> {
         let mut values = Vec::new();
-        // Memory is reserved at once only where the file is known to be as long as its header says.
+        // All memory is reserved at once only if the file is known to be as long as its header claims.
         if self.trusted {
             values.try_reserve_exact(number).map_err(|_| too_large(&self.name))?;
         }
@@ -176,7 +176,7 @@ impl Reader for Npy {
     fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError> {
         let rows = most.min(self.left.len());
         if rows == 0 {
-            // An array without rows may be followed by something, too.
+            // Bytes after an array without rows are an error, too.
             return if self.rows == 0 && !self.trusted { self.end().map(|()| None) } else { Ok(None) };
         }
         let next = self.left.start..self.left.start + rows;
@@ -320,7 +320,7 @@ fn fill(stream: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// The error for a file that holds `held` bytes of elements where its header announces `wanted`.
+/// The error for a file that holds `held` bytes of elements although its header claims `wanted`.
 fn wrong_length(name: &str, wanted: u64, held: u64) -> DataError {
     let announced = format!("the header announces {wanted} bytes of data");
     let (message, help) = match held < wanted {

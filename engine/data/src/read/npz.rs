@@ -18,7 +18,7 @@ use crate::error::{DataError, shorten};
 pub(super) const MAGIC: &[u8] = b"PK\x03\x04";
 /// First bytes of an archive without files.
 pub(super) const MAGIC_OF_NONE: &[u8] = b"PK\x05\x06";
-/// Endings of tables that somebody may have packed.
+/// Endings of tables that users may pack into a zip archive by mistake.
 const TABLES: [&str; 4] = [".csv", ".tsv", ".txt", ".parquet"];
 /// Most names of arrays that a message lists.
 const MOST_NAMED: usize = 8;

@@ -11,7 +11,7 @@ use crate::error::DataError;
 /// The parts of a file to read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading<'a> {
-    /// Names of columns to return beside the rows.
+    /// Names of columns to return in addition to the features.
     pub keep: &'a [String],
     /// The number of these columns, counted from the end, whose numbers go to
     /// [`Batch::beside`](super::Batch::beside) instead of the results.

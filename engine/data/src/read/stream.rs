@@ -14,7 +14,7 @@ use super::{beside, categories, folder, open};
 use crate::codes;
 use crate::error::{DataError, shorten};
 
-/// The columns that are kept beside the rows: their names and types.
+/// The columns of the input to copy to the results: their names and types.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeptColumns(pub(crate) Vec<FieldRef>);
 
@@ -193,7 +193,7 @@ impl<'a> RowStream<'a> {
         self.rows
     }
 
-    /// The names of the features' columns, where the first file has some; known after the first rows.
+    /// The names of the features' columns, if the first file has names; known after the first rows.
     pub fn names(&self) -> Option<Vec<String>> {
         self.names.clone()
     }

@@ -139,7 +139,7 @@ impl<'a> Cells<'a> {
         Ok(Cells { column, text })
     }
 
-    /// The text of a cell; `None` where it is missing.
+    /// The text of a cell; `None` if its value is missing.
     pub(super) fn text(&self, row: usize) -> io::Result<Option<Cow<'a, str>>> {
         if self.column.is_null(row) {
             return Ok(None);

@@ -116,7 +116,7 @@ impl Encode for Array {
 /// Bytes of a letter in an array of texts.
 const LETTER: usize = 4;
 
-/// Texts as NumPy has them in arrays: letters of 4 bytes, with zeros behind them up to the length of the
+/// Texts as elements of a NumPy array: letters of 4 bytes, then zeros up to the length of the
 /// longest text.
 fn elements(labels: &[String]) -> Vec<Vec<u8>> {
     let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0).max(1);

@@ -110,7 +110,7 @@ impl<'a> Candidates<'a> {
     /// same terms, and vectors of trees or scalar sums for single rows.
     fn of_sums(&self) -> Vec<Candidate> {
         let mut all = vec![plain()];
-        // The additions of one sum wait for each other; those of several trees do not.
+        // Each addition to a sum waits for the one before. Additions of several trees or rows overlap.
         let shapes = [(1, 1), (1, 4), (self.words / 2, 1), (self.words, 1), (self.words, 4)];
         all.extend(shapes.map(|(lanes, together)| trees(Layout::Array, lanes, together)));
         for block in self.blocks(Layout::Array) {

@@ -20,8 +20,8 @@ use std::sync::{Arc, Mutex};
 const FEW_REGISTERS: usize = 2;
 
 /// Candidates are priced at a size between anchors if their cost, interpolated, is at most this many times
-/// the least one. Interpolated costs are up to a quarter too low or too high, where a further vector begins.
-/// The other candidates keep the interpolated cost, and cannot be the cheapest.
+/// the least one. Interpolated costs are up to a quarter too low or too high at sizes that begin a further
+/// vector. The other candidates keep the interpolated cost, and cannot be the cheapest.
 const CONTENDS: f64 = 1.6;
 
 /// A candidate with the costs of calls under it. Its code is not kept.
@@ -97,8 +97,8 @@ impl<'a> Evaluator<'a> {
 
     /// The candidates that the model can be compiled under, in their order, with the costs of calls of
     /// `sizes` rows. Several threads compile. All candidates are priced at the anchors among the sizes. In
-    /// between, only those are priced that have a chance against the others and against `rivals`, which were
-    /// priced at the same sizes.
+    /// between, only candidates are priced that may be the cheapest, also in comparison with `rivals`, which
+    /// were priced at the same sizes.
     pub fn price_all(&self, sizes: &[usize], candidates: &[Candidate], rivals: &[Priced]) -> Vec<Priced> {
         let anchors = |one: &Candidate| -> Vec<usize> {
             sizes.iter().copied().filter(|size| is_anchor(*size, self.own_anchor(one))).collect()
@@ -126,8 +126,9 @@ impl<'a> Evaluator<'a> {
         priced.collect()
     }
 
-    /// Rows at which a candidate is priced beside the common anchors. Layers of a vector of rows cost as much
-    /// as those of a single row, so the cost of a row falls up to a vector, and stays level from there on.
+    /// A number of rows at which this candidate is priced in addition to the common anchors: the rows of a
+    /// vector, if it has layers. Layers cost as much for a vector of rows as for one row, so the cost per row
+    /// falls up to that number, and is level from there on.
     fn own_anchor(&self, candidate: &Candidate) -> Option<usize> {
         trees_beside_layers(&self.info.stages).and_then(|_| candidate.vector_rows())
     }
@@ -156,7 +157,7 @@ impl<'a> Evaluator<'a> {
         });
     }
 
-    /// Prices a candidate at those of the sizes that have no price yet.
+    /// Prices a candidate at the sizes for which it has no price yet.
     fn price(&self, candidate: &Candidate, sizes: &[usize]) {
         let before = self.prices.lock().ok().and_then(|prices| prices.get(candidate).cloned());
         let mut prices = match before {

@@ -127,7 +127,7 @@ impl Lock {
     }
 }
 
-/// The path of the lock beside a schedule or a model. The file may not exist.
+/// The path of the lock in the folder of a schedule or a model. The file may not exist.
 pub fn beside(path: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).join(NAME)
 }

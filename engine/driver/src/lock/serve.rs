@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The use of the lock if no schedule is given.
 #[derive(Clone, Debug, Default)]
 pub struct LockUse {
-    /// Its file. `None` for the lock beside the model, if there is one.
+    /// The lock's file. `None` for the lock in the model's folder, if there is one.
     pub file: Option<PathBuf>,
     /// Whether the schedule must come from the lock, so that it is an error if no entry fits.
     pub locked: bool,

@@ -40,7 +40,7 @@ impl Entrants {
         self.cycles.get(number).copied().flatten()
     }
 
-    /// Compiles all entrants except those in `but`.
+    /// Compiles all entrants except the numbers in `but`.
     pub fn compile(&mut self, model: &Model, cpu: Cpu, but: &BTreeSet<usize>) {
         let wanted: Vec<usize> = (0..self.drafts.len()).filter(|number| !but.contains(number)).collect();
         let drafts: Vec<Draft> =

@@ -39,7 +39,7 @@ pub struct Table {
     pub whole: Figure,
     /// The baselines of the comparison.
     pub baselines: Baselines,
-    /// The nest after each directive in turn.
+    /// The nest after the first directive, after the second, and so on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prefixes: Vec<PrefixLine>,
     /// The schedule without each directive.
@@ -53,7 +53,7 @@ pub struct Table {
     pub advice: Vec<Advice>,
 }
 
-/// Measurements beside each schedule.
+/// The times of the schedules that each schedule is compared with.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Baselines {
     /// The nest without directives.
@@ -136,7 +136,7 @@ pub struct Ablation {
     pub text: String,
     /// The lines of directives that are illegal without it and therefore left out, too.
     pub with: Vec<usize>,
-    /// The time of what remains.
+    /// The time of the schedule without these directives.
     #[serde(flatten)]
     pub figure: Figure,
     /// Slowdown against the whole schedule.

@@ -187,7 +187,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Times schedules beside the best one, if there is a GPU.
+    /// Times schedules together with the fastest one so far, if there is a GPU.
     fn time(&mut self, texts: &[String], watch: &mut Watch) -> Result<(), Failure> {
         let Some(field) = self.field.as_mut().filter(|_| !self.ended) else { return Ok(()) };
         let mut racing = field.fastest(1);

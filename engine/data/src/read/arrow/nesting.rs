@@ -132,7 +132,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Steps over an element of a list, where truth values have a byte of their own.
+    /// Steps over an element of a list, in which each truth value takes a byte.
     fn element(&mut self, kind: u8, nested: usize) -> Option<()> {
         if matches!(kind, 1 | 2) { self.bytes(1) } else { self.skip(kind, nested) }
     }

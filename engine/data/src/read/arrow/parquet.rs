@@ -61,7 +61,7 @@ pub(in crate::read) fn open<'a>(
     })
 }
 
-/// The length of the index, which stands before the magic string at the end of a file.
+/// The length of the index. A file ends with this length and the magic string.
 fn index_length([a, b, c, d, magic @ ..]: [u8; 8]) -> Option<usize> {
     (magic == MAGIC).then(|| u32::from_le_bytes([a, b, c, d]) as usize)
 }

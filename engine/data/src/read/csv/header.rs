@@ -14,7 +14,7 @@ use crate::read::expect::{Expect, Names};
 pub(super) struct First {
     pub(super) selection: Selection,
     pub(super) is_header: bool,
-    /// A note on the interpretation, if it is in doubt.
+    /// A note on the interpretation, if another one is possible.
     pub(super) note: Option<String>,
     /// A note for a first line that counts as a row. The user sees it only if the second row has another
     /// form.

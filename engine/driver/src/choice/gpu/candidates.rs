@@ -13,10 +13,10 @@ const MOST_COMPLETE_LEVELS: u32 = 10;
 /// Deepest trees, in levels, that are padded to complete ones if their nodes are quantized. Such nodes take a
 /// quarter of the bytes, so that deeper trees fit.
 const MOST_QUANTIZED_LEVELS: u32 = 16;
-/// Most columns per tree for which quantized layouts are tried: quantizing so much costs about what walking
-/// one tree by bins saves.
+/// Most columns per tree for which quantized layouts are tried: quantizing this many columns takes the time
+/// that walking one tree by bins saves.
 const COLUMNS_PER_TREE: u32 = 2;
-/// Numbers of threads of a block to try if each thread walks all trees with a row of its own.
+/// Numbers of threads of a block to try if each thread walks all trees with one row.
 const BLOCKS: [u32; 3] = [64, 128, 256];
 /// Rows of a block if each thread walks all trees with four rows: the block is one warp. Larger blocks were
 /// up to twice as slow on an H100.
