@@ -132,7 +132,7 @@ impl Calls<'_> {
         };
         let all = kinds();
         let mut mixed: Vec<usize> = self.counts.iter().copied().collect();
-        // Large and small calls alternate.
+        // Calls of the larger counts come first, then those of the smaller ones.
         let half = mixed.len() / 2;
         mixed.rotate_left(half);
         if self.slow {
