@@ -34,7 +34,7 @@ pub struct Package {
     /// The name by which clients request the model from the server [default: the library's name]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// What the server returns for each row
+    /// The output that the server returns for each row
     #[arg(long, value_parser = super::output(), default_value = Kind::Value.word(), value_name = "KIND")]
     pub output: Kind,
     /// Largest number of threads that a call uses; 0 for SCHEDC_NUM_THREADS, or else all usable cores

@@ -60,7 +60,7 @@ pub struct Predict {
     /// The file for the predictions: .csv, .parquet, .arrow, .npy or .npz, or - for CSV on standard output
     #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
     pub out: PathBuf,
-    /// What to compute for each row
+    /// The output to compute for each row
     #[arg(long, value_parser = super::output(), default_value = Kind::Value.word())]
     pub output: Kind,
     /// Largest number of threads that a call uses; 0 for SCHEDC_NUM_THREADS, or else all usable cores

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 /// The options as clap parses them.
 #[derive(Args)]
 struct Arguments {
-    /// What to compile for, such as cpu, cpu(avx512), gpu or gpu(sm_90); overrides the schedule's `target`
-    /// line [default: the schedule's target, or else cpu]
+    /// The target to compile for, such as cpu, cpu(avx512), gpu or gpu(sm_90); overrides the schedule's
+    /// `target` line [default: the schedule's target, or else cpu]
     #[arg(long, value_name = "TARGET", value_parser = parse_target)]
     target: Option<Target>,
     /// Set a `param` of the schedule to a value, such as ROWS=128; may be repeated [default: the schedule's

@@ -1,8 +1,8 @@
 //! The cache of compiled artefacts: files in the user's folder for caches, each named by a digest of
 //! everything that its content depends on.
 //!
-//! Several processes may share the folder. Entries are written under temporary names and then renamed, and
-//! each begins with the digest of its content, so that no process reads a part of an entry. Every error of
+//! Several processes may share the folder. Entries are written under temporary names and then renamed. Each
+//! begins with the digest of its content, so that no process uses a part of an entry. Every error of
 //! the cache counts as a miss.
 
 use crate::machines;
