@@ -599,7 +599,7 @@ fn module(path: Vec<String>, source: &str) -> Module {
             _ => None,
         };
         let Some((public, tree)) = tree else {
-            // Full paths in code.
+            // Paths in code that need no import.
             let words = statement.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
             let paths = words.map(|word| word.trim_matches(':')).filter(|word| word.contains("::"));
             imports.extend(paths.filter_map(|word| from_root(word, &path)));

@@ -167,7 +167,7 @@ impl Cache {
             let _gone = fs::remove_file(&path);
             return None;
         };
-        // The oldest entries go first, so one that is used becomes young.
+        // The oldest entries are removed first, so a used entry gets a new time.
         let _touched = File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         Some(content.to_vec())
     }

@@ -75,8 +75,8 @@ pub fn compare(
 }
 
 impl Comparison {
-    /// Compares numbers with the same number of the walker's. Numbers in single precision are compared in
-    /// single precision.
+    /// Compares each number with the walker's at the same position. Numbers in single precision are compared
+    /// in single precision.
     fn new(
         forest: &Forest,
         rows: &Values,

@@ -6,7 +6,7 @@ use std::fmt::Write;
 /// Most columns of a stage that are listed; the others are counted.
 const LISTED: usize = 20;
 
-/// The words for the fates of columns, in the order in which they are counted.
+/// The words for the compilation of a column, in the order in which they are counted.
 const WORDS: [&str; 4] = ["folded", "table", "computed", "never read"];
 
 fn word(fate: Fate) -> &'static str {

@@ -1,4 +1,4 @@
-//! Categories in rows: the codes of cells, and the errors of cells without one.
+//! Categories in rows: the codes of cells, and the errors for cells without a code.
 
 pub use sched_categories::Lookup;
 use sched_categories::{Categories, Cell, Form, Origin, Refusal, Words};

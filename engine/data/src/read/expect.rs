@@ -2,7 +2,7 @@
 
 use sched_categories::{Categories, Lookup, Origin};
 
-/// The knowledge of a model's feature names.
+/// The feature names of a model, if it has names and they are recorded.
 #[derive(Clone, Copy, Debug)]
 pub enum Names<'a> {
     /// Each feature has a name. Columns with names are matched by name.

@@ -22,7 +22,7 @@ use super::reader::Reader;
 use crate::error::DataError;
 
 impl Values {
-    /// No values of a precision.
+    /// An empty list of values of a precision.
     pub(super) fn empty(precision: Precision) -> Values {
         match precision {
             Precision::Single => Values::F32(Vec::new()),

@@ -37,7 +37,7 @@ pub(super) trait Reader {
     /// Returns the next rows, at least one and at most `most`, or `None` at the end. The features come first,
     /// in the model's order or as one column of lists, and then the columns that are kept.
     fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError>;
-    /// Checks that the file ends after its last row, once a batch would begin there.
+    /// Checks that the file ends after its last row, if the next batch would begin there.
     fn end(&mut self) -> Result<(), DataError> {
         Ok(())
     }
@@ -75,7 +75,7 @@ pub(super) trait Reader {
     }
 }
 
-/// The parts of a range that are among `n_parts` parts.
+/// Clips a range to the numbers of `n_parts` parts.
 pub(super) fn within(parts: Range<u64>, n_parts: usize) -> Range<usize> {
     let part = |part: u64| usize::try_from(part).unwrap_or(n_parts).min(n_parts);
     part(parts.start)..part(parts.end)

@@ -25,8 +25,8 @@ const MOST_ONE_BY_ONE: u32 = 128;
 const WORD_LOOKUP_BITS: u32 = 256;
 /// Bytes of the registers of processors that have 32 of them: eight vectors of bins have room there.
 const MANY_REGISTERS_BYTES: u32 = 64;
-/// Rows of the blocks that candidates for few rows of a model with layers have. A layer reads its constants
-/// once for a block; calls of fewer rows than a vector holds would otherwise read them for each row.
+/// Block sizes, in rows, of candidates for small calls of a model with layers. A layer reads its constants
+/// once for a block; calls with fewer rows than a vector would otherwise read them for each row.
 const FEW_ROWS: [u32; 2] = [2, 4];
 /// Bytes of a value of a row, and of a sum, in the estimate of a block's size.
 const VALUE_BYTES: u32 = 4;
