@@ -88,7 +88,7 @@ pub fn named_model(
 
 /// As [`named_model`], for a command that displays a schedule. If the model that it names does not exist,
 /// prints a note and returns `None`, since a schedule is valid without its model.
-pub fn model_to_look_with(
+pub fn model_for_display(
     source: &Source,
     choice: &ModelChoice,
     values: &ScheduleValues,
@@ -105,14 +105,14 @@ pub fn model_to_look_with(
 
 /// Checks a schedule that a command displays. Prints its diagnostics of severity `least` or above; fails on
 /// errors, and if the model has another fingerprint than the schedule requires.
-pub fn look(
+pub fn checked_for_display(
     source: &Source,
     choice: &ModelChoice,
     values: &ScheduleValues,
     least: Severity,
     terminal: &Terminal,
 ) -> Result<(Variants<Nest>, Variants<Lineage>), Failure> {
-    let model = model_to_look_with(source, choice, values, terminal)?;
+    let model = model_for_display(source, choice, values, terminal)?;
     let (checked, lineages) = check_lineage(&source.text, &Source::options(model.as_ref(), values));
     if let Some(model) = &model {
         source.check_fingerprint(&checked, model, values)?;

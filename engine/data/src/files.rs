@@ -202,7 +202,7 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 
 /// Delays the clean-up after an interrupt while the value lives, so that it cannot fall between steps that
 /// belong together.
-pub(crate) fn whole() -> impl Drop {
+pub(crate) fn uninterrupted() -> impl Drop {
     unfinished()
 }
 
@@ -283,12 +283,12 @@ fn put_in_place(files: Vec<(ClosedFile, PathBuf)>) -> Result<(), (usize, io::Err
         }
     }
     // While the lock is held, no interrupt removes some of the files.
-    let whole = unfinished();
+    let guard = unfinished();
     let mut done = Ok(());
     for (at, (file, target)) in files.iter().enumerate() {
         done = done.and_then(|()| fs::rename(&file.path, target).map_err(|error| (at, error)));
     }
-    drop(whole);
+    drop(guard);
     done
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::DataError;
-use crate::files::{CleanupEntry, unwritable, whole};
+use crate::files::{CleanupEntry, uninterrupted, unwritable};
 
 /// Writes a folder with files, each by its path within. Until all files are written, the folder keeps its old
 /// content, or stays absent. Then the new content replaces the old one.
@@ -23,7 +23,7 @@ pub fn replace_folder(folder: &Path, files: &[(PathBuf, Vec<u8>)]) -> Result<(),
     }
     let old = TemporaryFolder::create(folder).map_err(failed)?;
     // Delays an interrupt until all renames are done.
-    let _whole = whole();
+    let _guard = uninterrupted();
     match fs::rename(folder, &old.path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}

@@ -20,7 +20,7 @@ mod versions;
 pub use calls::{Difference, Outcome, Shape};
 pub use code::ModelCode;
 pub use comparison::{Comparison, FirstDifference, OtherPredictions, compare};
-pub use origin::{ExplainedDifference, Test, Turn, bits};
+pub use origin::{Divergence, ExplainedDifference, Test, bits};
 pub use report::Report;
 pub use search::RowSummary;
 pub use versions::{Version, other_versions};

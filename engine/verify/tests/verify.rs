@@ -269,15 +269,15 @@ fn a_difference_becomes_a_row_and_a_node() {
     let program = Program::of(EXAMPLE, "representation(array)").unwrap();
     let report = with_fault(Fault::ArrayFlipsTies, || program.report(false, UNLIMITED)).unwrap();
     let found = report.found.as_ref().unwrap();
-    let turn = found.turn.as_ref().unwrap();
-    assert_ne!(turn.expected, turn.found);
-    let node = turn.node.as_ref().unwrap();
+    let divergence = found.divergence.as_ref().unwrap();
+    assert_ne!(divergence.expected, divergence.found);
+    let node = divergence.node.as_ref().unwrap();
     // A value that is equal to the threshold goes right.
     assert!(node.test.starts_with(&format!("x < {:?} ", node.value)) && !node.left, "{}", node.test);
     assert!(found.alone);
     let json = report.to_json();
     assert_eq!(json["equal"], false);
-    assert_eq!(json["difference"]["walk"]["found_leaf"], turn.found);
+    assert_eq!(json["difference"]["walk"]["found_leaf"], divergence.found);
     assert_eq!(json["difference"]["values"].as_array().unwrap().len(), 30);
     assert_eq!(json["difference"]["walk"]["node"]["test"], node.test);
 }

@@ -141,7 +141,7 @@ fn note(line: &Line, lines: &[Line]) -> Option<String> {
         (_, Some(reason), _) => Some(format!("{who} is left out: {reason}")),
         (_, _, Some(largest)) if largest > TOLERANCE => {
             let percent = percent(largest);
-            let agree = those_that_agree(lines);
+            let agree = agreeing_peers(lines);
             Some(format!("{who} is left out: its results differ from schedc's by up to {percent}%{agree}"))
         }
         _ => None,
@@ -160,7 +160,7 @@ fn percent(difference: f64) -> String {
 }
 
 /// `; XGBoost's and LightGBM's agree`: the peers whose results agree with schedc's, if there are any.
-fn those_that_agree(lines: &[Line]) -> String {
+fn agreeing_peers(lines: &[Line]) -> String {
     let agrees = |line: &&Line| line.largest_relative_difference.is_some_and(|largest| largest <= TOLERANCE);
     let mut names: Vec<String> = Vec::new();
     for line in lines.iter().filter(agrees).filter(|line| line.who != OWN) {

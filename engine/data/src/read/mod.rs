@@ -83,7 +83,7 @@ pub fn read_rows(source: &Source, expect: Expect<'_>) -> Result<Rows, DataError>
         rows += batch.rows;
         values = Some(match values {
             None => batch.values,
-            Some(before) => together(before, batch.values),
+            Some(before) => concatenated(before, batch.values),
         });
         notes.extend(stream.notes());
     }
@@ -93,7 +93,7 @@ pub fn read_rows(source: &Source, expect: Expect<'_>) -> Result<Rows, DataError>
 }
 
 /// Concatenates values. The result is in single precision if both parts are, else in double precision.
-fn together(before: Values, after: Values) -> Values {
+fn concatenated(before: Values, after: Values) -> Values {
     match (before, after) {
         (Values::F32(mut values), Values::F32(more)) => {
             values.extend(more);

@@ -27,7 +27,7 @@ pub struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     /// The names of the columns to copy to the results.
-    pub(super) fn handed_on(&self) -> &'a [String] {
+    pub(super) fn kept_names(&self) -> &'a [String] {
         self.keep.get(..self.keep.len().saturating_sub(self.beside)).unwrap_or_default()
     }
 }

@@ -43,11 +43,11 @@ impl<'a> RowStream<'a> {
     ///
     /// A [`DataError`] as of [`read_rows`](super::read_rows).
     pub fn open(source: &Source, expect: Expect<'a>, reading: Reading<'a>) -> Result<Self, DataError> {
-        let handed_on = reading.handed_on();
-        let repeated = handed_on
+        let kept_names = reading.kept_names();
+        let repeated = kept_names
             .iter()
             .enumerate()
-            .find(|(at, name)| handed_on.iter().take(*at).any(|other| other == *name));
+            .find(|(at, name)| kept_names.iter().take(*at).any(|other| other == *name));
         if let Some((_, name)) = repeated {
             let message = format!("column \"{}\" is kept twice", shorten(name));
             return Err(DataError::new(codes::KEEP, &source.name(), message)
@@ -141,7 +141,7 @@ impl<'a> RowStream<'a> {
     /// Makes this file the current one.
     fn start(&mut self, reader: Box<dyn Reader + 'a>, name: String) -> Result<(), DataError> {
         let kept = KeptColumns(reader.kept());
-        beside::check(kept.0.get(self.reading.handed_on().len()..).unwrap_or_default(), &name)?;
+        beside::check(kept.0.get(self.reading.kept_names().len()..).unwrap_or_default(), &name)?;
         let first = self.kept.get_or_insert_with(|| kept.clone());
         let differs = first.0.iter().zip(&kept.0).find(|(one, other)| one.data_type() != other.data_type());
         if let Some((one, _)) = differs {
@@ -170,7 +170,7 @@ impl<'a> RowStream<'a> {
                 if let Some(missing) = self.expect.missing {
                     missing.mark(batch);
                 }
-                let first = self.reading.handed_on().len().min(batch.kept.len());
+                let first = self.reading.kept_names().len().min(batch.kept.len());
                 let columns = batch.kept.split_off(first);
                 let fields = self.kept.as_ref().and_then(|kept| kept.0.get(first..)).unwrap_or_default();
                 batch.beside = beside::numbers(&columns, fields, batch.rows, self.given, name)?;
@@ -201,7 +201,7 @@ impl<'a> RowStream<'a> {
     /// The columns that are kept.
     pub fn kept(&self) -> KeptColumns {
         let mut kept = self.kept.clone().unwrap_or_default();
-        kept.0.truncate(self.reading.handed_on().len());
+        kept.0.truncate(self.reading.kept_names().len());
         kept
     }
 
