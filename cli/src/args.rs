@@ -72,9 +72,9 @@ pub struct Cli {
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     #[arg(hide_possible_values = true, display_order = 900)]
     pub color: Color,
-    /// Format of errors and warnings: full (with excerpts), concise (one line each), json, sarif (for code
-    /// scanning) or github (for workflow logs). They go to standard error, those of `check` to standard
-    /// output
+    /// Format of errors and warnings: full (with the lines concerned), concise (one line each), json, sarif
+    /// (for code scanning) or github (for workflow logs). They go to standard error, those of `check` to
+    /// standard output
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     #[arg(hide_possible_values = true, display_order = 901)]
     pub format: Format,
@@ -106,7 +106,7 @@ pub enum Command {
     Predict(Predict),
     /// Compile a model to a library, an object file or text
     Build(Build),
-    /// Check schedules for errors, and fix those that have one remedy
+    /// Check schedules for errors; --fix corrects those with a single remedy
     Check(Check),
     /// Format the text of schedules
     Fmt(Fmt),
@@ -114,7 +114,7 @@ pub enum Command {
     Show(Show),
     /// Compare the loops of two schedules, or all entries of two locks
     Diff(Diff),
-    /// Print the code of a model after a stage of the compiler
+    /// Print the compiler's form of a model after one of its stages, from loops to assembly
     Ir(Ir),
     /// Describe a model or a library: trees, features, objective
     Inspect(Inspect),

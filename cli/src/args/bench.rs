@@ -56,10 +56,11 @@ pub struct Bench {
     /// Also time each schedule on the same rows in column-major order, as calls with Arrow columns pass them
     #[arg(long, conflicts_with = "load")]
     pub columns: bool,
-    /// Time the schedule up to its first directive, up to its second, and so on: the gain of each directive
+    /// Print the gain of each directive: time the schedule up to its first directive, up to its second, and
+    /// so on
     #[arg(long, conflicts_with_all = NOT_OF_LEDGERS)]
     pub prefixes: bool,
-    /// Time the schedule without each directive (and those that depend on it): the slowdown without it
+    /// Print the slowdown without each directive: time the schedule without it and those that depend on it
     #[arg(long, conflicts_with_all = NOT_OF_LEDGERS)]
     pub ablate: bool,
     /// Time the schedule with other values of a `param`, or of the number at LINE:COLUMN of its text; may be

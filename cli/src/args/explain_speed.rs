@@ -49,7 +49,7 @@ pub struct ExplainSpeed {
     /// Approximate time to measure, such as 500ms or 2s
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = parse_time)]
     pub budget: Duration,
-    /// Sizes of the data caches that the report names, L1 first, such as 32K,1M,32M [default: this machine's]
+    /// Sizes of the data caches to assume, L1 first, such as 32K,1M,32M [default: this machine's]
     #[arg(long, value_name = "SIZES")]
     pub caches: Option<Caches>,
     /// Print JSON instead of text

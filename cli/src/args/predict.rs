@@ -53,7 +53,7 @@ pub struct Predict {
     /// Columns of the input to copy to the output, separated by commas, such as an identifier of each row
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub keep: Vec<String>,
-    /// Predict part I of N equal parts of the rows, I from 0 to N-1, to share the work among processes. Needs
+    /// Predict part I of N parts of the rows, I from 0 to N-1, to share the work among processes. Needs
     /// Parquet, Arrow files or .npy; the outputs of all parts in order are that of the whole
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,

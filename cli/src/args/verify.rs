@@ -45,8 +45,8 @@ pub struct Verify {
     #[command(flatten)]
     /// Options about the columns of `--input`.
     pub columns: ColumnOptions,
-    /// Also compare with another program's predictions of the rows of --input: a .npy, CSV or Parquet file,
-    /// one row for each row
+    /// Also compare with another program's predictions of the rows of --input: a .npy, CSV or Parquet file
+    /// with one row for each of them
     #[arg(long, value_name = "FILE", requires = "input", conflicts_with = "trainer")]
     pub against: Option<PathBuf>,
     /// The kind of predictions in the file of --against
