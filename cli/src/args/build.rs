@@ -107,8 +107,8 @@ pub struct Build {
     /// The kind of file to write
     #[arg(long, value_enum, default_value_t)]
     pub emit: Emit,
-    /// Without a schedule, full or fast: full chooses the fastest code; fast compiles in half the time, and
-    /// its code takes up to a fifth longer
+    /// Effort if no schedule is given: full chooses the fastest code; fast compiles in half the time, to code
+    /// that takes up to a fifth longer
     #[arg(long, default_value_t, value_name = "EFFORT")]
     pub effort: Effort,
     #[command(flatten)]
