@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Most numbers in the rows of a batch, and in its results. Larger batches take more memory.
 const MOST_NUMBERS: usize = 1 << 23;
 
-/// Rows of a batch: at most `call`, the limit of the predicting code, and at most [`MOST_NUMBERS`] values in
+/// Rows of a batch: at most `call`, the limit of the predicting code, and at most `MOST_NUMBERS` values in
 /// rows and in results.
 pub fn rows_of_batch(call: usize, features: usize, outputs: usize) -> usize {
     (MOST_NUMBERS / features.max(outputs).max(1)).clamp(1, call.max(1))
