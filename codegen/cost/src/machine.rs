@@ -23,15 +23,16 @@ pub struct Cache {
     pub latency: f64,
     /// Cycles for each line of 64 bytes if many consecutive ones are loaded.
     pub line: f64,
-    /// Cycles for each line if many are loaded that are far from each other; their addresses are known early.
+    /// Cycles for each line if many lines far from each other are loaded, at addresses that do not depend on
+    /// earlier loads.
     pub scattered: f64,
 }
 
-/// Memory that a core's TLB covers, in sizes of its second-level cache, roughly. Beyond it each access to the
-/// last cache also waits for the address of its page.
+/// Memory that a core's TLB covers, as a multiple of the size of its second-level cache: an approximation.
+/// Beyond it, each access to the last cache also waits for the address of its page.
 const PAGES: f64 = 4.0;
 
-/// A processor, as far as costs go. Times are cycles of one core.
+/// The figures of a processor that the cost model uses. Times are cycles of one core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// LLVM's name for it.
@@ -42,14 +43,15 @@ pub struct Machine {
     pub register_bits: u32,
     /// Instructions that the core issues in a cycle.
     pub issue: f64,
-    /// Instructions that may wait for operands while later ones run, as the [`crate::window`] probe measures
-    /// it: fewer than are in flight.
+    /// Instructions that may wait for operands while later ones run, as measured by the [`crate::window`]
+    /// probe; fewer than [`Machine::in_flight`].
     pub window: f64,
     /// Instructions in flight: the length of its reorder buffer.
     pub in_flight: f64,
     /// Cycles that a mispredicted branch costs.
     pub mispredict: f64,
-    /// Whether the core multiplies floats in other units than it adds them. Earlier calibrations lack it.
+    /// Whether the core has separate units for multiplications and additions of floats. Files of earlier
+    /// calibrations lack this field.
     #[serde(default)]
     pub multiplies_apart: bool,
     /// Cycles to enter the code and to leave it.
@@ -104,15 +106,15 @@ impl Machine {
     }
 
     /// Scheduler entries: how many instructions may wait for operands at once, derived from what the
-    /// [`crate::window`] probe measured. They are the instructions that remain of one of its chains when the
-    /// next one starts.
+    /// [`crate::window`] probe measured. When one of the probe's chains starts, the rest of the previous
+    /// chain still waits; its length is the number of entries.
     pub fn queue(&self) -> f64 {
         let steps = f64::from(WINDOW_STEPS);
         steps * self.window / (steps + self.window)
     }
 
-    /// The cost of instructions: cycles until others of their kind may start, and cycles from operands to
-    /// result.
+    /// The cost of instructions: cycles until other instructions of their kind may start, and cycles from
+    /// operands to result.
     pub fn cost(&self, amount: Amount) -> Charge {
         if let Some(charge) = self.narrow(amount) {
             return charge;
@@ -121,7 +123,8 @@ impl Machine {
         let share = match amount.kind {
             // Gathers cost cycles for each lane.
             Kind::Gather { .. } => amount.registers,
-            // Elements longer than their indices fill several registers. Fewer indices fill fewer of them.
+            // The looked-up elements, which are longer than their indices, fill several registers. Fewer
+            // indices fill fewer registers.
             Kind::Lookup { element, index, .. } if element > index => {
                 amount.registers.max(f64::from(index) / f64::from(element))
             }
@@ -137,9 +140,9 @@ impl Machine {
         longer.find_map(|(_, charges)| charge_in(charges, amount.kind))
     }
 
-    /// The cost of a kind of instruction on one register. A look-up table of a length without a cost has that
-    /// of the next longer one. Tables longer than all cost more in proportion. Kinds without any cost take
-    /// one cycle.
+    /// The cost of a kind of instruction on one register. A look-up in a table of a length without a cost
+    /// costs as much as in the next longer table. If no table is as long, the cost grows in proportion to the
+    /// length. Kinds without any cost take one cycle.
     pub fn charge(&self, kind: Kind) -> Charge {
         let charges = self.charges.get(&self.register_bits);
         charges.and_then(|charges| charge_in(charges, kind)).unwrap_or(Charge { each: 1.0, latency: 1.0 })

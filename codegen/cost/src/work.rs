@@ -7,7 +7,7 @@ use crate::operation::Kind;
 pub enum CoreUnit {
     /// Arithmetic, comparisons and selects.
     Arithmetic,
-    /// Multiplications of floats, on cores that add in other units.
+    /// Multiplications of floats, on cores that have separate units for them.
     Multiplications,
     /// Look-ups in registers, shuffles and conversions.
     Lookups,
@@ -22,8 +22,8 @@ pub enum CoreUnit {
 /// Number of units.
 const UNITS: usize = 6;
 
-/// Share of a look-up's cycles for which the vector units cannot do arithmetic. Most processors look up in
-/// one of two vector units or more; a larger share would make look-ups compete more with comparisons.
+/// Share of a look-up's cycles for which the vector units cannot do arithmetic. On most processors, one of at
+/// least two vector units does look-ups. With a larger share, look-ups would delay comparisons more.
 const LOOKUP_SHARE: f64 = 0.5;
 
 /// A resource that limits throughput.
@@ -169,7 +169,7 @@ mod tests {
         // Arithmetic shares the vector units with half of the look-ups.
         work.add(Kind::Vector, 6.0, 4.0);
         assert_eq!((work.bound(4.0), work.bottleneck(4.0)), (10.0, Resource::Vectors));
-        // Multiplications run beside it.
+        // Multiplications run at the same time.
         let mut beside = work;
         beside.add(Kind::Multiply, 5.0, 4.0);
         assert_eq!(beside.bound(4.0), 10.0);

@@ -3,8 +3,8 @@
 use super::figures;
 use sched_machines::{DataSheet, GpuKind, Maker};
 
-/// Sizes of shared memory that a multiprocessor can be set to. `ncu` reports 16, 164 and 228 for kernels of
-/// `docs/gpu.md` that need slightly less.
+/// Sizes of shared memory, in KiB, that a multiprocessor can be set to. `ncu` reports 16, 164 and 228 for
+/// kernels of `docs/gpu.md` that need slightly less.
 const SHARED_KIB: [u64; 9] = [8, 16, 32, 64, 100, 132, 164, 196, 228];
 
 /// A GPU as its data sheet describes it.
@@ -15,17 +15,17 @@ pub struct GpuMachine {
     pub(super) sheet: &'static DataSheet,
 }
 
-/// The blocks of a multiprocessor.
+/// The blocks of a launch on one multiprocessor.
 #[derive(Clone, Copy)]
 pub struct Occupancy {
     /// Blocks that the busiest multiprocessor runs, one after the other or side by side.
     pub busiest: f64,
-    /// Most blocks side by side.
+    /// Most blocks that a multiprocessor runs at the same time.
     pub resident: f64,
 }
 
 impl Occupancy {
-    /// Times that a multiprocessor is filled with blocks; at least 1.
+    /// Number of times that the busiest multiprocessor is filled with blocks; at least 1.
     pub fn waves(self) -> f64 {
         (self.busiest / self.resident).max(1.0)
     }
@@ -68,9 +68,9 @@ impl GpuMachine {
         cycles / (figures::CLOCK * self.sheet.ghz) / 1000.0
     }
 
-    /// Bytes of the first cache if `resident` blocks have `shared` bytes of shared memory each. Where both
-    /// are one memory, the driver takes the smallest of a few sizes from it that hold the blocks' shared
-    /// memory.
+    /// Bytes of the first cache if `resident` blocks have `shared` bytes of shared memory each. On GPUs where
+    /// both share one memory, the driver reserves for shared memory the smallest of a few sizes that holds
+    /// the blocks'.
     pub(super) fn first_cache(&self, resident: f64, shared: u64) -> f64 {
         let DataSheet { l1_kib, shared_kib, .. } = *self.sheet;
         if l1_kib <= shared_kib || shared == 0 {
