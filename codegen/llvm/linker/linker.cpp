@@ -52,14 +52,14 @@ llvm::PassPluginLibraryInfo getPollyPluginInfo() {
 // Receiver of bytes, in Rust.
 typedef void (*schedc_take)(void *to, const char *bytes, size_t count);
 
-// Links as `ld.lld` does with these arguments, of which the first is its name. `take` gets its messages.
-// Returns 0 on success, 1 if it fails, and 2 if it must not be called again.
+// Links as `ld.lld` does with these arguments, of which the first is the program's name. `take` gets its
+// messages. Returns 0 on success, 1 if it fails, and 2 if it must not be called again.
 extern "C" int schedc_link(const char *const *arguments, size_t count, schedc_take take, void *to) {
     std::string said;
     llvm::raw_string_ostream stream(said);
     lld::elf::forget();
     const lld::DriverDef drivers[] = {{lld::Gnu, &lld::elf::link}};
-    // If LLD cannot go on, it returns to this point instead of ending the process.
+    // If LLD fails fatally, it returns to this point instead of ending the process.
     llvm::CrashRecoveryContext::Enable();
     lld::Result result = lld::lldMain({arguments, count}, stream, stream, drivers);
     llvm::CrashRecoveryContext::Disable();

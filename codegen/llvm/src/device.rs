@@ -95,7 +95,7 @@ impl DeviceCode {
         Ok(())
     }
 
-    /// Registers and memory that each kernel takes, if they have been assembled.
+    /// Registers and memory that each kernel takes; empty before [`DeviceCode::assemble`].
     pub fn kernels(&self) -> &[KernelResources] {
         &self.kernels
     }
@@ -112,7 +112,7 @@ impl DeviceCode {
     }
 }
 
-/// Numbers of rows with the place of their runs, in the runtime's form.
+/// The ranges of run lengths in the runtime's form, each with the place of its runs: host or device.
 pub(crate) fn ranges(module: &lir::Module) -> Vec<RunRange> {
     let range = |(max_rows, place): (Option<u32>, &ProcessorKind)| RunRange {
         max_rows: max_rows.map_or(i64::MAX, i64::from),

@@ -1,5 +1,5 @@
-//! Makers of GPUs: how LLVM compiles for them, in which form their drivers take code, and who reserves shared
-//! memory.
+//! Makers of GPUs: LLVM's target for their GPUs, the form in which their drivers take code, and the side that
+//! reserves shared memory.
 
 use crate::machine_kind::MachineKind;
 use inkwell::targets::RelocMode;

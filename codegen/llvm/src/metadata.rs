@@ -102,7 +102,7 @@ impl MessagePackValue {
 /// Deepest nesting of lists and maps that the reader follows.
 const DEEPEST: u32 = 16;
 
-/// Reads one value from the beginning of `bytes`, and advances `bytes` behind it.
+/// Reads one value from the beginning of `bytes`, and advances `bytes` past it.
 fn item(bytes: &mut &[u8], depth: u32) -> Option<MessagePackValue> {
     let kind = number(bytes, 1)?;
     let low = |mask: u64| (kind & mask) as usize;

@@ -60,7 +60,8 @@ pub(crate) fn emit_artefact<'ctx>(
     if !versions.iter().all(alike) {
         return Err(LlvmError::ill_formed("versions of a model with different types"));
     }
-    // The head of the list so far, and the version for the same processors and another type of rows.
+    // The first description of the list emitted so far, and the one for the same processors and another type
+    // of rows.
     let (mut model, mut other_rows) = (None, None);
     for (number, version) in versions.iter().enumerate().rev() {
         verify_interface(version.module).map_err(LlvmError::ill_formed)?;
@@ -180,8 +181,8 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
         self.constant("tables", types::pointer(self.context).const_array(&all).into())
     }
 
-    /// Adds the table of the features' names. A null pointer follows it, for all other indices. It also
-    /// replaces names that contain a NUL.
+    /// Adds the table of pointers to the features' names. Its last pointer is null, for indices that are no
+    /// feature. Pointers to names that contain a NUL are also null.
     fn feature_names(&self, entry: &EntryInfo) -> FeatureNames<'ctx> {
         let null = types::pointer(self.context).const_null();
         let names = match self.data {

@@ -60,7 +60,7 @@ fn visible(bytes: &[u8], dynamic: bool) -> Result<BTreeSet<String>> {
     seen.map(|symbol| Ok(names.get(symbol.st_name as usize)?.to_string())).collect()
 }
 
-/// Undefined parts of a library: names of other libraries, and functions with versions.
+/// Requirements of a library: names of other libraries, and functions with versions.
 #[cfg(feature = "lld")]
 fn wants(library: &[u8]) -> Result<(BTreeSet<String>, BTreeMap<String, String>)> {
     let file = ElfBytes::<LittleEndian>::minimal_parse(library)?;
@@ -209,8 +209,8 @@ fn lld_leaves_signals_to_the_program() -> Result<()> {
             u64::from_ne_bytes(std::array::from_fn(|index| action[index]))
         })
     };
-    // Other tests that link install LLVM's handlers for a moment, so only handlers that several looks see
-    // count.
+    // Other tests that link install LLVM's handlers for a moment, so only handlers that are seen several
+    // times count.
     let before: Vec<_> = actions().collect();
     let mut changed: Vec<i32> = Vec::new();
     for _ in 0..100 {

@@ -27,7 +27,7 @@ pub(super) trait Device {
     /// A barrier of the threads of a block.
     fn barrier(&self, ir: &IrBuilder) -> Result<(), LlvmError>;
 
-    /// The address space of memory that all blocks see: rows, results and tables.
+    /// The address space of memory that all blocks can access: rows, results and tables.
     fn global(&self) -> AddressSpace {
         AddressSpace::from(GLOBAL)
     }
