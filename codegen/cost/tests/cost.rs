@@ -65,7 +65,7 @@ fn tables_beyond_the_near_caches_cost_more() {
 }
 
 #[test]
-fn wide_rows_bring_lines() {
+fn wide_rows_cost_cache_lines() {
     let forest = shapes::complete(200, 6, 2000);
     let read = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nrepresentation(levels)\nvectorize(b1, 16)\n";
     let lines = |schedule: &str| cost_of(&forest, schedule, 64).work.unit(sched_cost::CoreUnit::Lines);

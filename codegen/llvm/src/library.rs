@@ -28,7 +28,7 @@ impl Library {
             }
             Refusal::NoFunction(name) => {
                 LlvmError::new(codes::LOADING, format!("{shown} has no function `{name}`"))
-                    .with_help("if it was built with --name PREFIX, name that prefix here, too")
+                    .with_help("if it was built with --name PREFIX, pass the same prefix here")
             }
         })?;
         Ok(Library { loaded })

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_early_or_is_too_deep_is_nothing() {
+    fn truncated_or_deep_values_are_refused() {
         for bytes in [&b""[..], b"\x93\x01", b"\xa5abc", b"\xcd\x01", b"\xc1", &[0x91; 40]] {
             assert!(item(&mut &bytes[..], 0).is_none(), "{bytes:?}");
         }

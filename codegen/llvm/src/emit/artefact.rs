@@ -97,9 +97,11 @@ fn check_size(tables: impl Iterator<Item = usize>) -> Result<(), LlvmError> {
     if bytes <= MAX_TABLE_BYTES {
         return Ok(());
     }
-    let message = format!("the model's tables take {bytes} bytes, more than an artefact can hold");
-    Err(LlvmError::new(codes::TOO_LARGE, message)
-        .with_help("choose a smaller representation in the schedule, or predict without an artefact"))
+    let message =
+        format!("the model's tables take {bytes} bytes, more than a library or an object file can address");
+    Err(LlvmError::new(codes::TOO_LARGE, message).with_help(
+        "choose a smaller representation in the schedule, or predict with the model instead of a library",
+    ))
 }
 
 /// Descriptions to which a version's description refers.

@@ -108,7 +108,7 @@ fn a_failing_tool_is_quoted() {
 
 /// This system has all functions of the table.
 #[test]
-fn the_table_of_the_system_is_true() -> Result<()> {
+fn the_system_has_all_functions_of_the_table() -> Result<()> {
     unsafe extern "C" {
         fn dlopen(name: *const std::ffi::c_char, mode: i32) -> *mut std::ffi::c_void;
         fn dlvsym(
@@ -177,7 +177,7 @@ fn both_linkers_make_the_same_object() -> Result<()> {
 
 #[cfg(feature = "lld")]
 #[test]
-fn lld_goes_on_after_errors_and_in_many_threads() -> Result<()> {
+fn lld_works_after_errors_and_in_many_threads() -> Result<()> {
     let (model, exports) = (model()?, ["m_two".to_string()]);
     let expected = shared_library_by(Linker::Lld, &model, &exports, Some("libm.so"))?;
     std::thread::scope(|scope| {

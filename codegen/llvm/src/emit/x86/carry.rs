@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_bit_added_to_a_doubled_value_is_one() {
+    fn only_a_bit_added_to_a_doubled_value_is_found() {
         let [word, node, other, one, twice, shifted, bit] = [0, 1, 2, 3, 4, 5, 6].map(Value);
         let seen = |twice_of: (Value, Value), mask: Value| {
             let mut sums = Sums::default();
