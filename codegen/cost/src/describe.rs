@@ -43,8 +43,8 @@ impl Machine {
         let family = known.unwrap_or(&Family::OTHER);
         let register_bits = level.register_bits();
         let cache = |bytes, latency, line, scattered| Cache { bytes, latency, line, scattered };
-        // Clock rate, call and caches are typical of servers. The third level is the part of the last cache
-        // that the TLB covers. `schedc calibrate` measures all of them.
+        // Clock rate, call and caches are typical of servers. The third level is the part of the last-level
+        // cache that the TLB covers. `schedc calibrate` measures all of them.
         Machine {
             name: name.to_string(),
             ghz: 3.0,
@@ -80,7 +80,7 @@ fn charges(level: Level, known: Option<&Family>) -> BTreeMap<u32, BTreeMap<Kind,
     let mut all: BTreeMap<u32, BTreeMap<Kind, Charge>> =
         serde_json::from_str(family.costs(level)).unwrap_or_default();
     let whole = all.entry(register_bits).or_default();
-    // Every core loads two shorter registers per cycle.
+    // Every core loads two registers of at most 256 bits per cycle.
     let load = if is_long { 1.0 / family.loads } else { 0.5 };
     whole.extend([
         (Kind::Convert, charge(1.0, 4.0)),

@@ -15,7 +15,7 @@ pub struct Facts {
     pub features: f64,
     /// Margins of a row.
     pub margins: f64,
-    /// Share of walks that take more than `n` steps, by `n`.
+    /// Share of walks that take more than `n` steps, at index `n`.
     longer: Vec<f64>,
 }
 
@@ -59,7 +59,7 @@ impl Facts {
         }
     }
 
-    /// The expected steps of a loop over `walks` walks that advance together.
+    /// The expected steps of a loop in which `walks` walks take each step together.
     pub fn steps(&self, walks: f64, loop_steps: WalkSteps) -> ExpectedSteps {
         let (mut steps, mut before, mut likeliest) = (0.0, 1.0, 0.0f64);
         let levels = loop_steps.levels.max(1) as usize;

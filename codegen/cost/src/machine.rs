@@ -19,7 +19,7 @@ pub struct Charge {
 pub struct Cache {
     /// Bytes of the cache that one core can use.
     pub bytes: f64,
-    /// Cycles from an address to the value.
+    /// Cycles from the address of a load to its value.
     pub latency: f64,
     /// Cycles for each line of 64 bytes if many consecutive ones are loaded.
     pub line: f64,
@@ -29,13 +29,13 @@ pub struct Cache {
 }
 
 /// Memory that a core's TLB covers, as a multiple of the size of its second-level cache: an approximation.
-/// Beyond it, each access to the last cache also waits for the address of its page.
+/// Beyond it, each access to the last-level cache also waits for the address of its page.
 const PAGES: f64 = 4.0;
 
 /// The figures of a processor that the cost model uses. Times are cycles of one core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// LLVM's name for it.
+    /// LLVM's name for the processor.
     pub name: String,
     /// Clock rate in cycles per nanosecond.
     pub ghz: f64,
@@ -46,7 +46,7 @@ pub struct Machine {
     /// Instructions that may wait for operands while later ones run, as measured by the [`crate::window`]
     /// probe; fewer than [`Machine::in_flight`].
     pub window: f64,
-    /// Instructions in flight: the length of its reorder buffer.
+    /// Most instructions in flight: the length of the core's reorder buffer.
     pub in_flight: f64,
     /// Cycles that a mispredicted branch costs.
     pub mispredict: f64,
@@ -86,7 +86,7 @@ impl Machine {
             return self;
         };
         let mut sizes = sizes.to_vec();
-        // The part of the last cache that the TLB covers is a level of its own, since it is much faster.
+        // The part of the last-level cache that the TLB covers is a separate level, since it is much faster.
         if let [.., before, last] = *sizes.as_slice()
             && PAGES * before < last
         {
@@ -148,9 +148,9 @@ impl Machine {
         charges.and_then(|charges| charge_in(charges, kind)).unwrap_or(Charge { each: 1.0, latency: 1.0 })
     }
 
-    /// The cost of an access to a working set of `bytes` bytes beyond that of the first cache. Returns cycles
-    /// until the value is available, and cycles for each line, for scattered lines or consecutive ones. Each
-    /// level of memory serves the share of the bytes that it holds and no nearer level does.
+    /// The cost of an access to a working set of `bytes` bytes beyond that of the first-level cache. Returns
+    /// cycles until the value is available, and cycles for each line, for scattered lines or consecutive
+    /// ones. Each level of memory serves the share of the bytes that it holds and no nearer level does.
     pub fn beyond_first(&self, bytes: f64, scattered: bool) -> (f64, f64) {
         let (mut latency, mut line, mut held) = (0.0, 0.0, 0.0);
         let first = self.caches.first().map_or(0.0, |cache| cache.latency);
@@ -171,7 +171,7 @@ impl Machine {
         self.caches.get(1).map_or(0.0, |cache| PAGES * cache.bytes)
     }
 
-    /// Whether the first cache holds `bytes` bytes.
+    /// Whether the first-level cache holds `bytes` bytes.
     pub fn is_near(&self, bytes: f64) -> bool {
         self.caches.first().is_some_and(|cache| bytes <= cache.bytes)
     }
@@ -205,7 +205,8 @@ fn look_up(charges: &BTreeMap<Kind, Charge>, element: u8, entries: u16, index: u
             _ => None,
         })
     };
-    // Without a cost of their own, shorter elements are looked up as elements of the index's length.
+    // Elements shorter than the index are looked up as elements of the index's length if they have no
+    // separate cost.
     for element in [element, index.max(element)] {
         if let Some((_, charge)) = measured(element, index).find(|(length, _)| *length >= entries) {
             return Some(charge);

@@ -69,7 +69,7 @@ impl Work {
     }
 
     /// Adds instructions of a kind that occupy their unit for `cycles` cycles. Scalar instructions occupy
-    /// issue slots alone.
+    /// only issue slots.
     pub fn add(&mut self, kind: Kind, cycles: f64, instructions: f64) {
         let unit = match kind {
             Kind::Lookup { .. } | Kind::Shuffle | Kind::Convert => CoreUnit::Lookups,
@@ -126,8 +126,9 @@ impl Work {
         self.serial += other.serial;
     }
 
-    /// The least cycles that the work takes on a core that issues `issue` instructions a cycle. Arriving
-    /// lines delay loads and stores in part, so these two combine as the legs of a right triangle.
+    /// The least cycles that the work takes on a core that issues `issue` instructions a cycle. Cache lines
+    /// that arrive delay loads and stores only in part, so their cycles combine as the legs of a right
+    /// triangle do to its hypotenuse.
     pub fn bound(&self, issue: f64) -> f64 {
         let busiest =
             Resource::ALL.into_iter().map(|resource| self.busy(resource, issue)).fold(0.0, f64::max);

@@ -24,7 +24,7 @@ use sched_ir::lir::*;
 use sched_llvm::Cpu;
 use std::time::Instant;
 
-/// Values of a call: they stay in the first cache.
+/// Values of a call: they stay in the first-level cache.
 const VALUES: usize = 1024;
 
 /// Calls of a sample.

@@ -16,9 +16,9 @@ use crate::work::{CoreUnit, Resource, Work};
 struct OriginCost {
     cycles: LimitCycles,
     work: Work,
-    /// Cycles for lines, by the level of memory that serves them.
+    /// Cycles for cache lines, by the level of memory that serves them.
     lines: [f64; LEVELS],
-    /// Cycles that the current statement waits for lines.
+    /// Cycles that the current statement waits for cache lines.
     waits: f64,
 }
 

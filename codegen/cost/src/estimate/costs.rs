@@ -12,7 +12,7 @@ pub struct OperationCost {
     pub kind: Kind,
     /// Cycles for which it occupies the unit of the core for this kind.
     pub busy: f64,
-    /// Cycles from its operands to its result, if the first cache serves it.
+    /// Cycles from its operands to its result, if the first-level cache serves it.
     pub latency: f64,
     /// Instructions.
     pub instructions: f64,

@@ -61,7 +61,7 @@ pub struct LoopTime {
 
 impl LoopSample {
     /// The iterations to simulate between the first one and the last one, each with the number of iterations
-    /// for which it stands.
+    /// that it represents.
     pub fn interior(trips: f64) -> impl Iterator<Item = (f64, f64)> {
         let count = (trips - 2.0).clamp(0.0, f64::from(INTERIOR));
         let each = (trips - 2.0) / count.max(1.0);
@@ -110,8 +110,8 @@ impl LoopSample {
         self.attribution
     }
 
-    /// The time of all `trips` iterations on a machine. They overlap as far as the instructions in flight
-    /// allow; consecutive iterations are at least `chain` cycles apart.
+    /// The time of all `trips` iterations on a machine. Iterations overlap if the window of instructions in
+    /// flight allows it, but consecutive ones are at least `chain` cycles apart.
     pub fn time(&self, trips: f64, chain: f64, machine: &Machine) -> LoopTime {
         let one = self.span / trips;
         let bound = self.work.bound(machine.issue);

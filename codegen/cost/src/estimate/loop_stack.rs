@@ -6,7 +6,7 @@ use crate::value::{DEPTHS, Varies};
 /// The loops around the current statement, and whether their iterations differ.
 #[derive(Clone, Debug, Default)]
 pub struct LoopStack {
-    /// Outermost first.
+    /// The loops, outermost first.
     around: Vec<LoopAround>,
     /// Loops on which conditions and trip counts of the innermost open loop depend.
     deciding: Varies,

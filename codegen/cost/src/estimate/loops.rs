@@ -66,7 +66,7 @@ impl Estimator<'_> {
             estimator.block(&this.body)
         });
         let threads = (self.call.threads as f64).min(trips);
-        // The busiest thread runs whole iterations.
+        // Threads run whole iterations, so the busiest one may have more than its share.
         let share = (trips / threads).ceil() / trips;
         let mut time = sample.time(trips, 0.0, self.machine);
         time.elapsed *= share;
@@ -124,7 +124,7 @@ impl Estimator<'_> {
     }
 
     /// Raises the first cycle for the code after a loop of `elapsed` cycles. That code overlaps with the end
-    /// of the loop, as far as [`Machine::window`](crate::Machine) has room for its instructions.
+    /// of the loop if [`Machine::window`](crate::Machine) has room for its instructions.
     fn overlap_following_code(&mut self, elapsed: f64, instructions: f64) {
         let passed = elapsed * instructions / (instructions + self.machine.window);
         self.timeline.raise_floor(self.timeline.latest() + passed);

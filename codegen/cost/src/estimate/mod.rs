@@ -1,12 +1,12 @@
 //! Estimates: cycles of a call, from two passes over the statements of a kernel.
 //!
 //! A pass visits statements in program order, as a core would run them, and one iteration of a loop for all
-//! that are like it. The first pass records the accesses to memory. From these follow the bytes that each
+//! iterations like it. The first pass records the accesses to memory. From these follow the bytes that each
 //! loop touches. The second pass adds up cycles. [`Estimator`] has one part for each idea:
 //!
 //! | part | knows |
 //! |---|---|
-//! | [`prepared::PreparedKernel`] | the costs of operations, and loads of one place |
+//! | [`prepared::PreparedKernel`] | the costs of operations, and loads from the same address |
 //! | [`values::Values`] | the integers that need no data, and when results are available |
 //! | [`MemoryModel`] | sizes of buffers, and the level of the caches that serves an access |
 //! | [`timeline::Timeline`] | the cycles that the current code covers, and the instructions in flight |
@@ -137,7 +137,7 @@ impl<'a> Estimator<'a> {
             Stmt::If(this) => self.branch(this, work),
             Stmt::Parallel(this) => self.parallel_loop(this, work),
             Stmt::Alloc(this) => self.alloc(this, work),
-            // Statements of GPU kernels have no cost here: `gpu.rs` estimates those.
+            // Statements of GPU kernels have no cost here, since the module `gpu` estimates launches.
             Stmt::Launch(_) | Stmt::Barrier => {}
         }
     }
@@ -194,8 +194,8 @@ impl<'a> Estimator<'a> {
         self.timeline.reach(self.values.get(value).ready);
     }
 
-    /// Records an access in the first pass. In the second one, adds its lines to the work, and returns the
-    /// cycles for which its result waits.
+    /// Records an access in the first pass. In the second pass, adds the access's cache lines to the work,
+    /// and returns the cycles for which the result waits.
     fn access(&mut self, operand: &Operand, work: &mut Work) -> f64 {
         let index = self.values.get(operand.index).content;
         let Some(placed) = self.memory.access(operand, &index, self.loops.around()) else { return 0.0 };

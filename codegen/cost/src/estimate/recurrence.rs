@@ -97,7 +97,7 @@ impl<'l> Recurrence<'l> {
         self.carried.iter().for_each(|one| values.add_dependence(one.after, Varies::DATA));
     }
 
-    /// Sets the values after a loop without iterations to their first values.
+    /// For a loop without iterations, sets the values after the loop to the initial ones.
     pub fn skip(&self, values: &mut Values<'_>, timeline: &mut Timeline) {
         for one in self.carried {
             let first = values.get(one.first);

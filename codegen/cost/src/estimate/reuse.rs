@@ -49,7 +49,7 @@ pub struct LoadedValues<'a> {
 }
 
 impl<'a> LoadedValues<'a> {
-    /// No load yet.
+    /// A record without loads.
     pub fn new(places: &'a LoadPlaces) -> LoadedValues<'a> {
         LoadedValues { places, values: vec![None; places.count], order: Vec::new() }
     }
@@ -71,7 +71,7 @@ impl<'a> LoadedValues<'a> {
         self.order.len()
     }
 
-    /// Forgets all loads but the first `count` ones.
+    /// Forgets all loads except the first `count`.
     pub fn forget(&mut self, count: usize) {
         for place in self.order.drain(count.min(self.order.len())..) {
             if let Some(loaded) = self.values.get_mut(place as usize) {

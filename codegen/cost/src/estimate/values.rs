@@ -6,7 +6,7 @@ use crate::call::Call;
 use crate::value::{Chain, DEPTHS, StaticValue, ValueState, Varies};
 use sched_ir::lir::{Address, Bin, Cast, Cmp, Function, Module, Op, Space, Value};
 
-/// Bits of a distance by which a 64-bit integer can be shifted.
+/// Mask of the bits of a shift distance that a 64-bit shift uses.
 const SHIFT_MASK: i64 = 63;
 
 /// States of a function's LIR values while the estimator visits its statements.
@@ -84,7 +84,7 @@ impl<'a> Values<'a> {
         self.loads.count()
     }
 
-    /// Forgets all loads but the first `count` ones, at the end of an iteration.
+    /// Forgets all loads except the first `count`, at the end of an iteration.
     pub fn forget_loads(&mut self, count: usize) {
         self.loads.forget(count);
     }

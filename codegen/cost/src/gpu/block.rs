@@ -21,11 +21,11 @@ const FEW_ROWS: u64 = 32;
 pub struct BlockWork {
     /// Cycles in which all issue slots are busy.
     pub issue: f64,
-    /// Cycles in which the first cache is busy.
+    /// Cycles in which the first-level cache is busy.
     pub wavefronts: f64,
     /// Cycles from beginning to end: the sum of the latencies of consecutive steps.
     pub chain: f64,
-    /// Bytes of trees that a multiprocessor reads from the second cache, for all its blocks.
+    /// Bytes of trees that a multiprocessor reads from the second-level cache, for all its blocks.
     pub tree_bytes: f64,
 }
 
@@ -59,7 +59,7 @@ struct Reader<'a> {
     trees: &'a Trees,
     launch: &'a Mapping,
     occupancy: Occupancy,
-    /// Bytes of the first cache beside shared memory.
+    /// Bytes that shared memory leaves to the first-level cache.
     first_cache: f64,
     /// Rows of the block, at most those of the call.
     rows: f64,

@@ -9,9 +9,9 @@
 
 use sched_nest::Layout;
 
-/// Bytes of a sector: the unit in which caches and memory transfer.
+/// Bytes of a sector: the unit in which caches and memory transfer data.
 pub const SECTOR: f64 = 32.0;
-/// Bytes of a line of the first cache, and bytes that all banks of shared memory deliver at once.
+/// Bytes of a line of the first-level cache, and bytes that all banks of shared memory deliver in one cycle.
 pub const LINE: f64 = 128.0;
 /// Walks of a warp.
 pub const WALKS_OF_A_WARP: f64 = 32.0;
@@ -28,15 +28,15 @@ pub const REGISTER_UNIT: u64 = 8;
 /// Bytes of shared memory that the system reserves for each block, as CUDA documents for compute capability
 /// 8.0 and later.
 pub const RESERVED_BYTES: u64 = 1024;
-/// Most bytes that a multiprocessor gets from the second cache in one cycle.
+/// Most bytes that a multiprocessor gets from the second-level cache in one cycle.
 pub const MOST_SECOND_CACHE_BYTES: f64 = 64.0;
-/// Expected accesses of the fullest of 32 banks if 32 threads each choose one at random.
+/// Expected accesses to the busiest of 32 banks if 32 threads each access a random bank.
 pub const BANK_CONFLICTS: f64 = 3.5;
 /// Bandwidth of the device's memory, as a share of the data sheet's; 2912 GB/s were measured.
 pub const MEMORY: f64 = 0.87;
 /// Clock of a busy device, as a share of the data sheet's.
 pub const CLOCK: f64 = 0.96;
-/// Bytes of slots that fit the second cache, as a share of its size: it has two halves.
+/// Bytes of slots that fit the second-level cache, as a share of its size: it has two halves.
 pub const SLOTS_IN_CACHE: f64 = 0.5;
 
 /// Weight, from 0 to 1, of the assumption that all leaves have equally many rows. The rest is the weight of
@@ -46,17 +46,17 @@ pub const LEAF_SHARE: f64 = 0.75;
 pub const LAUNCH_US: f64 = 1.78;
 /// Exponent of the p-norm that combines the parts of a launch: 1 means no overlap, infinity perfect overlap.
 pub const OVERLAP: f64 = 1.45;
-/// Bandwidth of the second cache, as a multiple of the data sheet's.
+/// Bandwidth of the second-level cache, as a multiple of the data sheet's.
 pub const SECOND_CACHE: f64 = 1.5;
-/// Bytes of trees or rows that the first cache keeps, as a share of its size.
+/// Bytes of trees or rows that the first-level cache keeps, as a share of its size.
 pub const HOT: f64 = 0.696;
-/// Cycles that a miss of the first cache adds to a step.
+/// Cycles that a miss of the first-level cache adds to a step.
 pub const MISS_CYCLES: f64 = 375.0;
 /// Misses of a step in a `preorder` tree, as a multiple of those of a step in other layouts.
 pub const PREORDER_MISS: f64 = 1.51;
-/// Cycles that each sector adds to a step that misses the first cache.
+/// Cycles that each sector adds to a step that misses the first-level cache.
 pub const SECTOR_CYCLES: f64 = 8.98;
-/// Cycles that reading a row in the device's memory adds to a step if the first cache lacks the row.
+/// Cycles that reading a row in the device's memory adds to a step if the first-level cache lacks the row.
 pub const ROW_MISS_CYCLES: f64 = 495.0;
 /// Cycles before and after the steps of a walk.
 pub const WALK_CYCLES: f64 = 20.7;
@@ -71,7 +71,7 @@ pub const PARTIAL_ROUND: f64 = 1.14;
 pub const CLASS_CYCLES: f64 = 356.0;
 /// Instructions that selecting the sum of a tree's class adds to a walk.
 pub const CLASS_INSTRUCTIONS: f64 = 22.0;
-/// Instructions and cycles of a block besides its rows, trees and sums.
+/// Instructions and cycles of a block, in addition to those for its rows, trees and sums.
 pub const BLOCK: f64 = 426.0;
 /// Cycles of a barrier.
 pub const BARRIER_CYCLES: f64 = 28.4;
@@ -95,23 +95,25 @@ pub const FILL_CYCLES: f64 = 233.0;
 pub const DEVICE_FOLD_CYCLES: f64 = 32.2;
 /// Threads of each multiprocessor that add up slots in the device's memory.
 pub const FOLDING_THREADS: f64 = 1024.0;
-/// Bytes of traffic of the second cache for each byte of slots.
+/// Bytes of traffic of the second-level cache for each byte of slots.
 pub const SLOTS_IN_SECOND_CACHE: f64 = 3.25;
-/// Bytes of memory traffic for each byte of slots, if the slots exceed the second cache, for a model with one
-/// class. The traffic grows with the square root of the number of classes.
+/// Bytes of memory traffic for each byte of slots, if the slots exceed the second-level cache, for a model
+/// with one class. The traffic grows with the square root of the number of classes.
 pub const SLOTS_IN_MEMORY: f64 = 1.07;
 /// Cost of reading a value of a row from the device's memory, as a multiple of reading a copied one.
 pub const UNCOPIED_ROW: f64 = 1.92;
-/// Wavefronts when the threads of a warp read a value of 32 rows each.
+/// Wavefronts (passes through the first-level cache) of a load in which the threads of a warp read 32
+/// different rows.
 pub const ROW_WAVEFRONTS: f64 = 0.375;
-/// Wavefronts when the threads of a warp read nodes from one cache line.
+/// Wavefronts (passes through the first-level cache) of a load in which the threads of a warp read nodes of
+/// one line.
 pub const LINE_WAVEFRONTS: f64 = 0.515;
 
 /// The cost of a step of a walk in a layout.
 pub struct StepFigures {
     /// Instructions.
     pub instructions: f64,
-    /// Cycles if the first cache has the node.
+    /// Cycles if the first-level cache has the node.
     pub cycles: f64,
 }
 

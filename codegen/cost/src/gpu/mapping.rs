@@ -25,7 +25,7 @@ pub struct Mapping {
     pub trees_in_lanes: bool,
     /// Walks of a thread that are interleaved.
     pub together: u64,
-    /// Times that a block adds up slots in shared memory; 0 without such slots.
+    /// Number of times that a block adds up slots in shared memory; 0 without such slots.
     pub folds: u64,
     /// Number of slots in the device's memory; 0 without such slots.
     pub device_slots: u64,

@@ -25,11 +25,11 @@ pub struct WalkReads {
     pub lines: f64,
 }
 
-/// Reads of nodes beyond the first cache.
+/// Reads of nodes beyond the first-level cache.
 pub struct Misses {
-    /// Sectors that a multiprocessor reads from the second cache, for all its blocks.
+    /// Sectors that a multiprocessor reads from the second-level cache, for all its blocks.
     pub sectors: f64,
-    /// Share of steps that wait for the second cache.
+    /// Share of steps that wait for the second-level cache.
     pub steps: f64,
 }
 
@@ -89,7 +89,7 @@ fn footprint(trees: &Trees, layout: Layout, rows: f64) -> f64 {
 }
 
 impl Misses {
-    /// The reads beyond a first cache of `first_cache` bytes, if warps read `accesses` sectors in all.
+    /// The reads beyond a first-level cache of `first_cache` bytes, if warps read `accesses` sectors in all.
     pub fn of(
         trees: &Trees,
         launch: &Mapping,
@@ -105,8 +105,8 @@ impl Misses {
         let of_a_block = trees.count / launch.tree_blocks as f64;
         let footprint = footprint(trees, launch.layout, rows * resident.min(busiest));
         let exceeding = |trees: f64| (1.0 - HOT * first_cache / (trees * footprint)).max(0.0);
-        // The first cache may lose a tree while warps walk it, or before the next wave of blocks reads it
-        // again.
+        // The first-level cache may lose a tree while warps walk it, or before the next wave of blocks reads
+        // it again.
         let at_a_time = ((launch.tree_threads * launch.walks_together()) as f64).min(of_a_block);
         let (evicted, reread) = (exceeding(at_a_time), exceeding(of_a_block));
         // The blocks of a wave read a tree at about the same time, and all wait for the block that reads it

@@ -33,7 +33,7 @@ pub struct Operand {
     pub buffer: usize,
     /// Bytes that it moves; for a gather, the distance between elements.
     pub bytes: f64,
-    /// Number of the element.
+    /// Index of the element.
     pub index: Value,
     /// Bytes between elements.
     pub stride: u32,
@@ -130,13 +130,13 @@ impl Access {
         }
     }
 
-    /// Accesses of all iterations of the loop at a depth and of those inside.
+    /// Number of accesses in all iterations of the loop at a depth, and of the loops inside it.
     pub(super) fn times(&self, depth: usize) -> f64 {
         let inner = self.around.get(depth..).unwrap_or_default().iter();
         inner.map(|around| around.trips.max(1.0)).product()
     }
 
-    /// The loop around the one at a depth; `None` for the call.
+    /// The name of the loop around the loop at a depth; `None` for the call.
     pub(super) fn outside(&self, depth: usize) -> Option<Value> {
         let outside = depth.checked_sub(1).and_then(|outside| self.around.get(outside));
         outside.map(|around| around.name)

@@ -25,7 +25,8 @@ pub struct LineCost {
     pub bytes: f64,
     /// Cycles that one access takes of the bandwidth for cache lines, on average.
     pub busy: f64,
-    /// Cycles by which one access is later than in the first cache, on average; 0 if lines are fetched ahead.
+    /// Cycles by which one access is later than in the first-level cache, on average; 0 if lines are fetched
+    /// ahead.
     pub wait: f64,
 }
 
@@ -47,7 +48,7 @@ pub struct PlacedAccess {
     pub residency: Residency,
     /// Cycles that one access takes of the bandwidth for cache lines, on average.
     pub busy: f64,
-    /// Cycles by which one access is later than in the first cache, on average.
+    /// Cycles by which one access is later than in the first-level cache, on average.
     pub wait: f64,
 }
 
@@ -145,7 +146,8 @@ fn size_of(access: &Access, sizes: &[f64]) -> f64 {
     sizes.get(access.buffer).copied().unwrap_or(f64::INFINITY)
 }
 
-/// Groups of accesses whose addresses move alike, so that they share lines: bytes and lines of each group.
+/// Groups of accesses whose addresses move in the same way, so that they share cache lines: bytes and lines
+/// of each group.
 struct MotionGroups(HashMap<Motion, (f64, f64)>);
 
 impl MotionGroups {
@@ -196,8 +198,8 @@ impl Placement<'_> {
                 rest = first;
                 continue;
             }
-            // If one iteration fits the first cache, lines of the previous one are still there, and only new
-            // lines are fetched.
+            // If one iteration fits the first-level cache, lines of the previous one are still there, and
+            // only new lines are fetched.
             if fresh == 0.0 || !self.machine.is_near(iteration) {
                 return residency(access, vec![(1.0, iteration)], lines);
             }
@@ -206,7 +208,7 @@ impl Placement<'_> {
         let space = self.function.buffers.get(access.buffer).map(|buffer| buffer.space);
         let total = self.footprints.bytes(None);
         // Each call uses the tables and the memory for results again. Its rows are new: no cache of the core
-        // has them, but the TLB has their pages. Rows that exceed the last cache come from memory.
+        // has them, but the TLB has their pages. Rows that exceed the last-level cache come from memory.
         let far = match space {
             Some(Space::Input) => self.machine.beyond_core().max(size_of(access, self.sizes)),
             _ => total,
