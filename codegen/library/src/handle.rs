@@ -24,7 +24,7 @@ pub struct ModelHandle {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct HandleFunctions {
-    /// Number of columns of an output.
+    /// Number of values per row of an output.
     pub num_outputs: unsafe extern "C" fn(*const c_void, i32) -> i32,
     /// Element type of an output.
     pub output_type: unsafe extern "C" fn(*const c_void, i32) -> i32,

@@ -11,7 +11,7 @@
 
 LLD_HAS_DRIVER(elf)
 
-// Freed symbols and sections of the last output, to which LLD 19.1 keeps pointers between links.
+// Variables of LLD 19.1 that still point to freed symbols and sections of the previous output.
 namespace lld::elf {
 class Defined;
 class OutputSection;
@@ -43,7 +43,8 @@ static void forget() {
 
 #ifdef SCHEDC_WITHOUT_POLLY
 #include "llvm/Passes/PassPlugin.h"
-// LLVM's archives refer to a loop optimiser that nothing here runs. This definition keeps it out of programs.
+// LLVM's archives refer to a loop optimiser that schedc never runs. With this definition, programs are linked
+// without it.
 llvm::PassPluginLibraryInfo getPollyPluginInfo() {
     return {LLVM_PLUGIN_API_VERSION, "none", "", [](llvm::PassBuilder &) {}};
 }

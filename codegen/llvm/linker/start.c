@@ -1,4 +1,4 @@
-// The code that C compilers add to every shared library, as far as the runtime needs it.
+// The part that the runtime needs of the code that C compilers add to every shared library.
 #include <stddef.h>
 
 extern void __cxa_finalize(void *);

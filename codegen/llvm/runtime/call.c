@@ -161,7 +161,7 @@ static int32_t plan_place(schedc_plan *p, const schedc_call *call)
     return p->convert ? SCHEDC_ERR_ARGUMENT : SCHEDC_OK;
 }
 
-/* Returns the number of threads: at most `wanted`, and no more than the work is worth. */
+/* Returns the number of threads: at most `wanted`, and fewer if the work is too short to wake that many. */
 static int32_t plan_threads(const schedc_plan *p, int32_t wanted)
 {
     double worth = (double)p->n_rows * p->model->ns_per_row / WORTH_A_THREAD_NS;

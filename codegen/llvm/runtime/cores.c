@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Reads a non-negative integer, and advances `*text` past it; returns -1 if there is none. Numbers
- * that are too large become INT64_MAX. (The symbol behind strtol depends on the headers of the C library,
+ * that are too large become INT64_MAX. (The symbol of strtol depends on the headers of the C library,
  * and newer symbols would keep the object from older systems.) */
 static int64_t read_number(const char **text)
 {

@@ -76,7 +76,7 @@ typedef struct schedc_range {
     int64_t on_device;           /* 1: on a device, 0: on the host */
 } schedc_range;
 
-/* The transfer of the host's rows to a device as bins, which are fewer bytes. Bins lie in blocks of rows:
+/* The transfer of the host's rows to a device as bins, which are fewer bytes. Bins are in blocks of rows:
  * the first bin of all rows of a block, then the second bin, and so on. The last block is as long as the
  * others. */
 typedef struct schedc_transfer {
@@ -125,7 +125,7 @@ typedef struct schedc_output {
     /* rows [n][num_features], or margins [n][num_margins] for outputs that finish them -> [n][columns], of
      * `type`; null: none. The kernel of margins writes [n][num_margins] of margin_type. */
     schedc_kernel kernel;
-    int32_t columns;             /* 0: the model lacks the output */
+    int32_t columns;             /* values per row; 0: the model lacks the output */
     int32_t type;                /* SCHEDC_DTYPE_* of its elements */
     int64_t needs;               /* SCHEDC_NEEDS_* */
 } schedc_output;
@@ -133,8 +133,8 @@ typedef struct schedc_output {
 /* The description of a compiled model for the entry points. The compiler emits it as a constant. */
 typedef struct schedc_model {
     uint32_t size;               /* of this struct */
-    int32_t num_features;        /* columns of a row */
-    int32_t num_margins;         /* columns of margins */
+    int32_t num_features;        /* features of a row */
+    int32_t num_margins;         /* margins of a row */
     int32_t row_type;            /* SCHEDC_DTYPE_* of the rows that kernels read */
     int32_t margin_type;         /* SCHEDC_DTYPE_* of margins, in which trees are added up */
     int32_t result_type;         /* SCHEDC_DTYPE_* of raw and value output */

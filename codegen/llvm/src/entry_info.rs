@@ -10,7 +10,7 @@ use std::mem;
 /// Numbers and texts of a model, besides its kernels and tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EntryInfo {
-    /// Columns of a row.
+    /// Number of features of a row.
     pub num_features: i32,
     /// The counts that decide how many columns each output has.
     pub counts: Counts,

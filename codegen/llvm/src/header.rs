@@ -10,9 +10,9 @@ pub const ABI_VERSION: i32 = 1;
 /// Numbers of a model that its header states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeaderInfo {
-    /// Columns of a row.
+    /// Number of features of a row.
     pub num_features: i32,
-    /// Columns of each output; 0 if the model lacks it.
+    /// Number of values per row of each output; 0 if the model lacks the output.
     pub columns: [usize; Kind::ALL.len()],
     /// Whether categories have names.
     pub has_categories: bool,

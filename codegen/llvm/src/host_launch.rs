@@ -1,6 +1,6 @@
 //! Launches as functions of this machine's processor, for tests without a GPU. The code that emits kernels
 //! for GPUs also emits these. The test calls a kernel once for each thread of each block. The threads of a
-//! block wait for each other at barriers, so each needs a stack of its own, such as that of a fiber.
+//! block wait for each other at barriers, so each needs a separate stack, such as that of a fiber.
 
 use crate::emit::{LaunchKernel, emit_launches};
 use crate::error::LlvmError;

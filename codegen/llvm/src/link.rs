@@ -34,8 +34,8 @@ const SYMBOL_VERSION: &str = "SCHEDC_1";
 /// Options with which a shared library is linked, for every linker that takes GNU ld's options.
 fn shared_options(script: &Path, soname: Option<&str>) -> Vec<OsString> {
     let options = [
-        // Drops unused sections, and makes the stack not executable. The loader resolves all symbols at once,
-        // so that no prediction waits for it.
+        // Drops unused sections, and makes the stack not executable. The loader resolves all symbols when it
+        // loads the library, so that no prediction waits for it.
         ["--gc-sections", "--no-undefined"].as_slice(),
         &["-z", "noexecstack", "-z", "now", "-z", "relro"],
         // Binds a library to its own functions, even if the program has another model with the same prefix.

@@ -8,7 +8,7 @@ use sched_machines::Maker;
 /// The form in which a driver takes code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ImageKind {
-    /// PTX, ended by a NUL. The driver of each GPU from the named one on translates it.
+    /// PTX, ended by a NUL, which the drivers of the named GPU and of newer ones translate.
     Ptx,
     /// Machine code of one GPU, linked as an ELF file.
     CodeObject,

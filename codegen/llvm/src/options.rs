@@ -14,8 +14,8 @@ const SWITCHES: [(&CStr, &CStr); 5] = [
     // selects because the branches of a walk are unpredictable.
     (c"-x86-cmov-converter=false", c"-x86-cmov-converter=true"),
     (c"-disable-cgp-select2branch=true", c"-disable-cgp-select2branch=false"),
-    // The scheduler ahead of register allocation undoes the interleaving of walks and spills registers.
-    // Machines with hundreds of registers need it.
+    // The scheduler that runs before register allocation undoes the interleaving of walks and spills
+    // registers. Machines with hundreds of registers need it.
     (c"-enable-misched=false", c"-enable-misched=true"),
     // Lowering has chosen induction variables and addresses. Choosing again takes a twelfth of the compile
     // time, and the code is no faster.

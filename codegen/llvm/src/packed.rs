@@ -16,7 +16,7 @@ pub enum Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Whether some values have a type that 32-bit floats do not represent exactly.
+    /// Whether values have a type whose numbers 32-bit floats do not all represent exactly.
     pub fn need_doubles(&self) -> bool {
         match self {
             Rows::F32(_) => false,
@@ -29,9 +29,10 @@ impl Rows<'_> {
 /// The output of a call, packed.
 #[derive(Debug)]
 pub enum Output<'a> {
-    /// Output of [`Kind::Class`]; of other kinds but [`Kind::Leaf`] if the model's type is 32-bit floats.
+    /// Output of [`Kind::Class`], and of all kinds except [`Kind::Leaf`] if the model's type is 32-bit
+    /// floats.
     F32(&'a mut [f32]),
-    /// Output of kinds but [`Kind::Class`] and [`Kind::Leaf`], if the model's type is 64-bit floats.
+    /// Output of all kinds except [`Kind::Class`] and [`Kind::Leaf`], if the model's type is 64-bit floats.
     F64(&'a mut [f64]),
     /// Output of [`Kind::Leaf`].
     I32(&'a mut [i32]),
@@ -121,17 +122,18 @@ pub trait Predict {
 /// Columns of a call's rows, and columns and element type of its output.
 #[derive(Clone, Copy, Debug)]
 struct Widths {
-    /// Columns of a row.
+    /// Features of a row.
     features: usize,
-    /// Columns of the output.
+    /// Values per row of the output.
     outputs: usize,
     /// Type of the output's elements.
     element: Dtype,
-    /// Columns of the raw output.
+    /// Values per row of raw output.
     margins: usize,
 }
 
-/// Returns the columns as C has them; none if there are too few columns, or too few values in one.
+/// Returns the columns in the form of the C interface; none if there are too few columns, or too few values
+/// in a column.
 fn raw_columns(rows: Rows<'_>, features: usize, n_rows: usize) -> Option<Vec<RawColumn>> {
     match rows {
         Rows::Columns(columns) if columns.len() >= features => {

@@ -59,7 +59,7 @@ pub type KernelFn = unsafe extern "C" fn(*mut Ctx);
 pub struct OutputDescriptor {
     /// The kernel of this output alone; none: the margins are the results, or the model lacks the output.
     pub kernel: Option<KernelFn>,
-    /// Its columns; 0: the model lacks the output.
+    /// Number of its values per row; 0: the model lacks the output.
     pub columns: i32,
     /// The [`Dtype`] of its elements.
     pub dtype: i32,
@@ -112,9 +112,9 @@ pub(crate) fn count(n: usize) -> i32 {
 pub struct ModelDescriptor {
     /// Bytes of this structure.
     pub size: u32,
-    /// Columns of a row.
+    /// Number of features of a row.
     pub num_features: i32,
-    /// Columns of margins.
+    /// Number of margins of a row.
     pub num_margins: i32,
     /// The [`Dtype`] of the rows that kernels read.
     pub row_type: i32,
@@ -314,7 +314,7 @@ pub unsafe fn call(model: &ModelDescriptor, call: &Call) -> Result<(), Status> {
     }
 }
 
-/// Returns the number of columns of an output; 0 if the model has none of the kind.
+/// Returns the number of values per row of an output; 0 if the model has no output of this kind.
 pub fn num_outputs(model: &ModelDescriptor, kind: Kind) -> i32 {
     // SAFETY: the function reads fields of a live structure.
     unsafe { schedc_rt_num_outputs(ptr::from_ref(model).cast(), kind as i32) }

@@ -104,7 +104,7 @@ fn temporary(path: &Path, error: &io::Error) -> LlvmError {
         .with_help("set TMPDIR to a folder with enough space")
 }
 
-/// Runs a program in a process group of its own, together with the programs that it starts.
+/// Runs a program, with the programs that it starts, in a separate process group.
 fn output_of(command: &mut Command) -> io::Result<Output> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let child = {

@@ -467,7 +467,7 @@ fn the_harness_measures_and_compares() {
     assert!(ok("once", &on_device).contains("\"rows\":1000"));
     harness_copies_in_the_stream(&case, &on_device);
     harness_sweeps(&case, &forest, &given);
-    harness_sees_what_is_wrong(&case, &forest, &given);
+    harness_detects_wrong_margins(&case, &forest, &given);
 }
 
 /// `sweep` checks each artefact of its list against the first one, and times the correct ones.
@@ -574,7 +574,7 @@ fn one_call_measures_a_folder() {
 }
 
 /// The harness detects wrong margins, within a bound if trees are added in another order.
-fn harness_sees_what_is_wrong(case: &Case, forest: &Forest, given: &[&str]) {
+fn harness_detects_wrong_margins(case: &Case, forest: &Forest, given: &[&str]) {
     let check = |artefact: &str, more: &[&str]| {
         measured(case, "check", &[given, &["--artefact", artefact, "--expected", "expected"], more].concat())
     };

@@ -603,7 +603,7 @@ fn walks_read_copies_of_trees() {
         let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
         let text = compiled.lir.kernels[0].1.to_string();
         assert!(text.contains(&format!("= load shared_{table}[")), "{text}");
-        // Pieces make up the copy.
+        // Only the copy reads the table, piece by piece.
         assert_eq!(text.matches(&format!("= load {table}[")).count(), 1, "{text}");
     }
 }

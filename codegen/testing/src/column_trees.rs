@@ -21,7 +21,7 @@ pub fn column_trees(rng: &mut Rng, form: TreesForm) -> ColumnTrees {
     ColumnTrees::new(form, trees).expect("the generator keeps the promises of trees")
 }
 
-/// A tree while it grows.
+/// The state while a random tree is built.
 struct Growing<'a> {
     rng: &'a mut Rng,
     form: TreesForm,

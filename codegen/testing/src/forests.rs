@@ -345,7 +345,7 @@ pub fn rows_of(rng: &mut Rng, forest: &Forest, count: usize) -> Vec<f64> {
             3 => f64::NEG_INFINITY,
             4 => 0.0,
             5..8 if !forest.sets.is_empty() => rng.below(MOST_CATEGORIES + 1) as f64,
-            // Callers may pass doubles to any model, which rounds them if its rows are floats.
+            // Calls may pass doubles to any model; a model with rows of floats rounds them.
             _ => grid(rng, Float::F64),
         })
         .collect()

@@ -1,4 +1,4 @@
-//! Metadata by which LLVM learns what it may assume of an access.
+//! Metadata with the properties of an access that LLVM may assume.
 
 use super::ir::IrBuilder;
 use crate::error::LlvmError;

@@ -25,7 +25,7 @@ use sched_ir::verify::verify_interface;
 pub(crate) enum TablePlacement {
     /// The module contains the tables.
     Inside,
-    /// Texts leave them out, to stay readable.
+    /// The module, which is printed as text, leaves the tables out to stay readable.
     LeftOut,
 }
 
@@ -88,8 +88,8 @@ pub(crate) fn emit_artefact<'ctx>(
     Ok(module)
 }
 
-/// Bytes of the tables of the largest artefact. Code addresses data at a distance of 32 bits with a sign; 64
-/// MiB of that are left for everything else.
+/// Bytes of the tables of the largest artefact. Code addresses data by signed distances of 32 bits; 64 MiB of
+/// that are left for everything else.
 const MAX_TABLE_BYTES: usize = (1 << 31) - (1 << 26);
 
 fn check_size(tables: impl Iterator<Item = usize>) -> Result<(), LlvmError> {
@@ -131,8 +131,8 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
         global
     }
 
-    /// Adds the section about the object that was compiled. LLVM's list of used values keeps it from the
-    /// optimiser and from the linker.
+    /// Adds the section about the object that was compiled. The section is in LLVM's list of used values, so
+    /// that neither the optimiser nor the linker removes it.
     fn object(&self, entry: &EntryInfo) {
         if entry.object.is_empty() || self.data == TablePlacement::LeftOut {
             return;

@@ -175,7 +175,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
         Ok(())
     }
 
-    /// Builds LLVM's instructions at the present position.
+    /// Returns the builder of LLVM's instructions at the present position.
     pub(super) fn ir(&self) -> &IrBuilder<'a, 'ctx> {
         &self.operands.ir
     }

@@ -15,7 +15,7 @@ use sched_ir::lir::{Address, Gather, Scalar, Space, Ty, Value};
 /// Bytes by which a gather instruction can scale its index.
 const SCALES: [u32; 4] = [8, 4, 2, 1];
 
-/// Bytes of the largest table whose offsets fit into 32 bits with a sign.
+/// Bytes of the largest table whose offsets fit signed integers of 32 bits.
 const NEAR_BYTES: usize = i32::MAX as usize;
 
 impl<'ctx> Memory<'_, 'ctx> {
@@ -107,7 +107,7 @@ impl<'ctx> Memory<'_, 'ctx> {
         Ok((scale, ir.builder.build_int_mul(index, factor, "")?))
     }
 
-    /// Whether a gather's offsets fit into 32 bits with a sign.
+    /// Whether a gather's offsets fit signed integers of 32 bits.
     fn is_near(&self, operands: &Operands, gather: &Gather) -> bool {
         let base = operands.frame.value(gather.base);
         let from_start = matches!(base, Ok(BasicValueEnum::IntValue(base)) if base.is_null());

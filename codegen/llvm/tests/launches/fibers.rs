@@ -112,7 +112,7 @@ pub fn launch(kernel: &HostKernel, grid: [u32; 3], block: [u32; 3], parameters: 
     }
 }
 
-/// All numbers in three directions, x fastest.
+/// All triples of numbers below `extent`; x changes fastest.
 fn numbers(extent: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
     let [x, y, z] = extent;
     (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])))

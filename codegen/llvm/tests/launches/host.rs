@@ -64,9 +64,9 @@ struct FunctionRun<'a> {
     function: &'a Function,
     launches: &'a HostLaunches,
     rows: i64,
-    /// Addresses.
+    /// Addresses of buffers, by the buffers' numbers.
     buffers: HashMap<u32, usize>,
-    /// Integers and truth values, extended with their sign.
+    /// Integers and truth values, sign-extended, by the numbers of the LIR values.
     values: HashMap<u32, i64>,
 }
 

@@ -229,7 +229,7 @@ impl Case {
         self.machine_trees(&jit, &trees)
     }
 
-    /// Compares the values of trees' leaves by machine code.
+    /// Compares the value that each tree adds, as computed by machine code.
     fn machine_trees(&self, jit: &Jit, expected: &[f64]) -> Result<(), String> {
         let n = self.num_rows();
         let (mut floats, mut doubles) = (vec![0f32; expected.len()], vec![0f64; expected.len()]);
