@@ -44,14 +44,14 @@ pub struct KernelResources {
 
 const ASSEMBLING: ToolNeed = ToolNeed {
     task: "machine code of GPUs",
-    help: "install the CUDA toolkit, or set PTXAS to the path of `ptxas`, or CUDA_HOME to the toolkit's folder; \
-           PTX needs neither",
+    help: "install the CUDA toolkit, or set PTXAS to the path of `ptxas`, or CUDA_HOME to the toolkit's \
+           folder; PTX needs neither",
 };
 
 const DISASSEMBLING: ToolNeed = ToolNeed {
     task: "text of a GPU's machine code",
-    help: "install the CUDA toolkit, or set NVDISASM to the path of `nvdisasm`, or CUDA_HOME to the toolkit's \
-           folder",
+    help: "install the CUDA toolkit, or set NVDISASM to the path of `nvdisasm`, or CUDA_HOME to the \
+           toolkit's folder",
 };
 
 impl fmt::Display for KernelResources {

@@ -91,5 +91,5 @@ fn stages_equal_their_goldens() {
             compared += 1;
         }
     }
-    assert!(compared >= 10, "only {compared} stages are kept");
+    assert!(compared >= 10, "only {compared} stages have goldens");
 }
