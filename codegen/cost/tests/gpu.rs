@@ -1,6 +1,6 @@
-//! The cost model for GPUs, compared with times of an H100: the slowdown of the schedule that the model
-//! prefers against the fastest one, and the errors of predicted times. `bench/gpu/sweep.py` took the times,
-//! and `bench/gpu/data.py` wrote them.
+//! The cost model for GPUs, compared with times of an H100. Tests bound the slowdown of the schedule that the
+//! model prefers against the fastest one, and the errors of predicted times. `bench/gpu/sweep.py` took the
+//! times, and `bench/gpu/data.py` wrote them.
 
 use sched_cost::{GpuMachine, cost_on};
 use sched_lang::{Supported, check};

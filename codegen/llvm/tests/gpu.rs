@@ -120,8 +120,9 @@ fn kinds() -> Vec<String> {
         "tile(batch, b0, rest, 7)\ntile(rest, b1, b2, 4)\nreorder(b0, b1, tree, b2)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
             .to_string(),
-        // Sums of trees in threads that the threads of the block fold: alone, with rows in another dimension,
-        // with several rows for each thread, inside a loop over trees, and with groups of trees in the grid.
+        // Sums of trees in threads that the threads of the block fold. They are alone, with rows in another
+        // dimension, with several rows for each thread, inside a loop over trees, and with groups of trees in
+        // the grid.
         "gpuDimension(batch, grid.x)\ncache(batch)\ntile(tree, t0, t1, 3)\ngpuDimension(t0, block.x)\n\
          sharedReduce(t0)\n"
             .to_string(),
@@ -145,9 +146,9 @@ fn kinds() -> Vec<String> {
          gpuDimension(b0, grid.x)\ngpuDimension(t0, block.y)\ngpuDimension(t1, block.x)\nsharedReduce(t0)\n\
          atomicReduce(t1)\n"
             .to_string(),
-        // Trees in shared memory: all of them once for each block, in pieces around the threads and inside
-        // them, with rows of partial tiles, with several rows for each thread, beside cached rows, in all
-        // layouts.
+        // Trees in shared memory, in all layouts: all trees once for each block, or in pieces, in loops
+        // around the threads and inside them. Some with partial tiles of rows, several rows for each thread,
+        // or cached rows.
         "tile(batch, b0, b1, 4)\nreorder(b0, tree, b1)\ntile(tree, t0, t1, 100)\nreorder(b0, t0, b1, t1)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(t0)\n"
             .to_string(),
@@ -328,8 +329,9 @@ fn margins_are_those_of_the_walker() {
     assert!(checked.iter().all(|count| *count > 40), "{checked:?}");
 }
 
-/// Tests of levels, and leaves, are copied to shared memory: of all trees, of pieces with a shorter last one,
-/// of pieces that threads of another dimension walk, and of the trees of each case of a specialized loop.
+/// The tests of levels and the leaves of oblivious trees are copied to shared memory. The cases are all
+/// trees, pieces with a shorter last one, pieces that threads of another dimension walk, and the trees of
+/// each case of a specialized loop.
 #[test]
 fn oblivious_trees_are_in_shared_memory() {
     let blocks = "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(b0)\n\
@@ -365,8 +367,8 @@ fn oblivious(seed: u64) -> Forest {
     oblivious.next().expect("a draw")
 }
 
-/// If each slot gets one tree, sums equal the walker's bit for bit, also the signs of zeros: on processors,
-/// if another launch folds the slots, and if each block does.
+/// If each slot gets one tree, sums equal the walker's bit for bit, also the signs of zeros. The cases are
+/// processors, slots that another launch folds, and slots that each block folds.
 #[test]
 fn slots_of_one_tree_are_added_in_the_order_of_the_model() {
     let rows = "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";

@@ -1,10 +1,10 @@
 //! Costs of calls on a GPU, from the nest, the shape of the model's trees and the device's data sheet.
 //!
-//! [`cost_on`] needs no code: it reads from the nest how rows and trees are mapped to blocks and threads
-//! ([`mapping`]), finds what the caches serve ([`reads`]), and counts the work of one block ([`block`]). A
-//! launch then takes as long as its slowest part, and a little longer for each other part. The parts are
-//! issue slots, accesses to the first-level cache, the latency of a block, bytes from the second-level cache,
-//! and bytes from memory.
+//! [`cost_on`] needs no code. It reads from the nest how rows and trees are mapped to blocks and threads
+//! ([`mapping`]), estimates which reads the caches serve ([`reads`]), and counts the work of one block
+//! ([`block`]). A launch then takes as long as its slowest part, and a little longer for each other part. The
+//! parts are issue slots, accesses to the first-level cache, the latency of a block, bytes from the
+//! second-level cache, and bytes from memory.
 //!
 //! The figures of [`figures`] were fitted to times of an H100. `tests/h100.json` has these times, and
 //! `tests/gpu.rs` compares the schedule that the model prefers with the fastest one.

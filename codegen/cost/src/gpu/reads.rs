@@ -50,7 +50,7 @@ impl WalkReads {
             let bytes = level.nodes * trees.node_bytes;
             let walks = WALKS_OF_A_WARP * level.reach;
             let distinct_of = |unit: f64| match (launch.trees_in_lanes, launch.layout) {
-                // The same nodes of neighbouring trees are adjacent.
+                // `reorg` stores the same node of neighbouring trees side by side.
                 (true, Layout::Reorg) => {
                     let nodes = distinct(level.nodes.max(1.0), walks);
                     walks.min(nodes * (WALKS_OF_A_WARP * trees.node_bytes / unit).max(1.0))

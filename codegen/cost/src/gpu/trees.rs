@@ -94,9 +94,9 @@ fn leaves_by_depth(model: &ModelInfo) -> BTreeMap<u32, f64> {
     leaves
 }
 
-/// Levels of existing inner nodes. The share of walks that reach a level is a weighted mean under two
-/// assumptions: that each test sends half of the rows to each side, and that all leaves have equally many
-/// rows.
+/// Levels of existing inner nodes. The share of walks that reach a level is a weighted mean of two estimates.
+/// One assumes that each test sends half of the rows to each side, the other that all leaves have equally
+/// many rows.
 fn existing_levels(leaves: &BTreeMap<u32, f64>, count: f64, all_leaves: f64) -> Vec<TreeLevel> {
     let at = |depth: u32| leaves.get(&depth).copied().unwrap_or(0.0);
     let mut inner = count - at(0);

@@ -218,8 +218,8 @@ impl Placement<'_> {
         residency(access, shares, lines)
     }
 
-    /// The share of an access's executions, in all iterations of the loop at `depth`, that are the first to
-    /// touch their line, and the bytes of these lines. Each execution touches `lines` lines, which data
+    /// Returns the share of an access's executions that are the first to touch their line in the loop at
+    /// `depth`. Also returns the bytes of these lines. Each execution touches `lines` lines, which data
     /// decides.
     fn first_touches(&self, access: &Access, lines: f64, depth: usize) -> (f64, f64) {
         let (touched, _) = access.touched(depth, size_of(access, self.sizes));

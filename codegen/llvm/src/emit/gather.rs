@@ -69,8 +69,8 @@ impl<'ctx> Memory<'_, 'ctx> {
         Ok(vector_of(call)?.into())
     }
 
-    /// The start of a gather as an address of LIR and as a pointer of LLVM, the bytes of the unit of its
-    /// index, and the index in units.
+    /// The start of a gather, as an address of LIR and as a pointer of LLVM; then the unit of its index in
+    /// bytes, and the index in units.
     pub(super) fn start_of_gather(
         &self,
         operands: &Operands<'_, 'ctx>,

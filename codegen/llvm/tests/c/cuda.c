@@ -1,6 +1,6 @@
-/* A driver without a device, for tests: the functions of libcuda that the runtime, the harness of
- * bench/gpu and the crate sched-gpu call, on the processor. streams.h orders the work, and blocks.h runs
- * the kernels.
+/* A driver without a device, for tests. It has the functions of libcuda that the runtime, the harness of
+ * bench/gpu and the crate sched-gpu call, and runs kernels on the processor. streams.h orders the work, and
+ * blocks.h runs the kernels.
  *
  * Only work in streams can access the device's memory, which holds garbage at first. Modules are shared
  * libraries with a function for each kernel, as schedc emits them for this machine. Functions that need a

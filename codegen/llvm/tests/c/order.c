@@ -1,5 +1,6 @@
-/* The order of work on devices: the runtime with a model written by hand, over the driver of cuda.c, which
- * keeps only the order that CUDA's documents promise. The runtime may be compiled with a seeded fault.
+/* The order of work on devices: the runtime with a model written by hand, over the driver of cuda.c. That
+ * driver keeps only the order that CUDA's documents promise. The runtime may be compiled with a seeded
+ * fault.
  *
  * - order IMAGE MAKER calls: calls of all kinds, none of which waits for another; then the model is
  *   released.

@@ -1,5 +1,5 @@
-//! Cases of the property test: a random forest under a random legal schedule on random rows, in the
-//! interpreter and in machine code, compared with the reference walker.
+//! Cases of the property test: a random forest under a random legal schedule on random rows. The interpreter
+//! and machine code are compared with the reference walker.
 
 use super::launches::{add_up, one_wavefront};
 use sched_forest::{

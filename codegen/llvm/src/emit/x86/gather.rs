@@ -22,8 +22,8 @@ const LEAST_LANES: u32 = 4;
 
 impl X86 {
     /// A gather of all lanes on processors with mask registers. LLVM would make a constant mask again for
-    /// each gather, by an instruction that waits for the previous value of the mask register, so each gather
-    /// would wait for earlier comparisons. The mask is therefore made once and hidden from LLVM.
+    /// each gather, by an instruction that waits for the previous value of the mask register. Each gather
+    /// would then wait for earlier comparisons. The mask is therefore made once and hidden from LLVM.
     pub(super) fn gather_under_kept_mask<'ctx>(
         &self,
         operands: &mut Operands<'_, 'ctx>,
