@@ -4,8 +4,8 @@ use sched_forest::{Forest, NodeRef};
 use sched_ir::lir::WalkSteps;
 
 /// Deepest level whose leaves are counted separately; deeper leaves count as leaves of this depth. The bound
-/// keeps the search for leaves short. It costs no accuracy, since at each node half of the rows are assumed
-/// to go to each side, so few rows get there.
+/// keeps the search for leaves short. It costs little accuracy: at each node half of the rows are assumed to
+/// go to each side, so few rows get there.
 const DEEPEST: usize = 64;
 
 /// The properties of a model on which costs depend.
