@@ -315,8 +315,8 @@ class Builds(Summary):
                 point["us_per_row"])
             size[point["schedule"]] = point["bytes"]
         for (threads, batch), found in at.items():
-            # The libraries of a round run one after the other, so their ratio cancels changes in the machine's
-            # speed.
+            # The libraries of a round run one after the other, so their ratio cancels changes in the
+            # machine's speed.
             ratio = statistics.median(new / old for old, new in zip(found["before"], found["after"]))
             if ratio > self.options.most:
                 say(f"{case.model.name}: {ratio:.3f} of the time at one point, more than {self.options.most}")

@@ -1,6 +1,6 @@
-//! Tells the program which commit it is built from: what `SCHEDC_COMMIT` says, else what the package or git
-//! says. Builds for development do without, so that a commit rebuilds nothing. Says where a program with LLVM
-//! inside lies in memory.
+//! Records the commit that the program is built from: the one in `SCHEDC_COMMIT`, or else that of the package
+//! or of git. Builds for development record none, so that a commit rebuilds nothing. Links a program that
+//! contains LLVM to a fixed address.
 
 use std::{env, fs, path::Path, process::Command};
 
@@ -14,8 +14,8 @@ fn main() {
         println!("cargo::rustc-env=SCHEDC_COMMIT={commit}");
     }
     if env::var_os("CARGO_FEATURE_LLVM_STATIC").is_some() {
-        // LLVM has tables of 166,000 addresses, which need not be corrected at each start where the program
-        // has a fixed place.
+        // LLVM has tables of 166,000 addresses. A program at a fixed address need not relocate them at each
+        // start.
         println!("cargo::rustc-link-arg-bin=schedc=-no-pie");
     }
 }
@@ -33,7 +33,7 @@ fn of_git() -> Option<String> {
             Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
         Some(String::from_utf8(output.stdout).ok()?.trim().to_string())
     };
-    // A checkout of something else that has the sources in it says nothing of them.
+    // If git does not track this file, the repository around it is another project's.
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
     for name in ["HEAD", "logs/HEAD"] {
         let file = git(&["rev-parse", "--git-path", name])?;

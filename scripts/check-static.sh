@@ -21,7 +21,7 @@ for program in "$@"; do
     version=$(readelf --version-info --wide "$program" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
     version=${version#GLIBC_}
     if [ "$(printf '%s\n' "$version" "$newest" | sort -V | tail -n 1)" != "$newest" ]; then
-        echo "$program needs version $version of the C library, and $newest is promised" >&2
+        echo "$program needs version $version of the C library, but may need at most $newest" >&2
         status=1
     fi
 done

@@ -20,7 +20,7 @@ from elftools.elf.elffile import ELFFile
 SYSTEM = {"ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0",
           "librt.so.1"}
 GLIBC = re.compile(r"^GLIBC_(\d+)\.(\d+)")
-#: The newest C library that a wheel may ask for: that of Red Hat Enterprise Linux 9 and Ubuntu 22.04.
+#: The newest C library that a wheel may need: that of Red Hat Enterprise Linux 9 and Ubuntu 22.04.
 PROMISED = (2, 34)
 TAG = re.compile(r"manylinux_(\d+)_(\d+)_")
 
@@ -49,12 +49,12 @@ def dots(version):
 def main(path):
     tags = [tuple(map(int, tag)) for tag in TAG.findall(path.name)]
     if not tags:
-        return [f"{path.name} is for no kind of manylinux"]
+        return [f"{path.name} has no manylinux tag"]
     oldest = min(tags)
     wrong, files = [], 0
     if oldest > PROMISED:
-        wrong.append(f"{path.name} is for systems from version {dots(oldest)} of the C library on, and "
-                     f"{dots(PROMISED)} is promised")
+        wrong.append(f"{path.name} needs version {dots(oldest)} of the C library, but may need at most "
+                     f"{dots(PROMISED)}")
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(path) as wheel:
         for name in wheel.namelist():
             if wheel.read(name)[:4] != b"\x7fELF":
@@ -63,19 +63,19 @@ def main(path):
             with open(wheel.extract(name, folder), "rb") as file:
                 libraries, newest = needs(file)
             if newest > oldest:
-                wrong.append(f"{name} needs version {dots(newest)} of the C library, and the wheel promises "
+                wrong.append(f"{name} needs version {dots(newest)} of the C library, but the tag names "
                              f"{dots(oldest)}")
             if extra := libraries - SYSTEM:
                 wrong.append(f"{name} is linked with {', '.join(sorted(extra))}")
     if files == 0:
-        wrong.append("there is no machine code in it")
+        wrong.append("the wheel contains no machine code")
     shown = subprocess.run(
         [sys.executable, "-m", "auditwheel", "show", path], capture_output=True, text=True, check=False
     )
     said = " ".join((shown.stdout + shown.stderr).split())
     found = re.search(r'tag: "manylinux_(\d+)_(\d+)_', said)
     if found is None or tuple(map(int, found.groups())) > oldest:
-        wrong.append(f"auditwheel says otherwise: {said}")
+        wrong.append(f"auditwheel finds another tag: {said}")
     return wrong
 
 

@@ -18,7 +18,7 @@ run() {
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 run "$schedc" predict "$model" -i "$rows" -o "$out/predictions.csv"
-printf '\nits first predictions beside those of XGBoost, which trained the model:\n\n'
+printf '\nthe first predictions of schedc, and those of XGBoost, which trained the model:\n\n'
 printf '%14s %14s\n' schedc XGBoost
 paste -d' ' "$out/predictions.csv" examples/model/expected.csv |
     sed -n '2,6p' | while read -r ours theirs; do printf '%14s %14s\n' "$ours" "$theirs"; done

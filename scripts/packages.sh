@@ -1,7 +1,7 @@
 # shellcheck shell=bash Sourced by other scripts, which define a function `say`: packages of Debian, and
 # environments of Python.
 
-# Runs apt-get as root. Waits while another one works.
+# Runs apt-get as root. Waits while another process runs it.
 apt() {
     local as_root=()
     [ "$(id -u)" -eq 0 ] || as_root=(sudo)
@@ -10,7 +10,7 @@ apt() {
 
 # Updates the list of packages. If that fails, the previous list is used.
 apt_update() {
-    apt update || say 'the lists of packages could not be updated: trying those that are there'
+    apt update || say 'the lists of packages could not be updated: using the old ones'
 }
 
 # Installs packages of Debian.

@@ -8,11 +8,11 @@ SCHEDC_COMMIT=${SCHEDC_COMMIT:-$(git rev-parse HEAD)}
 export SOURCE_DATE_EPOCH SCHEDC_COMMIT
 export TZ=UTC LC_ALL=C.UTF-8
 
-# Keeps paths of this machine out of programs. These builds have a target folder of their own.
+# Keeps paths of this machine out of programs. These builds use a separate target folder.
 cargo_home=$(realpath "${CARGO_HOME:-$HOME/.cargo}")
 rust_home=$(rustc --print sysroot)
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-# Scripts that call each other share it.
+# If one script with this file calls another, both use the same folder.
 [[ $target == */dist ]] || target+=/dist
 export CARGO_TARGET_DIR=$target
 export CARGO_INCREMENTAL=0

@@ -3,7 +3,8 @@
 # Changes nothing if all are present. Rust is only checked, not installed.
 #
 #     scripts/setup.sh             for cargo build
-#     scripts/setup.sh --static    also for --features llvm-static,lld: archives of LLVM, LLD and compression
+#     scripts/setup.sh --static    also for --features llvm-static,lld: static libraries of LLVM, LLD and
+#                                  compression
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -63,7 +64,7 @@ has_llvm_archives() {
 has_lld() {
     [ -f "$(llvm_config --includedir)/lld/Common/Driver.h" ] && [ -f "$(llvm_config --libdir)/liblldELF.a" ]
 }
-# Whether the compiler finds an archive: it prints the path if so, and only the name if not.
+# Whether the compiler finds a static library. It prints the path if so, and only the name if not.
 has_archive() {
     case "$(c++ -print-file-name="$1" 2>/dev/null)" in
         /*) ;;
@@ -90,10 +91,10 @@ if [ -n "$static" ]; then
     has_archive libzstd.a || packages+=(libzstd-dev)
 fi
 if [ ${#packages[@]} -eq 0 ] && [ -n "$static" ] && ! has_llvm_archives; then
-    fail 'LLVM is there, but its archives are not' 'as root: apt-get install --reinstall llvm-19-dev'
+    fail 'LLVM is installed without its static libraries' 'as root: apt-get install --reinstall llvm-19-dev'
 fi
 if [ ${#packages[@]} -eq 0 ]; then
-    say 'everything is there'
+    say 'nothing is missing'
     exit 0
 fi
 
@@ -116,7 +117,7 @@ apt_install "${packages[@]}" ||
     fail "${packages[*]} could not be installed" 'apt-get says why above'
 { has_llvm && has_cc; } ||
     fail 'the packages are installed, and LLVM 19.1 or the C compiler still does not work' "$by_hand"
-# An earlier failed build has cached that there was no LLVM.
+# A build before LLVM was installed has cached that there is none.
 for profile in dev release dist; do
     cargo clean --quiet --locked --profile "$profile" --package llvm-sys ||
         fail 'a build from before LLVM was installed could not be removed' 'cargo clean'

@@ -3,7 +3,7 @@
 # Installs missing Debian packages. Prints the seconds of each part.
 #
 #     scripts/test-editors.sh              the tests
-#     scripts/test-editors.sh --install    nothing but installs the editors and what their extensions need
+#     scripts/test-editors.sh --install    only installs the editors and the packages of their extensions
 #
 # The program is $SCHEDC; if it is not set, the script builds it.
 set -euo pipefail
@@ -18,7 +18,7 @@ say() { printf 'editors: %s\n' "$1" >&2; }
 case ${1:-} in
     '' | --install) option=${1:-} ;;
     *)
-        echo "error: there is no option \`$1\`; there is --install" >&2
+        echo "error: there is no option \`$1\`; the only option is --install" >&2
         exit 2
         ;;
 esac
@@ -40,10 +40,10 @@ node_major=${node_found#v}
 [ "${node_major%%.*}" -ge 20 ] || { say "Node 20 or newer is needed, and this is $node_found"; exit 2; }
 
 in_vscode() { (cd editors/vscode && "$@"); }
-# npm writes the list of what it has installed.
+# npm writes the list of installed packages to node_modules/.package-lock.json.
 install_modules() { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent; }
 
-step 'VS Code: what the extension is built with' in_vscode install_modules
+step 'VS Code: packages of the extension' in_vscode install_modules
 neovim=$(editors/neovim/test/install.sh)
 step 'VS Code: the browser and the editor' in_vscode test/editor/install.sh
 [ -z "$option" ] || exit 0
@@ -57,8 +57,8 @@ SCHEDC=$(realpath "$(command -v "$SCHEDC")")
 export SCHEDC
 
 step 'VS Code: unit tests' in_vscode npm test --silent
-step "Neovim as it comes with the system" editors/neovim/test/run.sh
-step 'Neovim, a current one' env NEOVIM="$neovim" editors/neovim/test/run.sh
-step 'VS Code: the package, driven in the editor' in_vscode test/run-in-vscode.sh
+step "Neovim of the system" editors/neovim/test/run.sh
+step 'current Neovim' env NEOVIM="$neovim" editors/neovim/test/run.sh
+step 'VS Code: the packaged extension in the editor' in_vscode test/run-in-vscode.sh
 print_steps
 printf '\nthe editors work\n'

@@ -6,8 +6,8 @@
 # default dev.
 #
 #     scripts/test-python.sh              the tests
-#     scripts/test-python.sh --nightly    with the files of skl2onnx, too
-#     scripts/test-python.sh --install    nothing but installs the packages that the tests need
+#     scripts/test-python.sh --nightly    also with the files of skl2onnx
+#     scripts/test-python.sh --install    only installs the packages that the tests need
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,7 +20,7 @@ profile=${SCHEDC_PROFILE:-dev}
 case ${1:-} in
     '' | --nightly | --install) option=${1:-} ;;
     *)
-        echo "error: there is no option \`$1\`; there are --nightly and --install" >&2
+        echo "error: there is no option \`$1\`; the options are --nightly and --install" >&2
         exit 2
         ;;
 esac
@@ -71,7 +71,7 @@ make_compiler() {
     cp "$shared/${profile/#dev/debug}/libschedc_compiler.so" "$target/site/schedc/_native.abi3.so"
 }
 make_kernels() {
-    # Without a package, so that the crates of the tests serve.
+    # Without -p, the crates have the same features as in the tests, and are not compiled again.
     cargo build --quiet --locked --profile "$profile" --example host_kernels
     export HOST_KERNELS=$shared/${profile/#dev/debug}/examples/host_kernels
 }
@@ -94,9 +94,9 @@ step 'schedc-runtime: tests' run_tests "$python" --ignore python/tests/scale --i
     python/tests
 step 'schedc: its module' make_compiler
 step 'schedc: kernels without a GPU' make_kernels
-step 'schedc: the trainers that it is compared with' make_trainers
+step 'schedc: the trainers for comparison' make_trainers
 step 'schedc: types' check_types
 export PYTHONPATH=$target/site
-# Each processor runs a test of its own, in one thread.
+# Tests run in parallel, one on each processor, so each uses one thread.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 step 'schedc: tests' run_tests "$trainers" --numprocesses logical --dist worksteal python/tests/package

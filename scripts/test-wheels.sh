@@ -82,8 +82,8 @@ for python in "${pythons[@]}"; do
     said=$(bare schedc build examples/model/breast_cancer.json -o model.so --cpu x86-64-v2 2>&1) ||
         fail "Python $of_python: schedc builds no library: $said"
     "$venv/bin/python" -m pip uninstall --quiet --yes schedc
-    [ ! -e "$venv/bin/schedc" ] || fail "Python $of_python: schedc is still there when it is uninstalled"
+    [ ! -e "$venv/bin/schedc" ] || fail "Python $of_python: uninstalling schedc leaves its program"
     bare "$venv/bin/python" "$work/again.py" ||
-        fail "Python $of_python: schedc_runtime predicts something else"
-    say "Python $of_python: right"
+        fail "Python $of_python: schedc_runtime and schedc predict different values"
+    say "Python $of_python: all checks passed"
 done

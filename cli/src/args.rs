@@ -43,7 +43,7 @@ pub use tune::{Calibrate, GpuStrategy, Tune};
 pub use values::ScheduleValues;
 pub use verify::Verify;
 
-/// Compiles decision forests to fast predictors, as a schedule says.
+/// Compiles trained decision forests to native code that predicts rows. A schedule decides how.
 #[derive(Debug, Parser)]
 #[command(
     name = "schedc",
@@ -55,34 +55,36 @@ Examples:
   schedc predict model.json -i rows.csv             predictions, compiled in memory
   schedc build model.json -o model.so               a shared library with a C header
   schedc check model.json -s fast.sched             errors and lints of a schedule
-  schedc fmt fast.sched                             its canonical layout
+  schedc fmt fast.sched                             the schedule's text in the standard layout
   schedc verify model.json libmodel.so              compares compiled code with the model
   schedc explain S0022                              the meaning of an error code
   schedc explain tile                               the page of a directive
 
-Exit status: 0 fine, 1 findings in a schedule or a difference, 2 wrong usage, unusable input or too
-little memory, 101 a bug in schedc (codes X0001 and up), 129, 130 and 143 ended by
-HUP, INT and TERM."
+Exit status: 0 success; 1 errors in a schedule, or a difference that the command looked for; 2 wrong
+usage, unusable input or too little memory; 101 a bug in schedc (codes X0001 and up); 129, 130, 143
+ended by the signal HUP, INT or TERM."
 )]
 pub struct Cli {
     /// The command and its arguments.
     #[command(subcommand)]
     pub command: Command,
-    /// Colours in messages: auto, always or never
+    /// Colours in messages: auto (on a terminal), always or never
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     #[arg(hide_possible_values = true, display_order = 900)]
     pub color: Color,
-    /// Message format: full, concise, json, sarif or github. `check` prints messages to standard output,
-    /// other commands to standard error, which then holds nothing else
+    /// Format of errors and warnings: full (with the lines concerned), concise (one line each), json, sarif
+    /// (for code scanning) or github (for workflow logs). They go to standard error, those of `check` to
+    /// standard output
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     #[arg(hide_possible_values = true, display_order = 901)]
     pub format: Format,
-    /// Print the version; with --verbose also the commit, LLVM, targets and processor
+    /// Print the version. With --verbose, also print the commit, LLVM's version, the target systems and this
+    /// machine's processor
     #[arg(short = 'V', long, action = ArgAction::Version, display_order = 1000)]
     version: (),
 }
 
-/// More threads than any machine has cores.
+/// Largest number of threads that an option accepts: more than any machine has cores.
 const MOST_THREADS: u64 = 4096;
 
 /// When to use colours.
@@ -104,41 +106,41 @@ pub enum Command {
     Predict(Predict),
     /// Compile a model to a library, an object file or text
     Build(Build),
-    /// Check schedules, and correct them
+    /// Check schedules for errors; --fix corrects those with a single remedy
     Check(Check),
-    /// Format schedules
+    /// Format the text of schedules
     Fmt(Fmt),
-    /// Show what a schedule means
+    /// Show the loops that a schedule makes, and the directive that made each
     Show(Show),
-    /// Show what changed between two schedules: in the nest, not in the text
+    /// Compare the loops of two schedules, or all entries of two locks
     Diff(Diff),
-    /// Print a stage of the compiler
+    /// Print the compiler's form of a model after one of its stages, from loops to assembly
     Ir(Ir),
-    /// Describe a model or a library
+    /// Describe a model or a library: trees, features, objective
     Inspect(Inspect),
-    /// Count how often rows end in each leaf of a model
+    /// Count the rows of a sample that end in each leaf of a model
     Profile(Profile),
-    /// Compare schedules by speed
+    /// Time schedules on a model, and compare them
     Bench(Bench),
-    /// Look for a fast schedule
+    /// Search for a fast schedule by timing many
     Tune(Tune),
-    /// Measure this machine, so that schedules are chosen for it
+    /// Measure the costs of this machine's instructions, by which schedc then chooses schedules
     Calibrate(Calibrate),
-    /// Say what bounds the speed of a schedule, and what would make it faster
+    /// Explain what limits the speed of a schedule, and which changes would make it faster
     ExplainSpeed(ExplainSpeed),
-    /// List, check and renew the schedules that are kept in a lock
+    /// List, check or measure again the schedules in a lock, the file that `tune --lock` writes
     Lock(Lock),
-    /// Verify that code predicts what the model says
+    /// Verify that compiled code predicts the same as the model
     Verify(Verify),
-    /// Write a model in another program's format
+    /// Convert a model to Treelite's format
     Convert(Convert),
-    /// Put a library into a folder that a model server loads
+    /// Write a library as a folder that Triton or MLServer loads
     Package(Package),
     /// Explain an error code or a directive
     Explain(Explain),
-    /// Serve an editor over standard input and output
+    /// Run the language server, which editors start, over standard input and output
     Lsp(crate::commands::lsp::Lsp),
-    /// Print a script that lets a shell complete the command line
+    /// Print a script by which a shell completes schedc's commands and options
     Completions(Completions),
     /// Write manual pages
     #[command(hide = true)]
@@ -148,10 +150,12 @@ pub enum Command {
 /// Options of reading a model.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ModelOptions {
-    /// Which boosting iterations count: all, best, or a range such as 0..10 [default: all]
+    /// Boosting iterations whose trees predict: all, best (up to the best one of early stopping), or a range
+    /// such as 0..10, which ends before 10 [default: all]
     #[arg(long, value_name = "WHICH")]
     pub iterations: Option<Iterations>,
-    /// Read the file as this release of XGBoost does, such as 3.4 [default: the release that saved it]
+    /// Predict as this release of XGBoost does, such as 3.4; for files whose meaning releases have changed
+    /// [default: the release that saved the file]
     #[arg(long, value_name = "RELEASE")]
     pub as_release: Option<Release>,
 }
@@ -163,10 +167,11 @@ impl ModelOptions {
     }
 }
 
-/// The schedule and values for it.
+/// The schedule, and the command line's values for its params and properties.
 #[derive(Clone, Debug, Args)]
 pub struct ScheduleOptions {
-    /// The schedule [default: schedc chooses one for the model and the processor]
+    /// The schedule that decides how the model is compiled [default: schedc chooses one for the model and the
+    /// processor]
     #[arg(short, long, value_name = "FILE")]
     pub schedule: Option<PathBuf>,
     #[command(flatten)]
@@ -208,26 +213,32 @@ pub enum Format {
     Json,
     /// SARIF 2.1.0, for code scanning.
     Sarif,
-    /// Workflow commands that GitHub shows beside the lines.
+    /// Workflow commands, which GitHub shows as annotations of the lines.
     Github,
 }
 
 /// Help of `--cpu`: `lead`, the words of all processors, and `end`.
 fn cpu_help(lead: &str, end: &str) -> String {
-    let words: Vec<&str> = Cpu::all().map(Cpu::name).collect();
+    let native = "native (this machine)";
+    let words: Vec<&str> =
+        Cpu::all().map(|cpu| if cpu == Cpu::Native { native } else { cpu.name() }).collect();
     format!("{lead}: {}{end}", alternatives(&words))
 }
+
+/// End of the help of `--cpu` for commands that read the variable `SCHEDC_CPU`.
+const OR_VARIABLE: &str = " [default: SCHEDC_CPU, or else native]";
 
 /// Help of `--gpu`.
 fn gpu_help() -> String {
     let words: Vec<&str> = GpuKind::of_maker(Maker::Amd).map(|gpu| gpu.name).collect();
     let others = alternatives(&words);
     format!(
-        "GPU of the stages ptx and sass, as sm_90, or of the stage gcn, as {others} [default: the target's]"
+        "GPU for which the stages ptx and sass print code, such as sm_90, or the stage gcn: {others} \
+         [default: the target's]"
     )
 }
 
-/// Words with commas and an `or` before the last one.
+/// Joins words by commas, with `or` before the last one.
 fn alternatives(words: &[&str]) -> String {
     match words {
         [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
@@ -255,13 +266,14 @@ pub struct Check {
     #[command(flatten)]
     /// Values for the schedule.
     pub values: ScheduleValues,
-    /// Correct the files where there is only one way to do it
+    /// Fix the findings that have a single possible fix, and write the files
     #[arg(long)]
     pub fix: bool,
-    /// With --fix, also apply fixes that may change the meaning
+    /// With --fix, also apply fixes that may change the meaning of a schedule, such as a similar name for an
+    /// unknown one
     #[arg(long, requires = "fix")]
     pub unsafe_fixes: bool,
-    /// Report conditions that only a model can decide as errors
+    /// Without a model, report conditions that only a model can decide as errors instead of hints
     #[arg(long)]
     pub strict: bool,
 }
@@ -278,10 +290,10 @@ pub struct Fmt {
     /// Schedules, folders with schedules, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Only list the files that would change
+    /// List the files that would change, and write nothing; exit with status 1 if there are any
     #[arg(long)]
     pub check: bool,
-    /// Only show the changes
+    /// Print the changes as a unified diff, and write nothing; exit with status 1 if there are any
     #[arg(long, conflicts_with = "check")]
     pub diff: bool,
 }
@@ -303,18 +315,18 @@ Examples:
   schedc show nest model.json                       of the schedule that schedc chooses
   schedc show nest fast.sched --after 3
   schedc show lineage fast.sched
-Without a model the numbers of trees and features stay symbols.")]
+Without a model, numbers that depend on it are printed as symbols, such as N_t for the number of trees.")]
 pub struct Show {
-    /// The view
+    /// The view of the schedule
     #[arg(value_enum)]
     pub what: What,
     #[command(flatten)]
     /// The model and the schedule.
     pub files: ModelAndSchedules,
-    /// Leave out the directives that begin after this line
+    /// Show the schedule up to this line of its text, from 1; leave out directives that begin below it
     #[arg(long, value_name = "LINE", value_parser = parse_line)]
     pub after: Option<usize>,
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -335,7 +347,8 @@ Examples:
   schedc diff schedc.lock#model.json:1 schedc.lock#model.json:1024
   schedc diff before.lock schedc.lock
 A side is a schedule, an entry of a lock as LOCK#ENTRY, or a lock, of which all entries are compared.
-Lines begin with + for loops of the second nest alone, - for loops of the first alone, ~ for changes.")]
+A line begins with + for a loop that only the second nest has, - for one that only the first nest has,
+and ~ for a change.")]
 pub struct Diff {
     #[command(flatten)]
     /// The model and both sides: schedules, entries of a lock as LOCK#ENTRY, or whole locks.
@@ -343,10 +356,10 @@ pub struct Diff {
     #[command(flatten)]
     /// Values for both schedules.
     pub values: ScheduleValues,
-    /// Exit with status 1 if the nests differ
+    /// Exit with status 1 if the nests differ; otherwise the status is 0
     #[arg(long)]
     pub exit_code: bool,
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
 }
@@ -360,15 +373,16 @@ Examples:
   schedc inspect model.json --memory                bytes of the trees in each representation
   schedc inspect model.json --json | jq .depths")]
 pub struct Inspect {
-    /// The model, or a library or object file made by `schedc build`
+    /// A model file, or a library or object file that `schedc build` made
     pub model: PathBuf,
     #[command(flatten)]
-    /// The model's reading.
+    /// Options of reading the model.
     pub reading: ModelOptions,
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
-    /// Bytes of the trees in each representation; compiles the model for each
+    /// Also print the bytes that the trees take in each `representation(...)`; compiles the model once for
+    /// each
     #[arg(long, conflicts_with = "facts")]
     pub memory: bool,
     /// Print the model properties that the checker needs, as JSON; for the language server
@@ -383,7 +397,8 @@ Examples:
   schedc explain S0022
   schedc explain tile")]
 pub struct Explain {
-    /// A code such as S0022, or a directive such as tile [default: a list of all]
+    /// The code of an error or a warning, such as S0022, or a directive, such as tile [default: a list of
+    /// all]
     #[arg(value_name = "CODE|DIRECTIVE")]
     pub subject: Option<String>,
 }
@@ -396,7 +411,7 @@ Examples:
   schedc completions zsh > ~/.zfunc/_schedc
   schedc completions fish > ~/.config/fish/completions/schedc.fish")]
 pub struct Completions {
-    /// The shell
+    /// The shell that the script is for
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
 }
@@ -409,14 +424,14 @@ pub struct Manual {
     pub out: PathBuf,
 }
 
-/// Options of commands that compile for use, not to measure.
+/// Options of `build` and `predict`, which compile code for use, not to measure it.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct CompileOptions {
-    /// Print the time of each stage of the compilation on standard error
+    /// Print the time that each stage of the compilation took, to standard error
     #[arg(long)]
     pub timings: bool,
-    /// Compile anew and keep nothing; otherwise code that was compiled before from the same model and
-    /// schedule comes from the user's cache
+    /// Neither read nor write the cache of compiled code. By default, schedc reuses code that it compiled
+    /// before from the same model, schedule and options
     #[arg(long)]
     pub no_cache: bool,
 }

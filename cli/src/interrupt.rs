@@ -63,7 +63,8 @@ pub fn was_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed) != 0
 }
 
-/// Ends the process as a signal would have, if one has requested it. `note` names what is missing.
+/// Ends the process as a signal would have, if one has requested it. Prints `note`, which names the missing
+/// result.
 pub fn end_if_interrupted(note: &str) {
     let signal = INTERRUPTED.load(Ordering::Relaxed);
     if signal != 0 {

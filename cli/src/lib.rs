@@ -29,8 +29,8 @@ use timings::Timings;
 pub use interrupt::Allocator;
 
 /// Runs a command line, whose first argument is the program's name, and returns the exit status. Installs
-/// handlers of signals and of panics, so it is the only thing that a process does. `program` is the file that
-/// runs this command line; None: the process's own.
+/// handlers of signals and of panics, so a process may run only one command line. `program` is the program's
+/// file, which some commands start again; `None` for the file that the process runs.
 pub fn run(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     program::set(program);
     internal::install();
@@ -63,7 +63,7 @@ pub fn run(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     terminal.finish().map_or_else(|failure| failure.status(), |()| status)
 }
 
-/// Runs a command. Those that compile for use keep the code in the user's cache.
+/// Runs a command. `build` and `predict` store compiled code in the user's cache.
 fn run_command(cli: &Cli, terminal: &Terminal) -> Result<(), Failure> {
     let keeps = cli.command.compile_options().is_some_and(|options| !options.no_cache);
     cache::with(keeps.then(Cache::of_user).flatten(), || match &cli.command {

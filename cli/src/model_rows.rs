@@ -1,5 +1,5 @@
-//! Expected rows of a model or a library: columns, types of whole numbers, categories, and the number that
-//! stands for missing values.
+//! The rows that a model or a library expects: columns, types of whole numbers, categories, and the number
+//! that stands for missing values.
 
 use crate::args::ColumnOptions;
 use sched_categories::{Categories, Choices, from_json};

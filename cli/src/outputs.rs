@@ -11,7 +11,7 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Refuses an output that cannot be written, or would overwrite an input, by whatever name or link.
+/// Refuses an output that cannot be written, or would overwrite an input, also by another name or a link.
 pub fn keep(inputs: &[Option<&Path>], out: &Path) -> Result<(), Failure> {
     if inputs.iter().flatten().any(|input| is_same(input, out)) {
         let message = format!("{} is an input and would be overwritten", out.display());

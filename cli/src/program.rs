@@ -1,4 +1,4 @@
-//! The file of the program that runs, for commands that start it again or look beside it.
+//! The path of the running program, for commands that start it again or start a program in the same folder.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 /// The file that the caller named.
 static EXECUTABLE: OnceLock<PathBuf> = OnceLock::new();
 
-/// Sets the file, if it is not the process's own.
+/// Sets the path, if it is not that of the process's own file.
 pub fn set(program: Option<PathBuf>) {
     if let Some(program) = program {
         let _ = EXECUTABLE.set(program);
@@ -17,7 +17,7 @@ pub fn set(program: Option<PathBuf>) {
 /// The file of the program.
 ///
 /// # Errors
-/// The system does not say which file the process runs.
+/// When the system does not report which file the process runs.
 pub fn executable() -> io::Result<PathBuf> {
     EXECUTABLE.get().cloned().map_or_else(std::env::current_exe, Ok)
 }

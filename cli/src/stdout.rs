@@ -5,7 +5,7 @@ use schedc_driver::Failure;
 use std::io::Write;
 use std::path::Path;
 
-/// Prints to standard output. A reader that has gone away, such as `head`, is not an error.
+/// Prints to standard output. A reader that has closed the pipe, such as `head`, is not an error.
 pub fn print(text: &str) -> Result<(), Failure> {
     print_bytes(text.as_bytes())
 }

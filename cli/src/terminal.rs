@@ -1,4 +1,4 @@
-//! Messages, findings and progress, all on standard error.
+//! Messages, findings and progress on standard error; findings of `schedc check` on standard output.
 
 use crate::args::{Color, Format};
 use crate::stdout::print;
@@ -80,8 +80,8 @@ impl Terminal {
         }
     }
 
-    /// Prints a line for people, and ignores errors of standard error. In formats for programs, prints only
-    /// if findings go to standard output.
+    /// Prints a line for people to standard error, and ignores errors. In formats for programs, prints it
+    /// only if findings go to standard output.
     pub fn say(&self, text: &str) {
         if self.is_for_people() || self.to_output {
             print_error(text);

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Measures the stages of a command that runs in this thread. Stages inside another one count as a part of
-/// it.
+/// Measures the stages of a command that runs in this thread. The time of a stage includes the stages inside.
 #[derive(Clone, Default)]
 pub struct Timings(Arc<Mutex<Times>>);
 

@@ -5,7 +5,7 @@ use sched_llvm::{Cpu, host_name, llvm_info};
 use sched_machines::Level;
 use std::ffi::OsString;
 
-/// Whether the whole command line asks for the version in detail.
+/// Whether the command line is `--version --verbose`, in either order.
 pub fn is_asked_for(arguments: impl Iterator<Item = OsString>) -> bool {
     let (mut version, mut verbose) = (false, false);
     for argument in arguments {

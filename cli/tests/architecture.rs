@@ -289,7 +289,8 @@ fn all_crates_but_those_of_python_are_default_members() -> Result<()> {
     Ok(())
 }
 
-/// Crates whose tests are modules of one program list them: Cargo finds no other file by itself.
+/// In crates that list one program of tests, every file of tests is a module of it: Cargo compiles no other
+/// file.
 #[test]
 fn every_file_of_tests_is_a_program_or_a_module_of_one() -> Result<()> {
     let (mut problems, mut listed) = (Vec::new(), 0);
@@ -324,7 +325,8 @@ fn has_example(source: &str) -> bool {
     fences.step_by(2).any(|fence| !fence.starts_with("text"))
 }
 
-/// Manifests switch off programs that would run no test, since each of them takes seconds to compile.
+/// No manifest switches off a program that has tests. Programs without tests are switched off to save their
+/// compile time.
 #[test]
 fn no_test_is_switched_off() -> Result<()> {
     let (mut problems, mut without) = (Vec::new(), 0);
@@ -376,7 +378,7 @@ fn locked(text: &str) -> Vec<LockedPackage<'_>> {
     text.split("[[package]]").filter_map(package).collect()
 }
 
-/// The fuzz targets have a separate lock file, which builds of the workspace ignore.
+/// The lock file of the fuzz targets, which builds of the workspace ignore, has the present dependencies.
 #[test]
 fn the_lock_of_the_fuzz_targets_knows_the_crates_as_they_are() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -438,7 +440,7 @@ fn heavy_dependencies_have_one_home() -> Result<()> {
 }
 
 #[test]
-fn what_turns_data_into_data_does_no_io() -> Result<()> {
+fn pure_crates_do_no_io() -> Result<()> {
     let mut problems = Vec::new();
     let pure = packages()?.into_iter().filter(|package| WITHOUT_IO.contains(&package.name.as_str()));
     for path in pure.map(|package| sources_of(&package)).collect::<Result<Vec<_>>>()?.concat() {
@@ -597,7 +599,7 @@ fn module(path: Vec<String>, source: &str) -> Module {
             _ => None,
         };
         let Some((public, tree)) = tree else {
-            // Full paths in code.
+            // Paths in code that need no import.
             let words = statement.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
             let paths = words.map(|word| word.trim_matches(':')).filter(|word| word.contains("::"));
             imports.extend(paths.filter_map(|word| from_root(word, &path)));
@@ -639,7 +641,7 @@ fn imported(modules: &BTreeMap<Vec<String>, Module>) -> BTreeMap<Vec<String>, BT
     modules.values().map(|module| (module.path.clone(), others(module))).collect()
 }
 
-/// A circle of modules that import each other, if there is one.
+/// Modules that import each other in a circle, if there are any.
 fn circle(modules: &BTreeMap<Vec<String>, Module>) -> Option<Vec<String>> {
     let mut open = imported(modules);
     // A module without imports of others, or without importers, is in no circle.

@@ -1,5 +1,5 @@
-//! Checks that builds of programs, tests and Python's module share what they compile. Cargo compiles a crate
-//! once for each set of features, and for each set of those that it depends on.
+//! Checks that builds of programs, tests and Python's module share compiled crates. Cargo compiles a crate
+//! once for each set of its features, and for each set of its dependencies' features.
 
 use std::collections::BTreeSet;
 use std::error::Error;

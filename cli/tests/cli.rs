@@ -1,13 +1,13 @@
-//! Transcripts of the command line in `tests/cli/*.txt`, each replayed in a folder of its own.
+//! Replays the transcripts of the command line in `tests/cli/*.txt`, each in a separate folder.
 //!
 //! A transcript is a text of lines that begin with
 //!
-//! - `copy PATH [NAME]`: a file of the repository, or of `tests/cli/fixtures`, is put into the folder;
-//! - `file NAME`, then `|` lines: a file with these lines is put into the folder;
-//! - `$ COMMAND`: a command for `sh`, in which `schedc` is the program under test; the lines below it say
-//!   what happens: `|` standard output, `!` standard error, `= N` an exit status other than 0, and `+ NAME`,
-//!   `~ NAME` and `- NAME` files that it makes, changes and removes, in the folder and in the folder for
-//!   temporary files.
+//! - `copy PATH [NAME]`: copies a file of the repository, or of `tests/cli/fixtures`, into the folder;
+//! - `file NAME`, then `|` lines: writes a file with these lines into the folder;
+//! - `$ COMMAND`: runs a command with `sh`, in which `schedc` is the program under test. The lines below it
+//!   are the expected results: `|` standard output, `!` standard error, `= N` an exit status other than 0,
+//!   and `+ NAME`, `~ NAME` and `- NAME` files that it makes, changes and removes, in the folder and in the
+//!   folder for temporary files.
 //!
 //! All other lines are remarks. Times, sizes of built files and the folder's path are replaced by `N` and
 //! `DIR`. `UPDATE=1` rewrites the transcripts; `TRANSCRIPT=name` replays one of them.
@@ -113,7 +113,7 @@ enum Step {
 }
 
 impl Step {
-    /// The step's own lines, without the results of a command.
+    /// The lines of the step, without the results of a command.
     fn head(&self) -> String {
         match self {
             Step::Remark(line) => format!("{line}\n"),

@@ -4,16 +4,15 @@
 //!
 //! The commands of a document run in one folder.
 //!
-//! - A block ```` ```console ```` holds commands after `$ `, each with what it prints, standard error
-//!   included.
+//! - A block ```` ```console ```` holds commands after `$ `, each with its output, standard error included.
 //! - A block of another language whose first line is ```` ```sched fast.sched ```` is saved in the folder
 //!   under that name first; GitHub shows only the language.
-//! - A block ```` ```sh setup ```` is run in the repository, or what looks like it, before all else. The
-//!   commands are run where it ends, and what the document makes may not lie in the repository.
+//! - A block ```` ```sh setup ```` is run first, in a folder like a checkout of the repository. The commands
+//!   are run in the folder in which the block ends, and may leave no files in the checkout.
 //!
-//! The folder `examples` of the repository is there, too. Times and the numbers of LIR's values may differ.
-//! Sizes of built files depend on the build, and documents have `N` in their place. `UPDATE=1` rewrites what
-//! commands print.
+//! Each folder has the `examples` of the repository. Times and the numbers of LIR's values may differ. Sizes
+//! of built files depend on the build, and documents have `N` in their place. `UPDATE=1` rewrites the output
+//! of commands.
 
 use crate::support::{shell, without_figures};
 use sched_lang::directives::{Lowered, SIGNATURES};

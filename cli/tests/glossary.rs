@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Ordinary words that documents do not use outside of code.
+/// Ordinary words that documents may not use outside of code, since the glossary has others for their ideas.
 const GONE_FROM_PROSE: &[&str] =
     &["coded", "coding", "fact", "facts", "hopping", "leaf numbers", "rank", "ranks", "swept", "turned"];
 

@@ -33,7 +33,7 @@ const BATCH_SIZE: u64 = 400;
 const MARGIN_TOLERANCE: f64 = 1e-6;
 /// Rounding error of one addition of floats, relative to the sum.
 const ROUNDING: f64 = 1.0 / (1 << 24) as f64;
-/// Classes may differ where the two best margins are closer than this.
+/// Classes may differ if the two best margins are closer than this.
 const CLASS_GAP: f32 = 1e-4;
 /// Name of the automatic schedule in reports.
 const CHOSEN: &str = "chosen schedule";

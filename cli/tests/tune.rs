@@ -31,7 +31,7 @@ fn refused(arguments: &[&str], folder: &Path) -> Result<String> {
 }
 
 #[test]
-fn a_schedule_that_was_found_is_legal_formatted_and_says_how_fast_it_is() -> Result<()> {
+fn tuned_schedules_are_legal_and_formatted_and_state_their_speed() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let (here, model) = (folder.path(), model());
     let model = model.to_str().ok_or("a path")?;
@@ -76,9 +76,10 @@ fn results_that_cannot_be_written_are_refused_before_the_search() -> Result<()> 
     Ok(())
 }
 
-/// A signal ends a search with the best schedule, or as signals do if none was timed.
+/// A signal ends a search, which still writes the best schedule. If none was timed, the process ends by the
+/// signal.
 #[test]
-fn an_interrupted_search_says_what_it_has() -> Result<()> {
+fn an_interrupted_search_writes_the_best_schedule() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let model = model();
     for wait in [20, 60, 120, 240] {
@@ -87,7 +88,7 @@ fn an_interrupted_search_says_what_it_has() -> Result<()> {
         let child =
             command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         std::thread::sleep(Duration::from_millis(wait));
-        // A shell starts programs in the background with the interrupt ignored, but not this signal.
+        // A shell starts programs in the background with SIGINT ignored, but not with SIGTERM ignored.
         Command::new("kill").args(["-TERM", &child.id().to_string()]).status()?;
         let output = child.wait_with_output()?;
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -103,9 +104,10 @@ fn an_interrupted_search_says_what_it_has() -> Result<()> {
     Ok(())
 }
 
-/// A lock beside a model is used by default, and holds the best schedule for each number of rows and threads.
+/// A lock in the model's folder is used by default, and holds the best schedule for each number of rows and
+/// threads.
 #[test]
-fn what_was_found_is_kept_in_a_lock() -> Result<()> {
+fn tuned_schedules_are_stored_in_a_lock() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let here = folder.path();
     std::fs::copy(model(), here.join("model.json"))?;
@@ -139,7 +141,7 @@ fn params_of_a_start_schedule_are_varied_and_its_directives_stay() -> Result<()>
     std::fs::write(here.join("start.sched"), start)?;
     let wanted = ["-s", "start.sched", "--batch", "1024", "--budget", "400ms"];
     let tune = [&["tune", model], &wanted[..]].concat();
-    // These directives are many times slower than schedc's own, which is kept without a request.
+    // These directives are many times slower than schedc's own choice, which is kept without --allow-slower.
     let output = schedc(&[&tune[..], &["-o", "kept.sched"]].concat(), here)?;
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(errors.contains(" times slower than schedc's own schedule: kept schedc's own\n"), "{errors}");
@@ -153,7 +155,8 @@ fn params_of_a_start_schedule_are_varied_and_its_directives_stay() -> Result<()>
         format!("param ROWS = {rows} in {{2, 256}}\ntile(batch, b0, b1, ROWS)\nreorder(b0, tree, b1)\n")
     };
     assert!(text.ends_with(&with(2)) || text.ends_with(&with(256)), "{text}");
-    // Several sizes, whose values may differ, and their entries of a lock make one legal schedule.
+    // Several sizes may get different values. The result, and that of the lock's entries, is one legal
+    // schedule.
     let sizes = ["-s", "start.sched", "--batch", "1,64,1024", "--budget", "900ms", "--allow-slower"];
     stdout_of(
         &[&["tune", model], &sizes[..], &["-o", "sizes.sched", "--lock", "sizes.lock"]].concat(),
@@ -175,8 +178,8 @@ fn numbers(text: &str) -> Vec<f64> {
     text.lines().flat_map(|line| line.split(',')).filter_map(|word| word.parse().ok()).collect()
 }
 
-/// Both strategies find legal schedules whose code predicts the trainer's results. schedc's strategy finds no
-/// slower schedule than the other.
+/// Both strategies find legal schedules whose code predicts the trainer's results. The strategy `neighbours`
+/// finds no slower schedule than `silvanforge`.
 #[test]
 fn schedules_for_gpus_are_found_by_counts() -> Result<()> {
     let folder = tempfile::tempdir()?;
@@ -222,14 +225,14 @@ fn schedules_for_gpus_are_found_by_counts() -> Result<()> {
         assert_eq!(again["schedule"], all["schedule"]);
     }
     assert!(found[0] <= found[1] * 1.000_001, "{found:?}");
-    // Counts of GPUs are no times of processors.
+    // A search for a processor refuses the saved counts of a search for a GPU.
     let other = refused(&["tune", model, "--resume", "s.json"], here)?;
     assert!(other.contains("another model, another processor"), "{other}");
     Ok(())
 }
 
 #[test]
-fn what_a_search_for_gpus_cannot_do_is_refused() -> Result<()> {
+fn unsupported_searches_for_gpus_are_refused() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let (here, model) = (folder.path(), model());
     let model = model.to_str().ok_or("a path")?;
@@ -238,7 +241,7 @@ fn what_a_search_for_gpus_cannot_do_is_refused() -> Result<()> {
     let cases: [(&[&str], &str); 4] = [
         (&["--lock", "schedc.lock"], "a lock stores measured times"),
         (&["-s", "start.sched"], "are not varied for GPUs"),
-        (&["--target", "gpu(gfx90a)"], "what schedules cost on gfx90a is not known"),
+        (&["--target", "gpu(gfx90a)"], "the cost model has no figures for gfx90a"),
         (&["--target", "cpu"], "--strategy and --by-counts need a GPU as target"),
     ];
     for (more, message) in cases {
@@ -250,7 +253,7 @@ fn what_a_search_for_gpus_cannot_do_is_refused() -> Result<()> {
 }
 
 #[test]
-fn a_machine_that_was_measured_is_kept_for_the_choice_of_schedules() -> Result<()> {
+fn calibrated_costs_decide_the_choice_of_schedules() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let here = folder.path();
     let machine: serde_json::Value = serde_json::from_str(&stdout_of(&["calibrate", "--json"], here)?)?;
@@ -284,7 +287,8 @@ fn a_machine_that_was_measured_is_kept_for_the_choice_of_schedules() -> Result<(
     Ok(())
 }
 
-/// The search for a model with distances times tiles of them beside other schedules, and writes a legal file.
+/// The search for a model with layers of distances also times tiles of the layers, and writes a legal
+/// schedule.
 #[test]
 fn tiles_of_layers_are_timed() -> Result<()> {
     let folder = tempfile::tempdir()?;

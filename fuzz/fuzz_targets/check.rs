@@ -1,8 +1,8 @@
-//! Checks any text, with a model and without: nothing panics, all spans lie in the text, there is a nest
-//! exactly if there are no errors, and every renderer handles all diagnostics.
+//! Checks any text, with a model and without. Nothing may panic, and all spans must lie in the text. There
+//! must be a nest exactly if there are no errors, and every renderer must handle all diagnostics.
 //!
-//! Bytes of the input choose one of three checks and one of four renderers. Each run is cheap, and all
-//! combinations occur.
+//! A hash of the input selects one of three sets of options and one of four renderers, so each run is cheap
+//! and all combinations occur.
 
 #![no_main]
 
@@ -34,7 +34,7 @@ fn options() -> [Options; 3] {
     ]
 }
 
-/// A number that depends on every byte of the input.
+/// A hash of the input.
 fn choice(source: &str) -> usize {
     source.bytes().fold(0, |sum: usize, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)))
 }

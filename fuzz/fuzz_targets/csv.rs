@@ -1,7 +1,7 @@
-//! Any text gives rows or an error that points into the text.
+//! Reads any text as CSV: the result is rows, or an error that points into the text.
 //!
 //! The first byte chooses the number of features, whether they have names (`a`, `b`, `c` ...), and whether
-//! columns count by position.
+//! columns are assigned to features by position.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! A text that parses has one layout, which is a fixed point, means the same and keeps every comment; any
-//! other text is unchanged.
+//! Formats any text. A text that parses keeps its syntax tree and its comments, and formatting the result
+//! again changes nothing. For other texts, the formatter returns the parser's errors.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Invariants for any bytes: a reader accepts them or refuses them with a message, and accepted models can be
-//! walked.
+//! Reads any bytes as a model: a reader accepts them or refuses them with a message. Accepted models can be
+//! predicted.
 
 use sched_forest::{Forest, Iterations, ReadOptions, predict, predict_leaves, read, read_with, summarize};
 

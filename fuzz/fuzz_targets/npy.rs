@@ -1,4 +1,4 @@
-//! Any bytes after the magic string of a `.npy` array give rows or an error.
+//! Reads any bytes after the magic string of a `.npy` array: the result is rows or an error.
 //!
 //! The first byte chooses the number of features, so that inputs can be rows of many widths.
 

@@ -1,5 +1,5 @@
-//! Any text parses to a tree whose spans lie in the text; a text without errors prints as a text that reads
-//! back as the same tree.
+//! Parses any text: all spans of the syntax tree lie in the text. If the text has no errors, the printed tree
+//! parses to the same tree.
 
 #![no_main]
 

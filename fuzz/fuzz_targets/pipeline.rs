@@ -1,5 +1,5 @@
-//! Any bytes are read as a pipeline or refused with a message, and a folded pipeline reaches the leaves that
-//! the evaluator of columns finds.
+//! Reads any bytes as a pipeline, or refuses them with a message. After `fold`, the rows end in the same
+//! leaves as before.
 
 #![no_main]
 
@@ -11,7 +11,8 @@ fuzz_target!(|bytes: &[u8]| match read_pipeline(bytes) {
     Ok(read) => compare(&read.pipeline),
 });
 
-/// Values on grids, special ones, and codes of texts.
+/// Values of the inputs: missing, ordinary, large and infinite ones. Inputs that are neither floats nor
+/// integers get -1, 0 or 1.
 const VALUES: [f64; 8] = [f64::NAN, 0.0, -1.0, 2.0, 38.1, 1e30, f64::INFINITY, f64::NEG_INFINITY];
 
 fn compare(pipeline: &Pipeline) {

@@ -1,4 +1,4 @@
-//! Any bytes are the profile of a forest or refused with a message and help.
+//! Reads any bytes as the profile of a forest, or refuses them with a message and help.
 
 #![no_main]
 

@@ -1,5 +1,6 @@
-//! Any bytes after the magic string of a format give rows, in pieces, or an error: Parquet, Arrow files and
-//! streams, archives, arrays and text, with names, categories, columns beside the rows and shards.
+//! Reads any bytes after the magic string of a format: the result is batches of rows, or an error. The
+//! formats are Parquet, Arrow files and streams, archives, arrays and text. Options add feature names,
+//! categories, columns beside the rows, and shards.
 //!
 //! The first byte chooses the format, the second one the options of the reader.
 
@@ -12,10 +13,10 @@ use std::sync::Once;
 
 /// Magic strings of the formats; empty for text.
 const MAGIC: [&[u8]; 6] = [b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff", b"PK\x03\x04", b"\x93NUMPY", b""];
-/// Rows of a chunk.
+/// Most rows of a batch.
 const PIECE: usize = 3;
 
-/// Categories of the first feature are texts, and of the second one numbers.
+/// Random choices of categories: texts for the first feature, numbers for the second one.
 fn categories(choice: u8) -> Categories {
     let texts = ["red", "NA", "7", ""].map(String::from);
     let texts = match choice & 16 {
@@ -29,7 +30,8 @@ fn categories(choice: u8) -> Categories {
 }
 
 fuzz_target!(|input: &[u8]| {
-    // Crates that panic on damaged files do so within a guard, which the fuzzer's own panic hook would end.
+    // Some crates panic on damaged files, inside a guard that turns panics into errors. The fuzzer's own
+    // panic hook would abort the process first.
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let hook = std::panic::take_hook();

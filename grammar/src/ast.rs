@@ -203,7 +203,7 @@ impl File {
 }
 
 impl Stmt {
-    /// Statements of the block, if it is one.
+    /// Statements inside the block; empty if the statement is no block.
     pub fn body(&self) -> &[Stmt] {
         match &self.kind {
             StmtKind::When(when) => &when.body,

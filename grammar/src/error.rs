@@ -13,7 +13,7 @@ pub const MAX_NESTING: usize = 64;
 /// One mistake in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// Stable code, `S0001` to `S0019`; one for each kind.
+    /// Stable code of the kind, `S0001` to `S0019`. Some kinds share one.
     pub code: &'static str,
     /// Span of the mistake; empty if something is missing.
     pub span: Span,
@@ -45,7 +45,7 @@ pub enum SyntaxErrorKind {
         open: char,
         /// Span of the bracket.
         opener: Span,
-        /// The text that would close all of them.
+        /// The text that would close all open brackets.
         close: String,
     },
     /// A reserved word as the name of an index, param or const. Reported once for each word.

@@ -26,13 +26,13 @@ pub(crate) struct LayoutPass<'s> {
 /// A block `{ ... }` of statements.
 #[derive(Clone, Copy, Debug)]
 struct OpenBlock {
-    /// Span of its `{`, or of its expected position.
+    /// Span of the block's `{`, or of the position where it is expected.
     open: Span,
-    /// Byte at which the line with its `{` begins.
+    /// Byte at which the line with the block's `{` begins.
     line_start: usize,
-    /// Indent of the first word of its head.
+    /// Indent of the first word of the block's head.
     indent: usize,
-    /// Whether it has a closing brace.
+    /// Whether the block has a closing brace.
     is_closed: bool,
 }
 
@@ -188,7 +188,7 @@ impl<'s> LayoutPass<'s> {
         statement
     }
 
-    /// Whether only line ends stand before a `{`.
+    /// Whether a `{` follows, after line ends alone.
     fn is_before_brace(&self) -> bool {
         self.stream
             .rest()

@@ -1,4 +1,4 @@
-//! Words and signs of a text as written, for tools that rearrange text without its meaning.
+//! Words and signs of a text as written, for tools that rearrange text and ignore its meaning.
 
 use crate::ast::Span;
 use crate::brackets::Bracket;
@@ -30,9 +30,9 @@ pub enum LexemeKind {
 /// A word or sign with its span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lexeme {
-    /// Its kind.
+    /// Kind of the word or sign.
     pub kind: LexemeKind,
-    /// Its span.
+    /// Span of the word or sign.
     pub span: Span,
 }
 

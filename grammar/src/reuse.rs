@@ -20,7 +20,7 @@ pub(crate) struct Reusable<'o> {
     after: usize,
     /// Offset from the old text to the new one, after the edit.
     shift: i64,
-    /// First statement and error that have not been passed.
+    /// First statement and error that the calls so far have not passed.
     next: usize,
     next_error: usize,
 }

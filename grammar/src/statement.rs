@@ -32,7 +32,7 @@ pub(crate) enum StatementBody<'s> {
 /// An open bracket of the statement.
 struct Frame {
     kind: Bracket,
-    /// Index of its raw token in the stream.
+    /// Index of the bracket's raw token in the stream.
     index: usize,
     span: Span,
     /// Nesting depth outside the bracket.
@@ -367,7 +367,7 @@ impl<'s> StatementBuilder<'s> {
         Token::Str(value)
     }
 
-    /// Finishes the head of a block. `open` is its `{`; without one, the parser assumes it.
+    /// Finishes the head of a block. `open` is the block's `{`; if it is missing, the parser assumes it.
     pub fn finish_head(
         mut self,
         stream: &mut TokenStream<'s>,

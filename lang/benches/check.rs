@@ -18,8 +18,8 @@ const KINDS: &[Kind] = &[
     ("tiled splits", tiled_splits),
     ("splits from the front", front),
     ("splits in two", halves),
-    ("facts about many loops", many_facts),
-    ("repeated facts", repeated),
+    ("annotations of loops", many_annotations),
+    ("repeated annotations", repeated),
     ("one chain of tiles", tiles),
     ("constants", constants),
     ("long expressions", expressions),
@@ -133,7 +133,7 @@ fn halves(lines: usize) -> String {
     text
 }
 
-fn many_facts(lines: usize) -> String {
+fn many_annotations(lines: usize) -> String {
     let mut text = splits(lines / 3);
     for at in 1..=lines / 3 {
         let _ = writeln!(text, "unrollWalk(a{at}, {})\ninterleave(a{at}, 4)", 1 + at % 8);

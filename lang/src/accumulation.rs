@@ -3,11 +3,11 @@
 //! The order is exact if the trees have the model's order and the tree loops on every path have lineage
 //! order. Lineage order means that the outer loop of each tile is outside its inner loop, recursively. Halves
 //! of a split are always siblings in order. A loop that iterates once does not affect the order, unless it is
-//! part of a loop that iterates more often.
+//! a part of a split loop.
 //!
 //! Iterations of a parallel tree loop have separate sums. They are added in the order of the iterations,
-//! after the outermost parallel loop around ([`ParallelRegion`]). That is the model's order if each of these
-//! sums is a single tree.
+//! after the outermost parallel loop around them ([`ParallelRegion`]). That is the model's order if each of
+//! these sums is a single tree.
 
 use crate::lineage::{Annotation, LoopNode, NestBuilder};
 use sched_nest::{Accumulation, Axis, GpuLevel, LoopId, TreeOrder};
@@ -26,14 +26,15 @@ struct Path {
 struct ParallelRegion {
     /// The outermost parallel tree loop.
     trees: Option<LoopId>,
-    /// Whether there is a loop over threads of a block.
+    /// Whether a loop on the path is mapped to threads of a block.
     on_block: bool,
-    /// Whether tree loops with several iterations are outside the loops over threads. Blocks then add up
-    /// their shared sums once in each of these iterations.
+    /// Whether a serial tree loop with several iterations is on the path. Outside of the loops over threads,
+    /// it makes blocks add up their shared sums once in each of its iterations, which keeps the order.
     repeated_in_grid: bool,
-    /// Whether such tree loops are inside them, or outside other parallel loops.
+    /// Whether a serial tree loop with several iterations is inside a loop over threads or a parallel tree
+    /// loop, or is a part of a split loop.
     repeated: bool,
-    /// Whether parallel tree loops are blocks.
+    /// Whether a parallel tree loop is mapped to blocks of the grid.
     trees_on_grid: bool,
     /// Whether the threads of a block add up sums in shared memory.
     shared: bool,
@@ -47,7 +48,7 @@ enum Execution {
     On(GpuLevel),
 }
 
-/// The order of accumulation of the nest as it stands.
+/// The order of accumulation of the current nest.
 pub(crate) fn infer(builder: &NestBuilder) -> Accumulation {
     if builder.tree_order() == TreeOrder::ByDepth {
         return Accumulation::Reassociated("`sortTrees` changes the order of the trees.".to_owned());
@@ -123,7 +124,7 @@ fn enter_loop(
         // Walks of a group share one sum.
         let groups =
             is(|annotation| matches!(annotation, Annotation::Interleave(_) | Annotation::Vectorize(_)));
-        // Sums added after the outermost parallel loop come after the other parts inside it.
+        // The sums of this loop are added after the outermost parallel loop, so after all parts inside that.
         let among_parts = around.is_some() && node.is_part;
         let nested = path.trees.is_some() && run == Execution::Parallel;
         path.shared |= is(|annotation| matches!(annotation, Annotation::SharedReduce));

@@ -30,7 +30,7 @@ impl Cpu {
         self.level.map_or(NATIVE_L2, Level::l2)
     }
 
-    /// Bits of its vector registers, if the name determines them.
+    /// Bits of the CPU's vector registers, if its name determines them.
     pub fn vector_bits(self) -> Option<u32> {
         self.level.map(Level::register_bits)
     }
@@ -49,8 +49,8 @@ pub fn names(kind: TargetKind) -> Vec<&'static str> {
     }
 }
 
-/// Limits of a schedule on its target. If the target names no device, a limit that only some devices have is
-/// two numbers.
+/// Limits of a schedule on its target. If the target names no GPU, shared memory has two limits: that of the
+/// most capable GPU, and the one that every GPU has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// CPU or GPU.
@@ -59,8 +59,8 @@ pub struct Limits {
     pub gpu: GpuLimits,
     /// Bytes of shared memory that a block may use on every GPU that the target may mean.
     pub shared_everywhere: u64,
-    /// Threads that the GPU runs in step: a warp, or a wavefront of AMD's. If the target names no GPU, those
-    /// of NVIDIA's usual one.
+    /// Threads that the GPU runs in step: a warp (AMD: a wavefront). If the target names no GPU, the number
+    /// of NVIDIA's usual GPU.
     pub warp: i64,
     /// Bytes of a core's second-level cache: the largest one of all, unless the target names a CPU.
     pub l2: u64,

@@ -20,34 +20,34 @@ pub use variants::{Fate, RowsChange, diff_by_rows, diff_by_rows_json, show_diff_
 pub enum Change {
     /// A loop that only the second nest has, and the loop around it.
     Added {
-        /// Its name.
+        /// The loop's name.
         name: String,
-        /// Range and facts.
+        /// Range and annotations.
         range: String,
-        /// The loop around it.
+        /// The loop around the new one; `None` if that is outermost.
         inside: Option<String>,
     },
     /// A loop that only the first nest has.
     Removed {
-        /// Its name.
+        /// The loop's name.
         name: String,
-        /// Range and facts.
+        /// Range and annotations.
         range: String,
     },
     /// A loop with another name.
     Renamed {
-        /// Its name in the first nest.
+        /// The loop's name in the first nest.
         from: String,
-        /// Its name in the second nest.
+        /// The loop's name in the second nest.
         to: String,
     },
     /// A loop that is inside another loop than before.
     Moved {
-        /// Its name in the second nest.
+        /// The loop's name in the second nest.
         name: String,
-        /// The loop around it in the first nest.
+        /// The loop around the moved one in the first nest.
         from: Option<String>,
-        /// The loop around it in the second nest.
+        /// The loop around the moved one in the second nest.
         to: Option<String>,
     },
     /// A property of one loop, or of the whole nest if there is no name.
@@ -201,7 +201,7 @@ pub fn show_diff(changes: &[Change]) -> String {
                 writeln!(out, "+ {name} in {range}, {}", place(inside.as_deref()))
             }
             Change::Removed { name, range } => writeln!(out, "- {name} in {range}"),
-            Change::Renamed { from, to } => writeln!(out, "~ {from} is called {to}"),
+            Change::Renamed { from, to } => writeln!(out, "~ {from} renamed to {to}"),
             Change::Moved { name, from, to } => {
                 let (from, to) = (place(from.as_deref()), place(to.as_deref()));
                 writeln!(out, "~ {name} moved: {from} -> {to}")

@@ -92,7 +92,7 @@ pub enum Role {
 pub struct Parameter {
     /// Name in documentation.
     pub name: &'static str,
-    /// Kind of its argument.
+    /// Kind of the argument.
     pub role: Role,
 }
 
@@ -109,13 +109,13 @@ pub struct Signature {
     pub required: usize,
     /// Whether the last parameter may be repeated.
     pub repeats: bool,
-    /// Whether it changes the nest, in the order written. Others are annotations of the final nest.
+    /// Whether the directive changes the nest, in the order written. Others annotate the final nest.
     pub shapes: bool,
-    /// Targets for which it compiles.
+    /// Targets that support the directive.
     pub lowered: Lowered,
-    /// Its effect, in one line.
+    /// Effect of the directive, in one line.
     pub summary: &'static str,
-    /// Its page in the book.
+    /// Page of the directive in the book.
     pub page: &'static str,
 }
 
@@ -136,18 +136,18 @@ impl Signature {
         format!("{}({})", self.name, parts.join(", "))
     }
 
-    /// Whether it may be written without the parameter at a position.
+    /// Whether the directive may be written without the parameter at a position.
     pub fn is_optional(&self, at: usize) -> bool {
         // `representation` has an optional first parameter, all others an optional last one.
         if self.op == Op::Representation { at < self.required } else { at >= self.required }
     }
 
-    /// The position of its first parameter of this kind.
+    /// The position of the directive's first parameter of this kind.
     pub fn position(&self, test: impl Fn(Role) -> bool) -> Option<usize> {
         self.parameters.iter().position(|parameter| test(parameter.role))
     }
 
-    /// Number of loops that it makes.
+    /// Number of loops that the directive makes.
     pub fn new_loops(&self) -> usize {
         self.parameters.iter().filter(|parameter| parameter.role == Role::NewIndex).count()
     }
@@ -254,7 +254,7 @@ macro_rules! lowered {
     };
 }
 
-/// Targets for which a directive compiles.
+/// Targets that support a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lowered {
     /// On CPUs only.

@@ -1,5 +1,5 @@
 //! Problems of an operation, as plain data. A search over schedules can discard illegal ones without
-//! formatting a string. [`crate::diagnostics`] words them.
+//! formatting a string. [`crate::diagnostics`] puts them into words.
 
 use crate::lineage::DirectiveIndex;
 pub use crate::needs::{SharedMemoryUse, StageLanesFault, UnrollAndJamNeeds};
@@ -12,7 +12,7 @@ use sched_nest::LoopId;
 pub struct Illegal {
     /// The operation.
     pub step: DirectiveIndex,
-    /// The argument at fault, if it is one.
+    /// Position of the argument at fault; `None` if the whole operation is at fault.
     pub argument: Option<usize>,
     /// The problem.
     pub problem: Problem,

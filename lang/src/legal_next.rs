@@ -1,7 +1,7 @@
 //! The legal next steps: directives with arguments that may follow in a schedule.
 //!
-//! Candidates are made from the existing loops and tried on a copy of the builder. So this module has no
-//! rules of its own, and cannot disagree with the checker. A proposal gives no new error and no new warning.
+//! Candidates are made from the existing loops and tried on a copy of the builder. So the checker's
+//! rules alone decide. A proposal gives no new error and no new warning.
 //! Hints, such as that of a tile that does not divide, are fine.
 
 pub mod candidates;
@@ -120,7 +120,7 @@ impl InsertionGap {
         let typed = parsed.file.flat().find(|stmt| touches(stmt.span) && is_directive(&stmt.kind));
         let span = typed.map(|stmt| stmt.span.range()).filter(|range| source.get(range.clone()).is_some());
         match span {
-            // At its end, a directive is complete, and the next one follows.
+            // A directive that ends at `offset` is complete, and the gap follows it.
             Some(range) if range.end > offset || !source[range.clone()].ends_with(')') => {
                 let text = format!("{}{}", &source[..range.start], &source[range.end..]);
                 InsertionGap { text: text.into(), at: range.start }

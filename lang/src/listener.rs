@@ -1,4 +1,4 @@
-//! Listeners to problems: a report, which words them, or a counter.
+//! Listeners to problems: a report, which puts them into words, or a counter.
 
 use crate::illegal::Illegal;
 use crate::lineage::NestBuilder;

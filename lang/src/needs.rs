@@ -5,7 +5,7 @@ use crate::lineage::DirectiveIndex;
 /// A use of a GPU's shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedMemoryUse {
-    /// Directive that needs it.
+    /// Directive that needs the memory.
     pub step: DirectiveIndex,
     /// Bytes used.
     pub bytes: u64,
@@ -23,21 +23,21 @@ pub enum UnrollAndJamNeeds {
     Whole {
         /// The leaf loop.
         leaf: String,
-        /// Directive that divides it.
+        /// Directive that divides the leaf loop's rows.
         by: DirectiveIndex,
     },
     /// A leaf loop over adjacent rows.
     Adjacent {
         /// The leaf loop.
         leaf: String,
-        /// The distance between its rows.
+        /// The distance between the loop's rows.
         stride: i64,
     },
     /// Several vectors of rows that advance together.
     Vectors {
         /// The leaf loop.
         leaf: String,
-        /// Whether it has vectors.
+        /// Whether the leaf loop has vectors.
         vectors: bool,
         /// Whether several walks advance together.
         several: bool,
@@ -58,7 +58,7 @@ pub enum StageLanesFault {
     Unaligned {
         /// The outer loop.
         outer: String,
-        /// Its step.
+        /// The step of the outer loop.
         step: i64,
         /// Lanes of the vector.
         lanes: u32,

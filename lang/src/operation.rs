@@ -271,7 +271,7 @@ macro_rules! operations {
 directives!(operations);
 
 impl Operation {
-    /// Whether it changes the nest. Others are annotations.
+    /// Whether the operation is a modifier. Others are annotations.
     pub fn shapes(&self) -> bool {
         self.signature().is_some_and(|signature| signature.shapes)
     }

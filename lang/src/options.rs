@@ -34,7 +34,7 @@ impl Target {
         Target { kind: TargetKind::Gpu, options: Vec::new() }
     }
 
-    /// Whether it is a GPU.
+    /// Whether the target is a GPU.
     pub fn is_gpu(&self) -> bool {
         self.kind == TargetKind::Gpu
     }
@@ -58,7 +58,7 @@ impl std::str::FromStr for Target {
     }
 }
 
-/// Purpose of a check, which decides what a schedule must support.
+/// Purpose of a check, which decides whether unknown properties are errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Supported {
     /// Display: the whole language is supported.

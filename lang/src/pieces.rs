@@ -1,5 +1,5 @@
-//! Parts of a schedule's text, from which new texts are assembled. Schedules of other programs for calls of
-//! one size each become one schedule.
+//! Parts of a schedule's text, from which other crates assemble new texts: they join schedules that were
+//! found for different sizes of calls into one schedule with blocks.
 
 use sched_grammar::ast::{Comparison, ExprKind, File, Span, Stmt, StmtKind, When};
 use sched_grammar::{LexemeKind, lexemes};
@@ -10,7 +10,7 @@ use sched_nest::Variants;
 pub struct Pieces {
     /// Lines that declare params and constants.
     pub declarations: Vec<String>,
-    /// Names of these params and constants.
+    /// Names of the declared params and constants.
     pub names: Vec<String>,
     /// Directives of each block and of the calls outside blocks, one directive a line.
     pub directives: Variants<String>,
@@ -33,8 +33,8 @@ impl Pieces {
         Some(Pieces { declarations: declarations.collect::<Option<_>>()?, names, directives })
     }
 
-    /// The pieces as a block beside `outer` in one text. Equal declarations are shared, so none remain.
-    /// Otherwise `suffix` is appended to each declared name, since a name is declared once in a text.
+    /// The pieces as a block in the text of `outer`. If both declare the same, the block needs no
+    /// declarations. Otherwise `suffix` is appended to each declared name, since a text declares a name once.
     pub fn beside(self, outer: &Pieces, suffix: &str) -> Pieces {
         if self.declarations == outer.declarations {
             return Pieces { declarations: Vec::new(), names: Vec::new(), ..self };
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_taken_apart_is_left() {
+    fn texts_without_pieces() {
         for text in ["tile(", "when n_rows <= 2 * 4 { parallel(tree) }", "when n_rows > 4 { parallel(tree) }"]
         {
             assert_eq!(Pieces::of(text), None, "{text}");

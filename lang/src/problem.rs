@@ -63,16 +63,16 @@ problems! {
             /// The written name.
             name: String,
         },
-        /// The index was consumed. The loops are its successors.
+        /// The index was consumed. The loops of the problem are its successors.
         CONSUMED => Consumed {
             /// The written name.
             name: String,
-            /// Directive that consumed it.
+            /// Directive that consumed the index.
             by: DirectiveIndex,
         },
         /// The operation annotates an index that another one consumes.
         ANNOTATION_LOST => AnnotationLost {
-            /// Directive that consumes it.
+            /// Directive that consumes the index.
             consumer: DirectiveIndex,
         },
         /// A tile below 1.
@@ -116,7 +116,7 @@ problems! {
         REORDER_FORK => ReorderFork {
             /// The loop.
             outer: String,
-            /// The first of these loops.
+            /// The first of the loops inside.
             inside: Vec<String>,
         },
         /// Loops without a name in the reorder are between two that have one.
@@ -125,7 +125,7 @@ problems! {
             outer: String,
             /// Inner loop.
             inner: String,
-            /// Loops between them.
+            /// Loops between the outer and the inner one.
             between: Box<[String]>,
         },
         /// A leaf loop has nothing inside to copy.
@@ -141,7 +141,7 @@ problems! {
         },
         /// The loop is specialized, so it cannot be reshaped any more.
         SPECIALIZED => Specialized {
-            /// Directive that specialized it.
+            /// Directive that specialized the loop.
             by: DirectiveIndex,
         },
         /// No stage has this name.
@@ -176,7 +176,7 @@ problems! {
         NOT_TREES => NotTrees,
         /// The loop was already split by depth.
         DEPTH_TWICE => DepthTwice {
-            /// Directive that split it.
+            /// Directive that split the loop.
             by: DirectiveIndex,
         },
         /// The trees of an iteration would take too long to find.
@@ -197,12 +197,12 @@ problems! {
         NEST_TOO_LARGE => TooDeep,
         /// The loop has a contradictory annotation.
         CONTRADICTION => Contradiction {
-            /// Directive that stated it.
+            /// Directive of the other annotation.
             earlier: DirectiveIndex,
         },
         /// A duplicate annotation.
         REPEATED => Repeated {
-            /// Directive that stated it first.
+            /// The first directive with this annotation.
             earlier: DirectiveIndex,
         },
         /// The operation needs a leaf loop, and this one contains loops.
@@ -234,7 +234,7 @@ problems! {
         /// A loop that is parallel on the CPU and mapped to the GPU. Or the second loop is mapped, around or
         /// inside the first.
         PARALLEL_ON_GPU => ParallelOnGpu {
-            /// Directive that mapped it to the GPU.
+            /// Directive that mapped the loop to the GPU.
             gpu: DirectiveIndex,
         },
         /// A loop mapped to a GPU dimension in a schedule for a CPU.
@@ -243,7 +243,7 @@ problems! {
         DIMENSION_TWICE => DimensionTwice {
             /// The outer loop.
             outer: String,
-            /// Directive that mapped it to the GPU.
+            /// Directive that mapped the outer loop to the GPU.
             earlier: DirectiveIndex,
         },
         /// A loop over threads is around a loop over blocks, or not inside one.
@@ -296,13 +296,13 @@ problems! {
         BLOCK_CANNOT_CACHE => UnlimitedCache,
         /// Some walks are outside all launches, and others inside one.
         WALKS_OUTSIDE_LAUNCH => WalksOutsideLaunch,
-        /// Several loops over trees inside the second loop, a mapped one over trees, are mapped.
+        /// The second loop is a mapped loop over trees, and several loops over trees inside it are mapped.
         SUMS_OF_LAUNCH => SeveralTreeLoops,
         /// Two loops add to the same sums in different threads.
         SUMS_OF_LAUNCH => SameSums,
         /// The threads of a block share the slots of unlimited rows.
         SUMS_OF_LAUNCH => UnlimitedSums,
-        /// The threads of a block share slots of rows between which other blocks have rows.
+        /// The threads of a block share slots, but other blocks have rows between the rows of the block.
         SUMS_OF_LAUNCH => SplitSums,
         /// Padding for straight-line walks would need too much memory.
         PADDING_TOO_LARGE => PaddingTooLarge {
@@ -374,7 +374,7 @@ problems! {
         },
         /// Steps to peel that are already straight-line.
         PEEL_POINTLESS => PeelPointless {
-            /// The `unrollWalk` that makes these steps straight-line.
+            /// The `unrollWalk` that makes the peeled steps straight-line.
             unroll: DirectiveIndex,
         },
         /// `specialize` on a loop over threads makes warps diverge.
@@ -446,7 +446,7 @@ problems! {
         NESTED_PARALLEL => NestedParallel {
             /// The outer loop.
             outer: String,
-            /// Directive that made it parallel.
+            /// Directive that made the outer loop parallel.
             earlier: DirectiveIndex,
         },
     }

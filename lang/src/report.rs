@@ -73,7 +73,8 @@ impl<'a> Report<'a> {
         self.push(diagnostic);
     }
 
-    /// Counts a diagnostic with this code. True if it would exceed the limit.
+    /// Whether the limit for errors, or for other diagnostics, is reached. Counts one left-out diagnostic
+    /// with this code.
     pub fn is_full(&mut self, code: Code) -> bool {
         let is_error = self.severity(code) == Severity::Error;
         let count = if is_error { &mut self.errors } else { &mut self.others };
@@ -185,7 +186,7 @@ impl<'a> Report<'a> {
         Span { start: self.end_of_header, end: self.end_of_header }
     }
 
-    /// Declares names at the same position as another report.
+    /// Makes fixes declare names at the place where those of another report do.
     pub fn declare_as(&mut self, other: &Report) {
         self.end_of_header = other.end_of_header;
     }

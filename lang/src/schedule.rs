@@ -26,9 +26,9 @@ pub struct Header {
 /// A named number that options such as `--set` can change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param {
-    /// Its name.
+    /// Name of the param.
     pub name: String,
-    /// Span of its declaration.
+    /// Span of the declaration.
     pub span: Span,
     /// Default value.
     pub default: Sym,
@@ -36,7 +36,7 @@ pub struct Param {
     pub value: Sym,
     /// Choices to try.
     pub choices: Vec<Sym>,
-    /// Whether an option changed its value.
+    /// Whether an option changed the value.
     pub overridden: bool,
 }
 
@@ -83,7 +83,7 @@ pub struct Lineage {
 pub struct StageLineage {
     /// The name of the stage.
     pub name: String,
-    /// Whether the schedule arranges the stage. Otherwise the compiler does, from these loops.
+    /// Whether the schedule arranges the stage. Otherwise the compiler does, from the initial loops.
     pub is_arranged: bool,
     /// All index variables in the order in which they were made; the roots come first.
     pub indices: Vec<Index>,
@@ -94,9 +94,9 @@ pub struct StageLineage {
 pub struct Event {
     /// Span.
     pub span: Span,
-    /// Line at which it begins, from 1.
+    /// Line at which the directive begins, from 1.
     pub line: usize,
-    /// Its text, or its name if that is long.
+    /// Text of the directive, or only its name if the text is long.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! Directives by stage: each stage of a model has a nest of its own, and a directive acts in every stage that
+//! Directives by stage: each stage of a model has a separate nest, and a directive acts in every stage that
 //! has all the loops that it names.
 //!
 //! A stage's loops have the stage's name before theirs, as in `layer1.unit`. A name without it means the loop
@@ -229,7 +229,7 @@ impl StageLoops {
     }
 
     /// Adds a call that concerns the stage. Returns whether it does. `named` are the stages that the call
-    /// names, and `in_forest` says whether the nest of trees has all its loops, too.
+    /// names. `in_forest` is true if the nest of trees has all its loops, too.
     fn add(&mut self, call: &Call, named: &BTreeSet<String>, in_forest: bool) -> bool {
         let is_named = named.contains(&self.info.name);
         let has_loop = |select: &Select| self.names.contains(&select.name) && !has_copies(select);
@@ -238,7 +238,7 @@ impl StageLoops {
             && (named.is_empty() || (is_named && named.len() == 1))
             && selects.all(|(_, select)| has_loop(select));
         if !concerns {
-            // A wrong loop of a named stage is this stage's to refuse.
+            // The stage that a call names refuses loops that it lacks.
             let is_own = is_named && named.len() == 1;
             if is_own {
                 self.refuse(call);

@@ -36,7 +36,7 @@ pub struct Variation {
 pub struct NumberLiteral {
     /// Span.
     pub span: Span,
-    /// Its value.
+    /// The value of the number.
     pub value: i64,
 }
 
@@ -106,8 +106,8 @@ impl<'s> Variations<'s> {
         Some((owner.unwrap_or(0), number))
     }
 
-    /// The text without some directives of a schedule. While others have errors and `may_go`, they are left
-    /// out too.
+    /// The text without some directives of a schedule. As long as others have errors, those of them for which
+    /// `may_go` is true are left out too.
     fn leave_out(
         &self,
         schedule: usize,
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_had_says_why() {
+    fn variations_with_errors_have_no_nest() {
         with("tile(batch, b0, b1, 0)\n", |all| {
             assert!(all.prefix(0, 1).nest.is_err());
             assert!(all.without(0, 0).nest.is_ok());

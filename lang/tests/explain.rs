@@ -77,19 +77,19 @@ fn codes_ascend_and_read_back() {
     }
 }
 
-/// Whether a code concerns loops and facts, not syntax, names and numbers.
+/// Whether a code concerns loops and annotations, not syntax, names and numbers.
 fn is_legality(code: Code) -> bool {
     (40..=86).contains(&code.number())
 }
 
-/// Legality errors that no edit of the directive mends, with reasons.
+/// Legality errors without a fix that keeps all directives, with reasons.
 const WITHOUT_FIX: &[(u16, &str)] = &[
-    (48, "the page shows that halves of a loop have no order of their own"),
-    (56, "all that is wrong is that the directive stands there"),
-    (60, "which of many copies are not needed is for the writer to say"),
+    (48, "the page shows that halves of a split cannot be reordered"),
+    (56, "only removing the directive helps"),
+    (60, "only the author knows which of the copies are not needed"),
     (61, "one of the two annotations must go"),
     (68, "one of the two annotations must go"),
-    (80, "the expression stands elsewhere, and a model is what is missing"),
+    (80, "the expression is in another line, and the check needs a model"),
 ];
 
 #[test]

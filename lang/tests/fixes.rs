@@ -47,7 +47,7 @@ fn same(found: &[Diagnostic], one: &Diagnostic) -> usize {
     found.iter().filter(|other| other.code == one.code && other.message == one.message).count()
 }
 
-fn told(text: &str, found: &[Diagnostic]) -> String {
+fn rendered(text: &str, found: &[Diagnostic]) -> String {
     sched_lang::diagnostics::concise::render("it", text, found)
 }
 
@@ -70,7 +70,7 @@ fn each_alone(text: &str, options: &Options) -> usize {
                     "{} `{}` in\n{text}\ngives\n{after}\n{}\n(was: {})",
                     finding.code,
                     fix.title,
-                    told(&after, &rest),
+                    rendered(&after, &rest),
                     finding.message
                 )
             };
@@ -89,7 +89,7 @@ fn all_together(text: &str, options: &Options, unsure: bool) -> usize {
     let before = check(text, options).diagnostics;
     let fixed = fix_all(text, options, unsure);
     let after = &fixed.checked.diagnostics;
-    let why = || format!("{text}\nbecomes\n{}\n{}", fixed.text, told(&fixed.text, after));
+    let why = || format!("{text}\nbecomes\n{}\n{}", fixed.text, rendered(&fixed.text, after));
     let errors = |found: &[Diagnostic]| found.iter().filter(|d| d.severity == Severity::Error).count();
     assert!(errors(after) <= errors(&before), "{}", why());
     assert!(duplicated(text, &fixed.text).is_empty(), "{}", why());
@@ -220,6 +220,6 @@ fn one_fix_without_use_does_not_keep_the_others_back() {
     assert!(
         !fixed.checked.diagnostics.iter().any(applicable),
         "{}",
-        told(&fixed.text, &fixed.checked.diagnostics)
+        rendered(&fixed.text, &fixed.checked.diagnostics)
     );
 }

@@ -19,14 +19,14 @@ fn examples() -> Vec<String> {
 }
 
 /// Errors and warnings by code.
-fn said(text: &str, options: &Options) -> BTreeMap<Code, usize> {
-    let mut said = BTreeMap::new();
+fn problems(text: &str, options: &Options) -> BTreeMap<Code, usize> {
+    let mut problems = BTreeMap::new();
     for diagnostic in check(text, options).diagnostics {
         if diagnostic.severity >= Severity::Warning {
-            *said.entry(diagnostic.code).or_insert(0) += 1;
+            *problems.entry(diagnostic.code).or_insert(0) += 1;
         }
     }
-    said
+    problems
 }
 
 /// The texts of a step in all of its forms.
@@ -36,11 +36,11 @@ fn forms(next: &Next) -> impl Iterator<Item = String> {
 
 /// Writes each proposal into the text. Returns the number of proposals.
 fn all_are_legal(text: &str, offset: usize, options: &Options, only: Option<Op>) -> usize {
-    let before = said(text, options);
+    let before = problems(text, options);
     let proposals = at(text, offset, options, only);
     for next in proposals.iter().flat_map(forms) {
         let (start, end) = text.split_at(offset);
-        let after = said(&format!("{start}{next}\n{end}"), options);
+        let after = problems(&format!("{start}{next}\n{end}"), options);
         let is_new = |(code, count): (&Code, &usize)| before.get(code).is_none_or(|known| count > known);
         assert!(!after.iter().any(is_new), "`{next}` at {offset} gives {after:?} in\n{text}");
     }
@@ -114,7 +114,7 @@ fn loop_names(text: &str, options: &Options) -> Vec<String> {
 
 /// Tries all simple forms and looks for them among the proposals. Numbers may differ.
 fn nothing_is_missing(text: &str, options: &Options) -> usize {
-    let before = said(text, options);
+    let before = problems(text, options);
     if !before.is_empty() {
         // A new warning may replace an old one, which counts do not show.
         return 0;
@@ -140,7 +140,7 @@ fn nothing_is_missing(text: &str, options: &Options) -> usize {
     for signature in SIGNATURES {
         for v in &names {
             for line in simple(signature.name, v) {
-                if said(&format!("{text}{line}\n"), options) == before {
+                if problems(&format!("{text}{line}\n"), options) == before {
                     found += 1;
                     assert!(proposed(signature.name, &[v]), "`{line}` is not proposed after\n{text}");
                 }
@@ -152,7 +152,7 @@ fn nothing_is_missing(text: &str, options: &Options) -> usize {
             let line = format!("reorder({a}, {b})");
             let checked = check(&format!("{text}{line}\n"), options);
             let same = check(text, options).nests == checked.nests;
-            if !same && said(&format!("{text}{line}\n"), options) == before {
+            if !same && problems(&format!("{text}{line}\n"), options) == before {
                 found += 1;
                 assert!(proposed("reorder", &[a, b]), "`{line}` is not proposed after\n{text}");
             }
@@ -184,7 +184,7 @@ fn a_directive_being_written_is_left_out() {
     let proposals = at(text, text.find("reor").expect("there") + 4, &Options::default(), Some(Op::Reorder));
     let texts: Vec<String> = proposals.iter().map(Next::text).collect();
     assert!(texts.contains(&"reorder(tree, b1)".to_owned()), "{texts:?}");
-    // A fact about a loop that is consumed later has no effect.
+    // An annotation of a loop that is replaced later has no effect.
     let text = "\ntile(batch, b0, b1, 64)\n";
     let texts: Vec<String> =
         at(text, 0, &Options::default(), Some(Op::Parallel)).iter().map(Next::text).collect();
@@ -196,7 +196,7 @@ fn a_directive_being_written_is_left_out() {
 }
 
 #[test]
-fn what_half_of_all_schedules_go_on_with_comes_first() {
+fn the_usual_next_steps_come_first() {
     let options = sched_testing::options("trees=100 depth=6");
     let text = "tile(batch, b0, b1, 64)\n";
     let reorders = at(text, text.len(), &options, Some(Op::Reorder));

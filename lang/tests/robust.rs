@@ -169,7 +169,7 @@ fn long_schedules_check_quickly() {
     for at in 1..=LINES / 2 {
         let _ = writeln!(named, "parallel(a{at}); interleave(a{at}, 4)");
     }
-    quickly("facts of many loops", &named, &model);
+    quickly("annotations of many loops", &named, &model);
     let within = |inside: &str| format!("when n_rows <= 8 {{\n{inside}}}\n");
     quickly("splits in a block", &within(&splits), &model);
     quickly("consts and a block", &format!("{consts}{}", within(&annotations)), &model);

@@ -1,4 +1,4 @@
-//! In random schedules, every row meets every tree exactly once.
+//! In random schedules, every row walks every tree exactly once.
 
 use sched_lang::device::Limits;
 use sched_lang::diagnostics::codes;
@@ -18,22 +18,22 @@ fn model(rng: &mut Rng) -> ModelInfo {
 }
 
 #[test]
-fn every_row_meets_every_tree_once() {
-    all_rows_meet_all_trees(|lowered, _| lowered != Lowered::OnGpus, schedule);
+fn every_row_walks_every_tree_once() {
+    all_rows_walk_all_trees(|lowered, _| lowered != Lowered::OnGpus, schedule);
 }
 
 /// GPU schedules, including those without code generation.
 #[test]
-fn every_row_meets_every_tree_once_in_launches() {
+fn every_row_walks_every_tree_once_in_launches() {
     let on_processors = ["parallel", "vectorize", "vectorReduce", "speculateWalk", "unrollAndJam"];
-    all_rows_meet_all_trees(
+    all_rows_walk_all_trees(
         |_, name| !on_processors.contains(&name),
         |seed, model| format!("target gpu\n{}", gpu_schedule(seed, model, &|_| true)),
     );
 }
 
 /// Checks random schedules. `wanted` selects directives that must occur in them.
-fn all_rows_meet_all_trees(
+fn all_rows_walk_all_trees(
     wanted: impl Fn(Lowered, &str) -> bool,
     schedule: impl Fn(u64, &ModelInfo) -> String,
 ) {

@@ -98,7 +98,7 @@ fn parts_of_a_schedule() {
         |line| show_nest(&nest_of(&until_line(source, line, &Options::default()).text, &Options::default()));
     let root = "for batch in 0..n_rows\n  for tree in 0..N_t\n    walk\norder of accumulation: exact\n";
     assert_eq!(shown(1), root);
-    assert_eq!(shown(2), root, "the loop of this fact is not made yet");
+    assert_eq!(shown(2), root, "the loop of this annotation is not made yet");
     assert!(shown(3).contains("for b1 in 0..8 while b0 + b1 < n_rows [cache]\n    for tree"));
     assert_eq!(shown(3), shown(4));
     assert!(shown(5).contains("for tree in 0..N_t\n    for b1"), "{}", shown(5));

@@ -1,5 +1,5 @@
-//! Results of other programs for the server, for eight directives with a model: stages of the compiler, and
-//! measurements.
+//! Response times of requests for which the server runs `schedc`: stages of the compiler and measurements,
+//! for a schedule of eight directives with a model.
 
 use std::path::Path;
 use std::time::Instant;
@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use crate::client::Client;
 use crate::{Result, Time, end, greet, row, texts};
 
-/// Stages that are timed of each kind.
+/// Timed requests for each stage of the compiler.
 const STAGES: usize = 30;
-/// Measurements that are timed of each kind.
+/// Timed requests for each kind of measurement.
 const MEASUREMENTS: usize = 5;
 
-/// The document that everything is asked of.
+/// The document of all requests.
 const NAME: &str = "untitled:compiled";
 
-/// Prints how long each takes, from the request on that follows a keystroke.
+/// Prints the time from each request, just after a keystroke, to its answer.
 pub fn measure(program: &[String], model: &Path) -> Result<()> {
     let mut client = greet(program)?;
     let text = texts::eight(model);
@@ -31,7 +31,7 @@ pub fn measure(program: &[String], model: &Path) -> Result<()> {
     let params = json!({ "textDocument": document, "measure": true });
     let times = requests(&mut client, &text, MEASUREMENTS, ("sched/ledger", params))?;
     row("ledger of eight directives", times, 1500.0);
-    // The size of the tile.
+    // The position of the tile's size.
     let place = json!({ "line": 1, "character": "tile(batch, b0, b1, ".len() });
     let argument = json!({ "uri": NAME, "position": place, "values": [64, 128, 256, 512, 1024] });
     let params = json!({ "command": "schedc.sweep", "arguments": [argument] });
@@ -40,7 +40,8 @@ pub fn measure(program: &[String], model: &Path) -> Result<()> {
     end(client)
 }
 
-/// Sends a request some times, each of another text, so that no answer is remembered.
+/// Sends a request `count` times and once more. The text changes each time, so that no answer comes from a
+/// cache. Omits the first time.
 fn requests(
     client: &mut Client,
     text: &str,
@@ -48,7 +49,7 @@ fn requests(
     (method, params): (&str, Value),
 ) -> Result<Vec<Time>> {
     let mut times = Vec::new();
-    // The first one may start a program, which reads the model.
+    // The first request may start `schedc`, which reads the model.
     for number in 0..=count {
         let changed = format!("{text}// {method} {number}\n");
         client.change(NAME, i32::try_from(number + 2)?, &[(Value::Null, &changed)]);

@@ -20,17 +20,17 @@ use serde_json::{Value, json};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Keystrokes that are timed on each text.
+/// Timed keystrokes for each text.
 const KEYSTROKES: usize = 1000;
-/// Requests that are timed of each kind.
+/// Timed requests of each kind.
 const REQUESTS: usize = 1000;
-/// Starts that are timed.
+/// Timed starts of the server.
 const STARTS: usize = 40;
-/// Size of the model that is bound, in bytes.
+/// Size of the large model that a schedule names, in bytes.
 const MODEL: usize = 100_000_000;
 
 fn main() -> Result<()> {
-    // Cargo adds an argument of its own.
+    // Cargo adds the argument `--bench`.
     let mut program: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let at = program
         .iter()
@@ -73,13 +73,13 @@ fn measure(program: &[String], model: &Path, folder: &Path) -> Result<()> {
     bound(program, model, folder)
 }
 
-/// With a large model: how long keystrokes take, and how much memory the server has.
+/// Prints the times of keystrokes and completions, and the memory of the server, for a schedule with a large
+/// model.
 fn bound(program: &[String], model: &Path, folder: &Path) -> Result<()> {
     let size = enlarge(model, &folder.join("large.json"))?;
     let mut client = greet(program)?;
     let text = format!("model \"large.json\"\n{}", texts::blocks(200));
-    // One document is open all the time: what is measured is neither the reading of the model nor anything
-    // beside it.
+    // This document stays open, so that the server keeps the model and the times do not include reading it.
     client.open(&uri(&folder.join("first.sched")), 0, &text);
     let changed = client.wait(|message| message["method"] == "sched/changed");
     changed.ok_or("the model was not read")?;
@@ -121,7 +121,7 @@ fn untitled(name: &str) -> String {
     format!("untitled:{}", name.replace(' ', "-"))
 }
 
-/// From the start of the program to the diagnostics of the first document.
+/// The time from the start of the program to the diagnostics of the first document.
 fn start(program: &[String]) -> Result<Time> {
     let text = texts::blocks(200);
     let begin = Instant::now();
@@ -133,7 +133,7 @@ fn start(program: &[String]) -> Result<Time> {
     Ok(time)
 }
 
-/// Places spread over a text, each the end of a word.
+/// The positions of all ends of words in a text.
 fn places(text: &str) -> Vec<(u32, u32)> {
     let mut places = Vec::new();
     for (line, content) in (0..).zip(text.lines()) {
@@ -151,7 +151,7 @@ fn position((line, character): (u32, u32)) -> Value {
     json!({ "line": line, "character": character })
 }
 
-/// Types a character at one place after the other and takes it back, and waits each time for the diagnostics.
+/// Types a character at many positions and deletes it again, and waits each time for the diagnostics.
 fn keystrokes(client: &mut Client, name: &str, text: &str) -> Result<Vec<Time>> {
     client.open(name, 1, text);
     client.diagnostics(name, 1).ok_or("no diagnostics")?;
@@ -172,7 +172,7 @@ fn keystrokes(client: &mut Client, name: &str, text: &str) -> Result<Vec<Time>> 
     Ok(times)
 }
 
-/// Asks at one place after the other, each time just after a keystroke, as it is when one types.
+/// Sends a request at many positions, each just after a keystroke, as editors do while somebody types.
 fn requests(client: &mut Client, name: &str, method: &str, text: &str) -> Result<Vec<Time>> {
     client.open(name, 1, text);
     client.diagnostics(name, 1).ok_or("no diagnostics")?;
@@ -202,7 +202,7 @@ struct Time {
     used: Option<Duration>,
 }
 
-/// The time of the processor that the server has used so far.
+/// The processor time of the server since its start.
 fn used(client: &Client) -> Result<Duration> {
     let mut sum = 0;
     for task in fs::read_dir(format!("/proc/{}/task", client.id()))? {
@@ -226,7 +226,7 @@ fn row(name: &str, times: Vec<Time>, aim: f64) {
     println!("| {name} | {median} | {high} | {worst} | {own} | {own_high} | {aim} ms |");
 }
 
-/// Writes a model that is much larger than another: its trees again and again. Tells its size.
+/// Writes a large model that repeats the trees of another. Returns its size in bytes.
 fn enlarge(model: &Path, to: &Path) -> Result<usize> {
     let text = fs::read_to_string(model)?;
     let mut value: Value = serde_json::from_str(&text)?;

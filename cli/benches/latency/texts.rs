@@ -1,9 +1,9 @@
-//! Schedules of about a given number of lines, each of another kind.
+//! Schedules of several kinds with about a given number of lines.
 
 use std::fmt::Write;
 use std::path::Path;
 
-/// All kinds by their names.
+/// A schedule of each kind, with the kind's name.
 pub fn all(lines: usize) -> [(&'static str, String); 3] {
     [("blocks", blocks(lines)), ("chain of splits", splits(lines)), ("mistakes", mistakes(lines))]
 }

@@ -9,12 +9,12 @@ use schedc_measure::ledger::{NumberSweep, SweepNumber};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Most rows per call that are timed.
+/// Most rows per call that `--batch` accepts.
 const MOST_ROWS: u64 = 1 << 24;
-/// Most samples of each point.
+/// Most samples that `--samples` accepts.
 const MOST_SAMPLES: u64 = 1000;
 
-/// Options that do not apply to --prefixes, --ablate and --sweep.
+/// Options that cannot be combined with --prefixes, --ablate and --sweep.
 const NOT_OF_LEDGERS: [&str; 9] =
     ["load", "with", "compare", "exit_code", "save", "plot", "columns", "baseline", "peers"];
 
@@ -29,88 +29,91 @@ Examples:
   schedc bench model.json -i rows.npy --peers
   schedc bench model.json -s a.sched --prefixes --ablate
   schedc bench model.json -s a.sched --sweep ROWS --sweep 7:15=16,32,64
-Contenders take turns. Figures are medians; spreads are the quartiles around them; ratios are against \
-the first contender.
+The schedules are timed in turns. A figure is the median of the samples, its spread the two quartiles,
+and a ratio is the time over that of the first schedule.
 
 Environment:
   PYTHON      the program that --peers runs [default: python3]")]
 pub struct Bench {
-    /// The model
+    /// A model file, or a schedule that names one
     #[arg(required_unless_present = "load")]
     pub model: Option<PathBuf>,
-    /// A schedule to time; may be repeated [default: schedc's choice]
+    /// A schedule to time; may be repeated to compare several [default: the one that schedc chooses]
     #[arg(short, long = "schedule", value_name = "FILE")]
     pub schedules: Vec<PathBuf>,
     #[command(flatten)]
-    /// The model's reading.
+    /// Options of reading the model.
     pub reading: ModelOptions,
     #[command(flatten)]
-    /// Values for the schedules.
+    /// Values for the params and properties of the schedules.
     pub values: ScheduleValues,
     #[command(flatten)]
     /// Rows of the timed calls.
     pub rows: TimedRowOptions,
-    /// Type of the rows, f32 or f64 [default: the file's, or else the model's]
+    /// Floating-point type of the rows, f32 or f64 [default: that of --input, or else that of the model]
     #[arg(long, alias = "rows", value_enum, value_name = "TYPE", hide_possible_values = true)]
     pub row_type: Option<RowType>,
-    /// Also time each schedule on column-major input of the same values
+    /// Also time each schedule on the same rows in column-major order, as calls with Arrow columns pass them
     #[arg(long, conflicts_with = "load")]
     pub columns: bool,
-    /// Time the schedule after each of its directives: the gain of each where it stands
+    /// Print the gain of each directive: time the schedule up to its first directive, up to its second, and
+    /// so on
     #[arg(long, conflicts_with_all = NOT_OF_LEDGERS)]
     pub prefixes: bool,
-    /// Slowdown when each directive (and its dependants) is removed
+    /// Print the slowdown without each directive: time the schedule without it and those that depend on it
     #[arg(long, conflicts_with_all = NOT_OF_LEDGERS)]
     pub ablate: bool,
-    /// Time other values of a `param`, or of the number at LINE:COLUMN [default: neighbouring values]; may be
-    /// repeated
+    /// Time the schedule with other values of a `param`, or of the number at LINE:COLUMN of its text; may be
+    /// repeated [default values: those after `in`, or else powers of two near the present value]
     #[arg(long, value_name = "NAME[=VALUES]", value_parser = parse_sweep)]
     #[arg(conflicts_with_all = NOT_OF_LEDGERS)]
     pub sweep: Vec<NumberSweep>,
-    /// Also time the plain nest and schedc's choice; --prefixes, --ablate and --sweep always do
+    /// Also time the schedule without directives (the plain nest) and the one that schedc chooses.
+    /// --prefixes, --ablate and --sweep always do
     #[arg(long, conflicts_with = "load")]
     pub baseline: bool,
-    /// Also time the other engines that Python has, on one thread, and draw all points in peers.svg, or the
-    /// file of --plot
+    /// Also time the other engines that are installed in Python, such as XGBoost or ONNX Runtime, on one
+    /// thread. Draw all results in peers.svg, or in the file of --plot
     #[arg(long, conflicts_with_all = ["load", "columns", "iterations"])]
     pub peers: bool,
-    /// Approximate time for each number of rows and threads, such as 500ms or 2s [default: 700ms with
-    /// --prefixes, --ablate or --sweep; otherwise the time of all samples]
+    /// Approximate time to measure at each pair of --batch and --threads, such as 500ms or 2s [default: 700ms
+    /// with --prefixes, --ablate or --sweep; otherwise until all samples are taken]
     #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with = "load")]
     pub budget: Option<Duration>,
-    /// Rows per call [default: 1,64,1024,16384; with --prefixes, --ablate or --sweep the bound of each `when`
-    /// block, and 1024]
+    /// Rows per call: numbers, separated by commas [default: 1,64,1024,16384; with --prefixes, --ablate or
+    /// --sweep the bound of each `when` block, and 1024]
     #[arg(long, value_delimiter = ',', value_name = "ROWS")]
     #[arg(value_parser = whole::<u64>(1..=MOST_ROWS), allow_negative_numbers = true)]
     pub batch: Vec<u64>,
-    /// Threads per call
+    /// Threads per call: numbers, separated by commas; 0 for all usable cores
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = whole::<i32>(0..=MOST_THREADS))]
     pub threads: Vec<i32>,
-    /// Samples of each contender for each number of rows and threads; the median counts
+    /// Number of timings of each schedule at each pair of --batch and --threads; the result is their median
     #[arg(long, default_value_t = 15, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = whole::<u32>(1..=MOST_SAMPLES))]
     pub samples: u32,
-    /// Processor
-    #[arg(long, help = cpu_help("Processor", ""))]
+    /// Processor that the code is compiled for.
+    #[arg(long, help = cpu_help("Processor that the code is compiled for", ""))]
     #[arg(default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
-    /// Show a saved run instead of timing
+    /// Show the results of this file, which --save wrote, instead of timing anything
     #[arg(long, value_name = "RUN", conflicts_with_all = ["model", "schedules", "input"])]
     pub load: Option<PathBuf>,
-    /// Add the points of a saved run of the same model, such as those of peers; may be repeated
+    /// Add the results of this file, which --save wrote for the same model, such as those of other engines;
+    /// may be repeated
     #[arg(long, value_name = "RUN")]
     pub with: Vec<PathBuf>,
-    /// Compare with a saved run of the same model
+    /// Compare each result with that of this file, which --save wrote for the same model
     #[arg(long, value_name = "RUN")]
     pub compare: Option<PathBuf>,
-    /// With --compare, exit with status 1 if a point is slower by more than the spread of both runs
+    /// With --compare, exit with status 1 if a result is slower and the spreads of both runs do not overlap
     #[arg(long, requires = "compare")]
     pub exit_code: bool,
-    /// Save the run as JSON, for --compare, --with and --load
+    /// Save the results as JSON, for --compare, --with and --load
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
-    /// Plot microseconds per row over rows per call, as SVG
+    /// Draw microseconds per row over rows per call in an SVG file
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
     /// Print JSON instead of a table
@@ -125,14 +128,14 @@ impl Bench {
     }
 }
 
-/// `ROWS`, `ROWS=64,128`, `3:21` or `3:21=2,4`.
+/// Parses a value of `--sweep`: `ROWS`, `ROWS=64,128`, `3:21` or `3:21=2,4`.
 fn parse_sweep(text: &str) -> Result<NumberSweep, String> {
     let (name, values) = text.split_once('=').map_or((text, None), |(name, values)| (name, Some(values)));
     let value = |text: &str| text.trim().parse().map_err(|_| format!("`{text}` is not an integer"));
     let values = values.map(|values| values.split(',').map(value).collect::<Result<Vec<i64>, String>>());
     let place = name.split_once(':').map(|(line, column)| {
         let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
-        let wrong = || format!("`{name}` is no place; write it as LINE:COLUMN, for example 3:21");
+        let wrong = || format!("`{name}` is no position in a text; write LINE:COLUMN, for example 3:21");
         Ok::<_, String>(SweepNumber::At(number(line).ok_or_else(wrong)?, number(column).ok_or_else(wrong)?))
     });
     let number = place.transpose()?.unwrap_or_else(|| SweepNumber::Param(name.trim().to_string()));

@@ -17,16 +17,15 @@ pub enum Emit {
     Obj,
     /// A static library, and its C header beside it.
     Static,
-    /// LLVM's text form.
+    /// The optimised code as LLVM IR, a text.
     Llvm,
     /// Assembly.
     Asm,
-    /// The C header alone.
+    /// The C header of the library alone.
     Header,
-    /// The C header of functions that open shared libraries by their paths: the same for all models, so it
-    /// needs none.
+    /// The C header for programs that open libraries of any model at run time; give no model.
     Loader,
-    /// The kernels of a GPU schedule, as NVIDIA's drivers read them.
+    /// The kernels of a GPU schedule as PTX, which NVIDIA's drivers compile.
     Ptx,
     /// The kernels of a GPU schedule as machine code of one GPU; needs NVIDIA's assembler, `ptxas`.
     Cubin,
@@ -35,7 +34,7 @@ pub enum Emit {
     Hsaco,
 }
 
-/// The type of rows that code is made for.
+/// The floating-point type of the rows that code reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RowType {
     /// 32-bit floats.
@@ -44,14 +43,14 @@ pub enum RowType {
     F64,
 }
 
-/// The types of rows that an artefact has code for.
+/// The floating-point types of rows that an artefact has code for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RowTypes {
     /// 32-bit floats.
     F32,
     /// 64-bit floats.
     F64,
-    /// Both.
+    /// Both types.
     Both,
 }
 
@@ -74,9 +73,9 @@ impl From<RowTypes> for schedc_driver::RowTypes {
     }
 }
 
-/// End of the help of `--cpu` for a list.
-const OF_SEVERAL: &str = "; for a list such as x86-64-v3,x86-64-v4 the library has code for each, and every \
-                          machine runs the best that it supports";
+/// End of the help of `--cpu` if the option takes a list.
+const OF_SEVERAL: &str = ". With a list such as x86-64-v3,x86-64-v4 the library has code for each, and uses \
+                          the best that the machine supports";
 
 /// `schedc build`
 #[derive(Debug, Args)]
@@ -86,8 +85,8 @@ Examples:
   schedc build model.json -s fast.sched --cpu x86-64-v3  for any machine with AVX2
   schedc build model.json --target 'gpu(sm_90)'          for an H100, and for newer ones of NVIDIA
   schedc build fast.sched                                for the model that the schedule names
-  schedc build model.json --emit static --pkg-config     libraries and flags for a build of your own
-  schedc build model.json --emit asm -o -                a look at the code")]
+  schedc build model.json --emit static --pkg-config     a static library, and compiler flags to link it
+  schedc build model.json --emit asm -o -                prints the assembly")]
 pub struct Build {
     /// A model file, or a schedule that names one
     #[arg(required_unless_present = "emit")]
@@ -96,53 +95,54 @@ pub struct Build {
     /// The schedule.
     pub schedule: ScheduleOptions,
     #[command(flatten)]
-    /// The lock.
+    /// Options about the lock.
     pub lock: LockOptions,
     #[command(flatten)]
-    /// The model.
+    /// Options of reading the model.
     pub reading: ModelOptions,
-    /// The file to write [default: the model's name with the artefact's extension, in the current directory]
+    /// The file to write, or - for standard output [default: the model's name with the extension of --emit,
+    /// in the current folder]
     #[arg(short, long = "out", value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// The kind of artefact
+    /// The kind of file to write
     #[arg(long, value_enum, default_value_t)]
     pub emit: Emit,
-    /// The effort for a schedule that schedc chooses: `fast` compiles in half the time, to code that takes
-    /// up to a fifth longer
+    /// Effort if no schedule is given: full chooses the fastest code; fast compiles in half the time, to code
+    /// that takes up to a fifth longer
     #[arg(long, default_value_t, value_name = "EFFORT")]
     pub effort: Effort,
     #[command(flatten)]
-    /// Compiling.
+    /// Options of compiling.
     pub compiling: CompileOptions,
-    /// Processors
-    #[arg(long, help = cpu_help("Processors", OF_SEVERAL))]
+    /// Processors that the code is compiled for.
+    #[arg(long, help = cpu_help("Processor that the code is compiled for", OF_SEVERAL))]
     #[arg(default_value = "native", value_parser = parse_cpu, value_delimiter = ',')]
     pub cpu: Vec<Cpu>,
-    /// A number that stands for missing values, like `missing` of XGBoost's constructors; model files do not
-    /// record it
+    /// A number that the code treats as a missing value, like `missing` of XGBoost's DMatrix. Set it if
+    /// training did: model files do not record it [default: none; NaN is always missing]
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
     pub missing: Option<f64>,
-    /// Let calls pass a base margin, which replaces XGBoost's base_score
+    /// Let each call pass a base margin: a start value of each row's sum, in place of XGBoost's base_score
     #[arg(long)]
     pub base_margin: bool,
-    /// Row types with code of their own, for models that read 64-bit floats, such as LightGBM's. With f32
-    /// alone, the library refuses 64-bit rows; with f64 alone, it widens 32-bit rows. Models that read 32-bit
-    /// floats round other rows [default: both]
+    /// Types of rows that have their own code, if the model reads 64-bit floats, as LightGBM's do. With f32
+    /// alone, the library refuses 64-bit rows; with f64 alone, it widens 32-bit rows [default: both]
     #[arg(long, alias = "rows", value_enum, value_name = "TYPE")]
     pub row_type: Option<RowTypes>,
-    /// Prefix of the C functions
+    /// Prefix of the names of the C functions; give two models in one program two prefixes
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,
-    /// The soname of a shared library: the name that linked programs load it by [default: the file's own]
+    /// The soname of a shared library, by which linked programs load it, such as libmodel.so.2 [default: the
+    /// name of its file]
     #[arg(long, value_name = "NAME", value_parser = parse_soname)]
     pub soname: Option<String>,
-    /// Also write a .pc file for pkg-config beside the library
+    /// Also write a .pc file beside the library, with the flags by which pkg-config links it
     #[arg(long)]
     pub pkg_config: bool,
-    /// Print the schedule in use
+    /// Print the text of the schedule that the code is compiled by, to standard error
     #[arg(long)]
     pub explain_schedule: bool,
-    /// Print the GPU resources of each kernel: registers, spilled bytes, shared memory
+    /// For GPU schedules, print the registers, spilled bytes and shared memory of each kernel
     #[arg(short, long)]
     pub verbose: bool,
 }

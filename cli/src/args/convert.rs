@@ -10,15 +10,15 @@ use std::path::PathBuf;
 Examples:
   schedc convert model.json -o model.treelite
   schedc convert model.txt --iterations 0..100 -o model.treelite
-schedc refuses, by name, models that Treelite cannot represent. Treelite adds base scores after the
-trees, so sums may differ in the last digit.")]
+An error names what Treelite cannot represent. Treelite adds base scores after the trees, so sums may
+differ in the last digit.")]
 pub struct Convert {
-    /// The model
+    /// A model file
     pub model: PathBuf,
     #[command(flatten)]
-    /// The model's reading.
+    /// Options of reading the model.
     pub reading: ModelOptions,
-    /// The model to write: a .treelite or .tl file, a checkpoint of Treelite 4
+    /// The file to write, with the ending .treelite or .tl: a checkpoint of Treelite 4
     #[arg(short, long = "out", value_name = "FILE")]
     pub out: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! Arguments of `schedc ir`.
+//! The arguments of `schedc ir`.
 
 use super::{ModelOptions, RowType, ScheduleOptions, cpu_help, gpu_help, parse_cpu, parse_gpu};
 use clap::{Args, ValueEnum};
@@ -8,23 +8,23 @@ use std::path::PathBuf;
 /// Stages of the compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Stage {
-    /// The forest and what its walks need.
+    /// The model's trees and types, and its loop nest.
     Hir,
-    /// The loop nest with abstract walks.
+    /// The loops as statements: copies of rows, walks of trees, and sums.
     Mir,
-    /// The storage of trees and the way of walking them.
+    /// The memory layout of the trees, and the algorithm that walks them in each innermost loop.
     Plan,
-    /// Loads, steps and stores.
+    /// The loops as typed instructions, the last form before LLVM.
     Lir,
-    /// LLVM's text form, optimised.
+    /// LLVM IR, optimised.
     Llvm,
     /// Assembly.
     Asm,
-    /// The launches of a GPU schedule: blocks, threads, shared memory and registers.
+    /// The kernels of a GPU schedule in summary: blocks, threads, shared memory and parameters.
     Launch,
-    /// The kernels of a GPU schedule, as NVIDIA's drivers read them.
+    /// The kernels of a GPU schedule as PTX, which NVIDIA's drivers compile.
     Ptx,
-    /// The machine code of these kernels, by NVIDIA's ptxas and nvdisasm.
+    /// The kernels of a GPU schedule as NVIDIA's machine code; needs `ptxas` and `nvdisasm`.
     Sass,
     /// The kernels of a GPU schedule as assembly of AMD's GPUs.
     Gcn,
@@ -41,26 +41,26 @@ pub struct Ir {
     /// A model file, or a schedule that names one
     #[arg(value_name = "MODEL")]
     pub what: Option<PathBuf>,
-    /// An old spelling of MODEL: WHAT is the schedule then.
+    /// The model in the old spelling `schedc ir SCHEDULE --model MODEL`.
     #[arg(id = "old_model", long = "model", value_name = "MODEL", hide = true)]
     pub old_model: Option<PathBuf>,
     #[command(flatten)]
     /// The schedule.
     pub schedule: ScheduleOptions,
     #[command(flatten)]
-    /// The model's reading.
+    /// Options of reading the model.
     pub reading: ModelOptions,
-    /// The stage
+    /// The stage whose result is printed
     #[arg(long, value_enum, default_value = "mir")]
     pub stage: Stage,
-    /// Processor
-    #[arg(long, help = cpu_help("Processor", ""))]
+    /// Processor that the code is compiled for.
+    #[arg(long, help = cpu_help("Processor that the code is compiled for", ""))]
     #[arg(default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
-    /// Type of the rows, for models that read 64-bit floats [default: f64]
+    /// Type of the rows that the code reads, if the model reads 64-bit floats [default: f64]
     #[arg(long, alias = "rows", value_enum, value_name = "TYPE")]
     pub row_type: Option<RowType>,
-    /// GPU
+    /// GPU for which the code of a GPU schedule is printed.
     #[arg(long, help = gpu_help())]
     #[arg(value_parser = parse_gpu)]
     pub gpu: Option<Gpu>,

@@ -1,4 +1,4 @@
-//! `schedc lock`, and how other commands use a lock.
+//! The arguments of `schedc lock`, and the options of other commands that use a lock.
 
 use super::ModelOptions;
 use super::times::parse_time;
@@ -10,13 +10,15 @@ use std::time::Duration;
 /// The use of a lock by a command without --schedule.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LockOptions {
-    /// The lock, whose schedules apply without --schedule [default: schedc.lock beside the model]
+    /// The lock, a file of tuned schedules, from which the schedule is taken if --schedule names none
+    /// [default: schedc.lock beside the model]
     #[arg(long, value_name = "FILE")]
     pub lock: Option<PathBuf>,
-    /// Fail unless the lock has a schedule for the model and this machine
+    /// Fail unless the lock has a schedule for this model and this machine, instead of choosing one; for
+    /// builds that must be the same everywhere
     #[arg(long)]
     pub locked: bool,
-    /// Ignore locks: choose a schedule
+    /// Ignore locks: schedc chooses the schedule
     #[arg(long, conflicts_with_all = ["lock", "locked"])]
     pub frozen: bool,
 }
@@ -33,38 +35,41 @@ impl LockOptions {
 #[command(group(ArgGroup::new("action").args(["list", "check", "upgrade", "resolve", "merge"])))]
 #[command(after_help = "\
 Examples:
-  schedc lock                                       what schedc.lock holds
+  schedc lock                                       the entries of schedc.lock
   schedc lock --check models/schedc.lock            for CI: exit status 1 if an entry is wrong
   schedc lock --upgrade model.json:1024             measure an entry again, here and now
   schedc lock --resolve                             after a merge conflict
-An entry is named TARGET:MODEL:ROWS:THREADS; leave out the parts that are not needed to identify it.")]
+An entry has the name TARGET:MODEL:ROWS:THREADS, such as cpu:model.json:1024:all. Parts of a name
+suffice if they identify the entry.")]
 pub struct Lock {
-    /// The lock
+    /// The lock, the file of tuned schedules that `schedc tune --lock` writes
     #[arg(default_value = "schedc.lock", value_name = "FILE")]
     pub file: PathBuf,
-    /// List the entries; the default
+    /// List the entries with their speed; the default without another action
     #[arg(long)]
     pub list: bool,
-    /// Check that the entries are unedited and fit their models
+    /// Check that no entry was edited and that each fits its model and this version of schedc; exit with
+    /// status 1 otherwise
     #[arg(long)]
     pub check: bool,
-    /// Measure an entry again and write it for this schedc and machine; report if schedc's own choice is
-    /// faster
+    /// Measure the schedule of this entry again, and store it for this machine and this version of schedc.
+    /// Report if the schedule that schedc chooses is faster
     #[arg(long, value_name = "ENTRY")]
     pub upgrade: Option<String>,
-    /// Resolve a merge conflict entry by entry
+    /// Resolve the merge conflicts that git marked in the lock; if both sides changed an entry, keep that of
+    /// the current branch
     #[arg(long)]
     pub resolve: bool,
-    /// Merge THEIRS into OURS, which both came from BASE; for git's merge drivers
+    /// Merge the lock THEIRS into OURS, two versions of BASE; for a merge driver of git
     #[arg(long, num_args = 3, value_names = ["BASE", "OURS", "THEIRS"])]
     pub merge: Vec<PathBuf>,
-    /// With --upgrade, about how long to measure
+    /// With --upgrade, the approximate time to measure, such as 500ms or 2s
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "2s", requires = "upgrade")]
     pub budget: Duration,
     #[command(flatten)]
-    /// The models' reading.
+    /// Options of reading the entries' models.
     pub reading: ModelOptions,
-    /// List as JSON
+    /// List the entries as JSON instead of text
     #[arg(long, conflicts_with_all = ["check", "upgrade", "resolve", "merge"])]
     pub json: bool,
 }

@@ -1,4 +1,4 @@
-//! Arguments of commands that look at schedules, with or without a model.
+//! Arguments of commands that read schedules, with or without a model: `check`, `show` and `diff`.
 
 use clap::Args;
 use schedc_driver::Failure;
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 /// A model and schedules: `MODEL -s FILE`, as for all commands, or schedules alone.
 #[derive(Clone, Debug, Args)]
 pub struct ModelAndSchedules {
-    /// With -s, the model; otherwise schedules. - is standard input. `show` takes one schedule, `diff` two,
-    /// `check` any number, and folders
+    /// A model file, whose schedules follow -s or stand after it; or schedules alone, - for standard input.
+    /// `show` takes one schedule, `diff` two, `check` any number, and folders
     #[arg(required_unless_present = "schedules", value_name = "MODEL|FILE")]
     files: Vec<PathBuf>,
-    /// A schedule, or - for standard input; may be repeated where several are allowed
+    /// A schedule, or - for standard input; may be repeated for `diff` and `check`
     #[arg(short, long = "schedule", value_name = "FILE")]
     schedules: Vec<PathBuf>,
     /// An old spelling of MODEL.
     #[arg(id = "old_model", long = "model", value_name = "MODEL", hide = true)]
     old_model: Option<PathBuf>,
-    /// Use no model, even if the schedule names one
+    /// Check without a model, even if the schedule names one
     #[arg(long, conflicts_with = "old_model")]
     pub no_model: bool,
 }
@@ -33,12 +33,12 @@ pub struct ModelChoice {
 }
 
 impl ModelAndSchedules {
-    /// The schedules, and the model with which they are checked. The first file is the model if a schedule
-    /// has a -s, or if it alone has another ending than schedules. Without schedules, the list has the only
-    /// file.
+    /// Splits the files into schedules, and the model with which they are checked. The first file is the
+    /// model if it does not look like a schedule, and schedules follow -s or all other files look like
+    /// schedules. Otherwise all files count as schedules.
     ///
     /// # Errors
-    /// When there is a model, and the user wants none.
+    /// When a model is named together with `--no-model`.
     pub fn split(&self) -> Result<(Vec<PathBuf>, ModelChoice), Failure> {
         let (mut schedules, mut model) = (self.files.clone(), self.old_model.clone());
         let other_than_schedule = |file: &&PathBuf| !may_be_schedule(file);
@@ -59,7 +59,7 @@ impl ModelAndSchedules {
         Ok((schedules, ModelChoice { model, no_model: self.no_model }))
     }
 
-    /// The command line in the present spelling, if the model has its old one.
+    /// The command line with the model as first argument, if the user wrote the old `--model`.
     pub fn respelled(&self, command: &str) -> Option<String> {
         let model = self.old_model.as_ref()?;
         let schedules = self.files.iter().chain(&self.schedules);
@@ -68,7 +68,8 @@ impl ModelAndSchedules {
     }
 }
 
-/// Whether an argument is a schedule, an entry of a lock, a lock, a folder or standard input.
+/// Whether an argument looks like a schedule: a .sched file, an entry of a lock, a lock, a folder or standard
+/// input.
 fn may_be_schedule(file: &Path) -> bool {
     let is_lock = file.extension().is_some_and(|ending| ending == "lock");
     let is_entry = !file.exists() && file.to_string_lossy().contains('#');
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_stands_before_its_schedules() {
+    fn the_model_precedes_its_schedules() {
         let of = |schedules: &[&str], model: Option<&str>| {
             (schedules.iter().map(|one| (*one).to_string()).collect::<Vec<_>>(), model.map(str::to_string))
         };

@@ -1,4 +1,5 @@
-//! Old spellings of arguments, which still work with a note, and proposals for those of other programs.
+//! Old spellings of arguments, which still work and cause a note, and proposals for options of other
+//! programs.
 
 use super::{Cli, Command};
 use clap::builder::StyledStr;
@@ -6,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, ValueEnum};
 use std::path::Path;
 
-/// Renamed options: the command, the old spelling and the present one.
+/// Renamed options: the command, the old spelling and the new one.
 const RENAMED: [(&str, &str, &str); 6] = [
     ("bench", "--rows", "--row-type"),
     ("build", "--rows", "--row-type"),
@@ -30,7 +31,7 @@ pub fn notes(command: &str, cli: &Cli, arguments: &[String]) -> Vec<String> {
     notes
 }
 
-/// The command line in the present spelling, if its model follows `--model`.
+/// The command line with the model as first argument, if its model follows `--model`.
 fn respelled(cli: &Cli) -> Option<String> {
     match &cli.command {
         Command::Check(args) => args.files.respelled("check"),
@@ -118,7 +119,7 @@ fn proposal(error: &clap::Error, arguments: &[String]) -> Option<String> {
     }
 }
 
-/// The place of an option in a command line, and its value.
+/// The index of an option in a command line, and its value.
 fn value_of<'a>(arguments: &'a [String], option: &str) -> Option<(usize, Option<&'a str>)> {
     arguments.iter().enumerate().find_map(|(at, word)| match word.strip_prefix(option)? {
         "" => Some((at, arguments.get(at + 1).map(String::as_str).filter(|word| !word.starts_with('-')))),
@@ -126,8 +127,8 @@ fn value_of<'a>(arguments: &'a [String], option: &str) -> Option<(usize, Option<
     })
 }
 
-/// The sentence that the model is the first argument, with the whole line if no word needs quotes. The
-/// command's name stands at `command`.
+/// The sentence that the model is the first argument, with the corrected line if no word needs quotes.
+/// `command` is the index of the command's name.
 fn model_first(arguments: &[String], command: usize, option: &str) -> String {
     let is_plain = |word: &String| {
         !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:+#@%".contains(c))

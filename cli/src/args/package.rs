@@ -23,21 +23,21 @@ Examples:
   schedc package model.so --for mlserver -o served    mlserver start served
 The server's Python needs the package schedc-runtime.")]
 pub struct Package {
-    /// A library that `schedc build` has made
+    /// A shared library that `schedc build` made
     pub library: PathBuf,
-    /// The server
+    /// The server that loads the folder
     #[arg(long = "for", value_enum, value_name = "SERVER")]
     pub server: Server,
-    /// The folder to write; replaces a folder that this command wrote before
+    /// The folder to write. The command replaces a folder of an earlier call, but no other folder
     #[arg(short, long = "out", value_name = "FOLDER")]
     pub out: PathBuf,
-    /// The model's name on the server [default: the library's name]
+    /// The name by which clients request the model from the server [default: the library's name]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// The kind of prediction
+    /// The output that the server returns for each row
     #[arg(long, value_parser = super::output(), default_value = Kind::Value.word(), value_name = "KIND")]
     pub output: Kind,
-    /// Maximum threads per call; 0 leaves the number to the library
+    /// Largest number of threads that a call uses; 0 for SCHEDC_NUM_THREADS, or else all usable cores
     #[arg(long, default_value_t = 0, value_parser = whole::<i64>(0..=super::MOST_THREADS))]
     pub threads: i64,
 }

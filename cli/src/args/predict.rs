@@ -2,7 +2,8 @@
 
 use super::numbers::whole;
 use super::{
-    CompileOptions, LockOptions, MOST_THREADS, ModelOptions, RowOptions, ScheduleOptions, cpu_help, parse_cpu,
+    CompileOptions, LockOptions, MOST_THREADS, ModelOptions, OR_VARIABLE, RowOptions, ScheduleOptions,
+    cpu_help, parse_cpu,
 };
 use clap::Args;
 use sched_llvm::Cpu;
@@ -34,65 +35,64 @@ pub struct Predict {
     /// The schedule.
     pub schedule: ScheduleOptions,
     #[command(flatten)]
-    /// The lock.
+    /// Options about the lock.
     pub lock: LockOptions,
     #[command(flatten)]
-    /// The model.
+    /// Options of reading the model.
     pub reading: ModelOptions,
     #[command(flatten)]
-    /// The rows.
+    /// Options of reading the rows.
     pub rows: RowOptions,
-    /// Initial sums, which replace XGBoost's base_score: columns of the input, or a .npy file with one row
-    /// per input row
+    /// A start value of each row's sum, in place of XGBoost's base_score: columns of the input, separated by
+    /// commas, or a .npy file with one row for each row of the input
     #[arg(long, value_name = "COLUMN|FILE")]
     pub base_margin: Option<String>,
-    /// The array of a .npz archive that holds the rows, if it holds several
+    /// The name of the array that holds the rows, for a .npz archive with several arrays
     #[arg(long, value_name = "NAME")]
     pub array: Option<String>,
-    /// Input columns to copy to the predictions, separated by commas
+    /// Columns of the input to copy to the output, separated by commas, such as an identifier of each row
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub keep: Vec<String>,
-    /// Predict one part of the rows, such as 3/16 of 0/16 to 15/16: by row groups of Parquet, record batches
-    /// of Arrow, rows of .npy. All parts together, in order, are the whole
+    /// Predict part I of N parts of the rows, I from 0 to N-1, to share the work among processes. Needs
+    /// Parquet, Arrow files or .npy; the outputs of all parts in order are that of the whole
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
-    /// The predictions to write: a .csv, .parquet, .arrow, .npy or .npz file, or - for standard output as CSV
+    /// The file for the predictions: .csv, .parquet, .arrow, .npy or .npz, or - for CSV on standard output
     #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
     pub out: PathBuf,
-    /// The kind of prediction
+    /// The output to compute for each row
     #[arg(long, value_parser = super::output(), default_value = Kind::Value.word())]
     pub output: Kind,
-    /// Largest number of threads; a call uses no more than the machine has processors. 0: SCHEDC_NUM_THREADS,
-    /// or else the cores that this process may use
+    /// Largest number of threads that a call uses; 0 for SCHEDC_NUM_THREADS, or else all usable cores
     #[arg(long, default_value_t = 0, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = whole::<i32>(0..=MOST_THREADS))]
     pub threads: i32,
-    /// Prefix of the library's C functions, if `build` had a --name
+    /// The prefix of the library's C functions, if it was built with `schedc build --name`
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,
     #[command(flatten)]
-    /// Compiling.
+    /// Options of compiling.
     pub compiling: CompileOptions,
-    /// Compile the model however few rows there are; otherwise schedc walks its trees without compiling
-    /// if that takes less time, with the same results
+    /// Always compile the model. By default, schedc walks the trees of the model without compiling if that is
+    /// faster for the number of rows; the results are the same
     #[arg(long)]
     pub compile: bool,
-    /// Processor
-    #[arg(long, help = cpu_help("Processor", " [default: native]"))]
+    /// Processor that the code is compiled for.
+    #[arg(long, help = cpu_help("Processor that the code is compiled for", OR_VARIABLE))]
     #[arg(value_parser = parse_cpu)]
     pub cpu: Option<Cpu>,
-    /// Run the code in a simulator: GPU schedules without a GPU. Checks for races and counts the cost of
-    /// accesses
+    /// Run the code in a slow simulator, which needs no GPU for GPU schedules. It reports races between
+    /// threads, and counts memory accesses
     #[arg(long)]
     pub simulate: bool,
-    /// Write the simulator's counts as JSON: launches with their grids, blocks, shared memory, barriers
-    /// and accesses
+    /// With --simulate, write its counts for each kernel to this JSON file: blocks, threads, shared memory,
+    /// barriers and accesses
     #[arg(long, value_name = "FILE", requires = "simulate")]
     pub report: Option<PathBuf>,
-    /// Print the schedule in use
+    /// Print the text of the schedule that the code is compiled by, to standard error
     #[arg(long)]
     pub explain_schedule: bool,
-    /// Print neither timings nor notes on the model
+    /// Print no timings and no notes about the model or the columns
     #[arg(short, long)]
     pub quiet: bool,
 }

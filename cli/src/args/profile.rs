@@ -10,17 +10,17 @@ use std::path::PathBuf;
 Examples:
   schedc profile model.json -i rows.csv -o model.profile
   schedc build model.json -s likely.sched --profile model.profile
-Use rows like those of production.")]
+Use rows like those that you will predict.")]
 pub struct Profile {
-    /// The model
+    /// A model file
     pub model: PathBuf,
     #[command(flatten)]
-    /// The model's reading.
+    /// Options of reading the model.
     pub reading: ModelOptions,
     #[command(flatten)]
     /// The rows.
     pub rows: RowOptions,
-    /// The profile to write, or - for standard output
+    /// The JSON file for the counts, or - for standard output
     #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
     pub out: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! Arguments of reading rows.
+//! Options of reading rows.
 
 use clap::{Args, ValueEnum};
 use sched_categories as categories;
@@ -7,30 +7,32 @@ use std::path::PathBuf;
 /// The treatment of a category that the model does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Unseen {
-    /// An error.
+    /// Stop with an error.
     Error,
-    /// A missing value.
+    /// Treat it as a missing value.
     Missing,
-    /// A category that no tree tests.
+    /// Treat it as a category that no tree tests.
     Other,
 }
 
-/// The meaning of plain numbers in columns of categories.
+/// The meaning of numbers in columns whose categories have names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum NumbersAs {
-    /// Names of categories.
+    /// A number is the name of a category.
     Names,
-    /// Codes: positions in the model's list of names, from 0.
+    /// A number is the position of a category in the model's list of names, from 0.
     Codes,
 }
 
-/// The meaning of cells in columns of categories.
+/// Options about cells in columns of categories.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct CategoryOptions {
-    /// Treatment of categories that the model does not know [default: the trainer's]
+    /// Treatment of a category that the model's file does not list [default: as the model's trainer treats
+    /// it]
     #[arg(long, value_enum, value_name = "RULE")]
     pub unseen: Option<Unseen>,
-    /// Meaning of numbers in columns of named categories [default: names in tables, codes in arrays]
+    /// Meaning of numbers in columns whose categories have names [default: names in CSV, Parquet and Arrow,
+    /// codes in .npy and .npz]
     #[arg(long, value_enum, value_name = "MEANING")]
     pub categories: Option<NumbersAs>,
 }
@@ -52,43 +54,45 @@ impl CategoryOptions {
     }
 }
 
-/// Rows, and facts about them that the model's file lacks.
+/// The rows, and their properties that a model file does not record.
 #[derive(Clone, Debug, Args)]
 pub struct RowOptions {
-    /// Rows: a CSV, Parquet, Arrow, .npy or .npz file, a folder of them, or - for standard input
+    /// The rows: a CSV, Parquet, Arrow, .npy or .npz file, a folder of such files, or - for standard input
     #[arg(short, long, default_value = "-", value_name = "FILE")]
     pub input: PathBuf,
-    /// Take the columns in the model's order, whatever their names are
+    /// Take the first column for the model's first feature, and so on, and ignore names [default: columns
+    /// match features by name, if both have names]
     #[arg(long)]
     pub by_position: bool,
     #[command(flatten)]
-    /// The categories.
+    /// Options about categories.
     pub categories: CategoryOptions,
-    /// A number that stands for missing values, like `missing` of XGBoost's constructors; model files do not
-    /// record it
+    /// A number that counts as a missing value, like `missing` of XGBoost's DMatrix. Set it if training did:
+    /// model files do not record it [default: none; NaN and empty cells are always missing]
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
     pub missing: Option<f64>,
 }
 
-/// The columns of the rows that `--input` names.
+/// Options about the columns of `--input`.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct ColumnOptions {
-    /// Take the columns of these rows in the model's order, whatever their names are
+    /// With --input, take the first column for the model's first feature, and so on, and ignore names
+    /// [default: columns match features by name, if both have names]
     #[arg(long, requires = "input")]
     pub by_position: bool,
     #[command(flatten)]
-    /// The categories.
+    /// Options about categories.
     pub categories: CategoryOptions,
 }
 
 /// Rows of timed calls.
 #[derive(Clone, Debug, Args)]
 pub struct TimedRowOptions {
-    /// Rows: a CSV, Parquet, Arrow, .npy or .npz file, or a folder of them [default: random rows between the
-    /// model's thresholds]
+    /// The rows of the timed calls: a CSV, Parquet, Arrow, .npy or .npz file, or a folder of such files
+    /// [default: random rows between the model's thresholds]
     #[arg(short, long, value_name = "FILE")]
     pub input: Option<PathBuf>,
     #[command(flatten)]
-    /// Their columns.
+    /// Options about the columns of these rows.
     pub columns: ColumnOptions,
 }

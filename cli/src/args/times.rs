@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-/// Parses a time as people write it: `500ms`, `1.5s`, `2m`.
+/// Parses a time with a unit: `500ms`, `1.5s`, `2m`.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
     let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0)];
     let known = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
     let (number, seconds) = known.ok_or("write a number with a unit, for example 500ms or 2s")?;
-    let number: f64 = number.parse().map_err(|_| format!("`{number}` is no number"))?;
-    Duration::try_from_secs_f64(number * seconds).map_err(|_| format!("`{text}` is no time to wait"))
+    let number: f64 = number.parse().map_err(|_| format!("`{number}` is not a number"))?;
+    Duration::try_from_secs_f64(number * seconds).map_err(|_| format!("`{text}` is not a duration"))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use schedc_tune::Strategy;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Most rows per call that are timed.
+/// Most rows per call that `--batch` accepts.
 const MOST_ROWS: u64 = 1 << 24;
 
 /// `schedc tune`
@@ -23,63 +23,68 @@ Examples:
   schedc tune model.json --lock schedc.lock -o fast.sched
   schedc tune model.json --save search.json --budget 1m -o fast.sched
   schedc tune model.json --resume search.json --budget 1m -o fast.sched
-An interrupt ends the search and writes the best schedule so far; a second one ends the program.")]
+Ctrl-C ends the search and writes the best schedule so far; a second Ctrl-C ends the program.")]
 pub struct Tune {
-    /// The model
+    /// A model file
     pub model: PathBuf,
     #[command(flatten)]
-    /// The model's reading.
+    /// Options of reading the model.
     pub reading: ModelOptions,
     #[command(flatten)]
-    /// Values for schedules.
+    /// Values for the params and properties of schedules.
     pub values: ScheduleValues,
-    /// A schedule whose params are varied; its directives stay
+    /// A schedule whose params the search varies, while its directives stay [default: the search also varies
+    /// the directives]
     #[arg(short, long, alias = "start", value_name = "FILE")]
     pub schedule: Option<PathBuf>,
     #[command(flatten)]
     /// Rows of the timed calls.
     pub rows: TimedRowOptions,
-    /// Type of the rows, f32 or f64 [default: the file's, or else the model's]
+    /// Floating-point type of the rows, f32 or f64 [default: that of --input, or else that of the model]
     #[arg(long, value_enum, value_name = "TYPE", hide_possible_values = true)]
     pub row_type: Option<RowType>,
-    /// Rows per call to tune for; each size has an equal share of the budget
+    /// Rows per call to tune for: numbers, separated by commas. Each has an equal part of the budget
     #[arg(long, alias = "rows", value_delimiter = ',', default_value = "1,64,1024", value_name = "ROWS")]
     #[arg(value_parser = whole::<u64>(1..=MOST_ROWS), allow_negative_numbers = true)]
     pub batch: Vec<u64>,
-    /// Threads per call; 0 leaves the number to the library. Several numbers have equal weight
+    /// Threads per call: numbers, separated by commas; 0 for all usable cores. A schedule is rated by the
+    /// mean time over all of them
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = whole::<i32>(0..=MOST_THREADS))]
     pub threads: Vec<i32>,
-    /// Time of the search, such as 10s or 2m
+    /// Time of the whole search, such as 10s or 2m
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10s")]
     pub budget: Duration,
-    /// Processor
-    #[arg(long, help = cpu_help("Processor", ""))]
+    /// Processor that the code is compiled for.
+    #[arg(long, help = cpu_help("Processor that the code is compiled for", ""))]
     #[arg(default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
-    /// Search on GPUs: neighbours (candidates of all forms, then variations of the best) or silvanforge
-    /// (algorithm 1 of SilvanForge)
+    /// Strategy of a search for a GPU: neighbours (common schedules, then variations of the best two) or
+    /// silvanforge (algorithm 1 of the paper SilvanForge)
     #[arg(long, value_enum, default_value = "neighbours", value_name = "NAME", hide_possible_values = true)]
     pub strategy: GpuStrategy,
-    /// On GPUs, compare the cost model's counts instead of times; the default without a GPU
+    /// For a GPU, compare schedules by the predictions of the cost model instead of by timing; the default on
+    /// a machine without a GPU
     #[arg(long)]
     pub by_counts: bool,
-    /// Write the best schedule that the search finds, even if schedc's own choice is faster
+    /// Write the best schedule that the search finds, even if the one that schedc chooses without a search is
+    /// faster
     #[arg(long)]
     pub allow_slower: bool,
-    /// The schedule to write, or - for standard output
+    /// The file for the schedule, or - for standard output
     #[arg(short, long = "out", default_value = "-", value_name = "FILE")]
     pub out: PathBuf,
-    /// Keep the schedule in a lock; `build` and `predict` use schedc.lock beside the model
+    /// Also store the schedule in this lock. `build` and `predict` read the lock schedc.lock in the model's
+    /// folder
     #[arg(long, value_name = "FILE")]
     pub lock: Option<PathBuf>,
-    /// Save the timings, for --resume
+    /// Save the times of all schedules in this file, to continue the search with --resume
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
-    /// Continue a saved search
+    /// Continue the search whose times --save wrote to this file
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-    /// Print the result as JSON
+    /// Print the schedule and its times as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -87,9 +92,9 @@ pub struct Tune {
 /// A search strategy for GPUs.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum GpuStrategy {
-    /// Candidates of all forms, and neighbours of the best ones.
+    /// Common schedules, then variations of the best two.
     Neighbours,
-    /// Algorithm 1 of SilvanForge.
+    /// Algorithm 1 of the paper SilvanForge.
     Silvanforge,
 }
 
@@ -109,8 +114,8 @@ Examples:
   schedc calibrate          measures the costs of instructions and memory, and stores them for this user
   schedc calibrate --json   prints the measured costs")]
 pub struct Calibrate {
-    /// Processor
-    #[arg(long, help = cpu_help("Processor", "; only costs of native are stored"))]
+    /// Level of instruction sets that is measured.
+    #[arg(long, help = cpu_help("Instructions to measure", ". Others than native need --json"))]
     #[arg(default_value = "native", value_parser = parse_cpu)]
     pub cpu: Cpu,
     /// Print the measured costs as JSON instead of storing them

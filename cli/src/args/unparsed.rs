@@ -1,4 +1,4 @@
-//! Command lines that are no calls of schedc, in the formats for programs.
+//! Errors of command lines that clap cannot parse, in all formats of messages.
 
 use super::{Cli, Color, Format};
 use crate::terminal::Terminal;
@@ -28,7 +28,7 @@ fn format_of(arguments: &[String]) -> Format {
     name.and_then(|name| Format::from_str(&name, false).ok()).unwrap_or_default()
 }
 
-/// Clap's text as a message and its help: the first paragraph, and the proposals after it.
+/// Converts clap's text to a message, its first paragraph, and a help, the proposals after it.
 fn refusal(text: &str) -> Failure {
     let text = text.strip_prefix("error: ").unwrap_or(text);
     let message = text.split("\n\n").next().unwrap_or_default();

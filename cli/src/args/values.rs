@@ -1,4 +1,4 @@
-//! Arguments that give values to a schedule.
+//! Options with values for a schedule.
 
 use super::numbers::whole;
 use super::{parse_set, parse_target};
@@ -7,22 +7,27 @@ use sched_lang::Target;
 use std::ops::Deref;
 use std::path::PathBuf;
 
-/// The arguments themselves.
+/// The options as clap parses them.
 #[derive(Args)]
 struct Arguments {
-    /// The target, which replaces the schedule's: cpu, gpu, or with options such as gpu(sm_90)
+    /// The target to compile for, such as cpu, cpu(avx512), gpu or gpu(sm_90); overrides the schedule's
+    /// `target` line [default: the schedule's target, or else cpu]
     #[arg(long, value_name = "TARGET", value_parser = parse_target)]
     target: Option<Target>,
-    /// Give a `param` of the schedule another value
+    /// Set a `param` of the schedule to a value, such as ROWS=128; may be repeated [default: the schedule's
+    /// value]
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_set)]
     sets: Vec<(String, i64)>,
-    /// Value of `batch_size` in the schedule: the largest number of rows that its loops process at once
+    /// Largest number of rows that the schedule's loops process at once: longer calls run them repeatedly.
+    /// Schedules that use `batch_size` need it [default: no limit]
     #[arg(long, value_name = "ROWS", value_parser = whole::<u64>(1..=u64::MAX))]
     batch_size: Option<u64>,
-    /// Accept a schedule whose fingerprint is another model's
+    /// Accept a schedule that names the fingerprint of another model, for example after the model was trained
+    /// again
     #[arg(long)]
     ignore_fingerprint: bool,
-    /// Row counts per leaf, from `schedc profile`; needed by `tileTrees(n, probability)`
+    /// The number of rows that reach each leaf: a file that `schedc profile` wrote. The directive
+    /// `tileTrees(n, probability)` needs it
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
 }

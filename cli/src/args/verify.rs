@@ -1,7 +1,7 @@
 //! The arguments of `schedc verify`.
 
 use super::numbers::whole;
-use super::{ColumnOptions, ModelOptions, ScheduleOptions, cpu_help, parse_cpu};
+use super::{ColumnOptions, ModelOptions, OR_VARIABLE, ScheduleOptions, cpu_help, parse_cpu};
 use clap::Args;
 use sched_llvm::Cpu;
 use sched_llvm::runtime::Kind;
@@ -14,67 +14,69 @@ Examples:
   schedc verify model.json                          with schedc's choice of a schedule
   schedc verify model.json -s fast.sched
   schedc verify model.json libmodel.so              a library that `schedc build` made
-  schedc verify model.json --trainer                against XGBoost, LightGBM, ... itself
+  schedc verify model.json --trainer                against the trainer's library, such as XGBoost
   schedc verify model.json -i rows.csv --against predictions.npy
   schedc verify model.json --failing rows.npy --json > report.json
-Rows are constructed, not random: each node meets its threshold, the neighbouring values, zeros,
-denormals, infinities and NaN; each set of categories meets members and others; rows reach each
-leaf. All code runs, with many numbers of rows, both types of rows, strides and threads. Leaves must
-be equal; margins too, bit by bit, or nearly if the schedule adds in another order.
+schedc constructs the rows: each node tests its threshold, the neighbouring values, zeros, denormals,
+infinities and NaN; each set of categories tests members and others; some row reaches each leaf. The
+code runs in calls of many sizes, with both types of rows, strides and several threads. Leaves must be
+equal. Margins must be equal in all bits, or nearly equal if the schedule adds in another order.
 
-Exit status: 0 all is equal, 1 a difference was found.
+Exit status: 0 no difference; 1 a difference; 2 an error, such as a missing library of the trainer.
 
 Environment:
   PYTHON      the program that --trainer runs [default: python3]
-  SCHEDC_CPU  the version of a library to verify [default: all of them]")]
+  SCHEDC_CPU  of a library for several processors, the one whose version to verify [default: all]")]
 pub struct Verify {
     /// A model file, or a schedule that names one
     pub model: PathBuf,
-    /// A library of this model from `schedc build` [default: code in memory]
+    /// A library that `schedc build` made of this model [default: schedc compiles the model into memory]
     pub artefact: Option<PathBuf>,
     #[command(flatten)]
     /// The schedule.
     pub schedule: ScheduleOptions,
     #[command(flatten)]
-    /// The model.
+    /// Options of reading the model.
     pub reading: ModelOptions,
-    /// More rows: a CSV, Parquet, Arrow, .npy or .npz file, or a folder of them
+    /// Rows to verify in addition to the constructed ones: a CSV, Parquet, Arrow, .npy or .npz file, or a
+    /// folder of such files
     #[arg(short, long, value_name = "FILE")]
     pub input: Option<PathBuf>,
     #[command(flatten)]
-    /// The columns of the rows.
+    /// Options about the columns of `--input`.
     pub columns: ColumnOptions,
-    /// Predictions of these rows by another program, to compare with: a .npy, CSV or Parquet file
+    /// Also compare with another program's predictions of the rows of --input: a .npy, CSV or Parquet file
+    /// with one row for each of them
     #[arg(long, value_name = "FILE", requires = "input", conflicts_with = "trainer")]
     pub against: Option<PathBuf>,
-    /// The kind of these predictions
+    /// The kind of predictions in the file of --against
     #[arg(long, value_parser = super::output(), default_value = Kind::Value.word(), requires = "against")]
     pub output: Kind,
-    /// Compare with the library that trained the model, through Python; if Python lacks it, write rows and a
-    /// script that predicts them
+    /// Also compare with the library that trained the model, which Python runs. If Python lacks it, write the
+    /// rows and a script that predicts them elsewhere
     #[arg(long)]
     pub trainer: bool,
-    /// Relative tolerance for values and margins of other programs [default: 1e-6 for results in single
-    /// precision, 1e-9 in double]; 0 demands equal bits
+    /// Largest relative difference to the results of --trainer or --against; 0 demands equal bits [default:
+    /// 1e-6 for results in single precision, 1e-9 in double]
     #[arg(long, value_name = "SIZE", value_parser = parse_tolerance)]
     pub tolerance: Option<f64>,
-    /// Time limit in seconds for constructing and running rows; the rest is reported as skipped
+    /// Time limit in seconds for constructing and running rows; the report lists what was left out
     #[arg(long, default_value_t = 60, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX))]
     pub seconds: u64,
-    /// A .npy file for the rows with differences
+    /// Write the rows whose results differ to this .npy file
     #[arg(long, value_name = "FILE")]
     pub failing: Option<PathBuf>,
-    /// Prefix of the library's C functions, if `build` had a --name
+    /// The prefix of the library's C functions, if it was built with `schedc build --name`
     #[arg(long, default_value = "schedc", value_name = "PREFIX")]
     pub name: String,
-    /// Processor for code in memory
-    #[arg(long, help = cpu_help("Processor for code in memory", " [default: native]"))]
+    /// Processor that the code is compiled for; libraries are compiled already.
+    #[arg(long, help = cpu_help("Processor that the code is compiled for", OR_VARIABLE))]
     #[arg(value_parser = parse_cpu)]
     pub cpu: Option<Cpu>,
-    /// Run code in a simulator, as `schedc predict --simulate` does: GPU schedules without a GPU
+    /// Run the code in a slow simulator, which needs no GPU for GPU schedules
     #[arg(long)]
     pub simulate: bool,
-    /// Print the report as JSON, as --format json does
+    /// Print the report as JSON instead of text, as --format json does
     #[arg(long)]
     pub json: bool,
 }
@@ -83,5 +85,5 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|size: &f64| (0.0..1.0).contains(size))
-        .ok_or_else(|| "it is a number from 0 up to 1, such as 1e-6".to_string())
+        .ok_or_else(|| "write a number from 0 up to 1, such as 1e-6".to_string())
 }

@@ -1,4 +1,4 @@
-//! `schedc bench`: times schedules against each other, in turns, and compares medians.
+//! `schedc bench`: times schedules in turns, and compares the medians of their times.
 
 mod compare;
 mod kernels;

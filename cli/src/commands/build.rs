@@ -60,8 +60,8 @@ pub fn run(args: &Build, terminal: &Terminal) -> Result<(), Failure> {
     }
 }
 
-/// Whether an earlier build of the model's file may be taken instead of a new one: schedc chooses the
-/// schedule, and prints nothing but notes.
+/// Whether the result of an earlier build may be reused, found by the bytes of the model's file: schedc
+/// chooses the schedule, and prints only notes.
 fn may_be_known(args: &Build, model: &Path, lock: &LockUse) -> bool {
     let values = &args.schedule.values;
     let is_library = matches!(args.emit, Emit::So | Emit::Obj | Emit::Static);
@@ -87,7 +87,8 @@ fn key(args: &Build, model: &Path, lock: &LockUse, files: &Files) -> Result<Cach
     Ok(circumstances.key("build"))
 }
 
-/// Compiles a model, and writes what the options ask for. Returns the build if it is a library or an object.
+/// Compiles a model, and writes the files that the options request. Returns the build if it is a library or
+/// an object.
 fn build(
     args: &Build,
     model: &Path,
@@ -134,7 +135,7 @@ fn build(
     Ok(Some(made))
 }
 
-/// Prints the notes of a build that is known, and writes its files.
+/// Prints the notes of a cached build, and writes its files.
 fn write(args: &Build, files: &Files, known: &saved::Build, terminal: &Terminal) -> Result<(), Failure> {
     let notes = known.about["notes"].as_array().into_iter().flatten();
     print_notes(&notes.filter_map(Value::as_str).collect::<Vec<_>>(), terminal);

@@ -1,4 +1,4 @@
-//! `schedc check`: reports the mistakes in schedules, and corrects them with --fix.
+//! `schedc check`: reports findings in schedules, and fixes them with --fix.
 
 use super::named_model;
 use crate::args::{Check, ModelChoice};
@@ -26,7 +26,7 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
         let message = "standard input cannot be fixed in place";
         return Err(Failure::usage(message, "name a file"));
     }
-    // Findings that --fix corrected, or would correct.
+    // Number of findings that --fix has fixed, or would fix.
     let mut fixed = 0;
     let mut worst = 0;
     let mut all = Vec::new();
@@ -56,11 +56,11 @@ pub fn run(args: &Check, terminal: &Terminal) -> Result<(), Failure> {
     }
 }
 
-/// Checks a file; with --fix, corrects it first. Returns the number of findings that --fix corrects, too.
+/// Checks a file; with --fix, fixes it first. Also returns the number of findings that --fix fixes.
 fn one(args: &Check, choice: &ModelChoice, file: &Path) -> Result<(CheckedSchedule, usize), Failure> {
     let mut source = Source::read(file)?;
     let (model, missing) = named_model(&source, choice, &args.values)?;
-    // A missing model is an error of the schedule that names it, beside the errors of its directives.
+    // A missing model is an error of the schedule that names it, in addition to the errors of its directives.
     let missing = missing.map(|named| named.finding());
     let options = Options {
         target: args.values.target.clone(),
@@ -103,7 +103,7 @@ fn count(all: &[CheckedSchedule], severity: Severity) -> usize {
 }
 
 /// `3 schedules checked, 2 findings fixed, 1 error, 1 warning`. Without --fix, `fixed` is the number of
-/// findings that it would correct.
+/// findings that it would fix.
 fn summary(all: &[CheckedSchedule], fixed: usize, is_fixed: bool) -> String {
     let many = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
     let mut parts = vec![format!("{} checked", many(all.len(), "schedule"))];

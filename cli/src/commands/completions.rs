@@ -1,4 +1,4 @@
-//! `schedc completions`: prints scripts with which shells complete the command line.
+//! `schedc completions`: prints scripts by which shells complete commands and options.
 
 use crate::args::{Cli, Completions};
 use crate::stdout::print_bytes;

@@ -1,4 +1,4 @@
-//! `schedc convert`: writes a model in another program's format.
+//! `schedc convert`: converts a model to Treelite's format.
 
 use crate::args::Convert;
 use crate::outputs::keep;

@@ -76,9 +76,8 @@ fn speed_report(
     let caches = args.caches.clone().unwrap_or_else(Caches::here);
     let calls = Calls { rows: args.batch, threads };
     let machine = machines::of(args.cpu);
-    let bounds = explained(&job.model, compiled, &machine, calls, &caches).ok_or_else(|| {
-        Failure::usage("the model has no kernel from rows to margins", "name another model")
-    })?;
+    let bounds = explained(&job.model, compiled, &machine, calls, &caches)
+        .ok_or_else(|| Failure::usage("the model has no code that computes margins", "name another model"))?;
     let subject = Subject {
         model: &job.model,
         source: &job.source,

@@ -150,7 +150,7 @@ fn describe(out: &mut String, model: &Model, summary: &ModelSummary) -> std::fmt
         writeln!(out, "  layers      {}", layers.join(", "))?;
     }
     if let Some(best) = summary.best_iteration {
-        writeln!(out, "  best        iteration {best}: --iterations best uses those up to it")?;
+        writeln!(out, "  best        iteration {best}; --iterations best predicts with those up to it")?;
     }
     let margins = if summary.num_margins == 1 { "margin" } else { "margins" };
     writeln!(out, "  rows        {} features, {} {margins}", summary.num_features, summary.num_margins)?;
@@ -224,10 +224,10 @@ fn describe_tests(out: &mut String, summary: &ModelSummary) -> std::fmt::Result 
     writeln!(out, "  missing     {}; {}", missing_values(summary.missing_values), missing(summary.missing))?;
     writeln!(out, "  thresholds  {}", thresholds(summary))?;
     if summary.sets > 0 {
-        writeln!(out, "  categories  {} sets that splits test", summary.sets)?;
+        writeln!(out, "  categories  {} sets that nodes test", summary.sets)?;
     }
     if summary.linear_leaves > 0 {
-        writeln!(out, "  linear      {} leaves add terms of features", summary.linear_leaves)?;
+        writeln!(out, "  linear      {} leaves are linear functions of features", summary.linear_leaves)?;
     }
     Ok(())
 }
@@ -250,7 +250,7 @@ fn thresholds(summary: &ModelSummary) -> String {
 
 fn missing(directions: MissingDirections) -> &'static str {
     match directions {
-        MissingDirections::None => "no node tests for them",
+        MissingDirections::None => "there are no inner nodes",
         MissingDirections::AllLeft => "always left",
         MissingDirections::AllRight => "always right",
         MissingDirections::Mixed => "left or right, by node",

@@ -1,4 +1,4 @@
-//! `schedc lsp`: becomes the language server.
+//! `schedc lsp`: replaces this process by the language server, `schedc-lsp`.
 
 use crate::program;
 use clap::Args;
@@ -7,17 +7,17 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The language server's program, beside schedc. A separate program does not keep LLVM in memory while an
-/// editor is open.
+/// The language server's program, in the folder of schedc or on the search path. A separate program does not
+/// keep LLVM in memory while an editor is open.
 const SERVER: &str = "schedc-lsp";
 
 /// `schedc lsp`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Editors start this command and speak the Language Server Protocol with it; docs/lsp.md says how to set \
-them up.")]
+Editors start this command, and communicate with it by the Language Server Protocol. docs/lsp.md \
+describes how to set up each editor.")]
 pub struct Lsp {
-    /// Speak over standard input and output, which is the only way there is
+    /// Communicate over standard input and output, as the server always does
     #[arg(long, hide = true)]
     pub stdio: bool,
     /// Print the language server's version and exit

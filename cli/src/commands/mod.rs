@@ -34,8 +34,8 @@ use sched_nest::{Nest, Variants};
 use schedc_driver::{CodeDestination, Failure, Job, Lookup, Model, NamedModel, PendingJob, Reporter, Source};
 use std::path::Path;
 
-/// Loads the model and the schedule of a command line. Without a schedule, schedc chooses one for the
-/// processor and the destination of the code, `place`.
+/// Loads the model and the schedule of a command line. `what` is the model, or a schedule that names it.
+/// Without a schedule, schedc chooses one for the processor and the destination of the code, `place`.
 pub fn load_job(
     what: &Path,
     schedule: &ScheduleOptions,
@@ -66,8 +66,8 @@ pub fn find_job(
     PendingJob::of(what, schedule.schedule.as_deref(), &schedule.values, &reading.options(), lookup)
 }
 
-/// The model for the check of a schedule: the command line's, or else the one that the schedule names. If the
-/// latter does not exist, returns it as the second part.
+/// The model for the check of a schedule: the one on the command line, or else the one that the schedule
+/// names. If the latter does not exist, the second part of the result names it.
 pub fn named_model(
     source: &Source,
     choice: &ModelChoice,
@@ -88,7 +88,7 @@ pub fn named_model(
 
 /// As [`named_model`], for a command that displays a schedule. If the model that it names does not exist,
 /// prints a note and returns `None`, since a schedule is valid without its model.
-pub fn model_to_look_with(
+pub fn model_for_display(
     source: &Source,
     choice: &ModelChoice,
     values: &ScheduleValues,
@@ -105,14 +105,14 @@ pub fn model_to_look_with(
 
 /// Checks a schedule that a command displays. Prints its diagnostics of severity `least` or above; fails on
 /// errors, and if the model has another fingerprint than the schedule requires.
-pub fn look(
+pub fn checked_for_display(
     source: &Source,
     choice: &ModelChoice,
     values: &ScheduleValues,
     least: Severity,
     terminal: &Terminal,
 ) -> Result<(Variants<Nest>, Variants<Lineage>), Failure> {
-    let model = model_to_look_with(source, choice, values, terminal)?;
+    let model = model_for_display(source, choice, values, terminal)?;
     let (checked, lineages) = check_lineage(&source.text, &Source::options(model.as_ref(), values));
     if let Some(model) = &model {
         source.check_fingerprint(&checked, model, values)?;

@@ -1,4 +1,4 @@
-//! `schedc package`: puts a library into a folder that a model server loads.
+//! `schedc package`: writes a library as a folder that a model server loads.
 
 mod facts;
 mod files;

@@ -136,8 +136,8 @@ fn by_model(args: &Predict, terminal: &Terminal, destination: Destination) -> Re
     run.predict(&JitByRows::new(jit, &for_wide_rows), rows, Preparation::Compiled(since.elapsed()))
 }
 
-/// Whether walking the trees takes less time than compiling the model for the rows, and no option is about
-/// compiled code.
+/// Whether to walk the trees instead of compiling the model: that takes less time for these rows, and no
+/// option concerns compiled code.
 fn walks(args: &Predict, model: &Model, rows: &Input<'_>) -> bool {
     let values = &args.schedule.values;
     let is_about_code = args.compile
@@ -151,7 +151,7 @@ fn walks(args: &Predict, model: &Model, rows: &Input<'_>) -> bool {
     !is_about_code && rows.all().is_some_and(|rows| is_worth_walking(model, rows))
 }
 
-/// A checked schedule, and the properties of the run that its code depends on.
+/// A checked schedule, and everything else that its code depends on.
 struct Program<'a> {
     args: &'a Predict,
     cpu: Cpu,

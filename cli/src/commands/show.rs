@@ -1,6 +1,6 @@
 //! `schedc show`: prints the loop nest or the lineage of a schedule.
 
-use super::{look, model_to_look_with};
+use super::{checked_for_display, model_for_display};
 use crate::args::{ModelChoice, Show, What};
 use crate::stdout::print;
 use crate::terminal::Terminal;
@@ -19,13 +19,13 @@ pub fn run(args: &Show, terminal: &Terminal) -> Result<(), Failure> {
     let mut least = Severity::Warning;
     let mut max_rows = None;
     if let Some(line) = args.after {
-        let model = model_to_look_with(&source, &choice, &args.values, terminal)?;
+        let model = model_for_display(&source, &choice, &args.values, terminal)?;
         let until = until_line(&source.text, line, &Source::options(model.as_ref(), &args.values));
         (source.text, max_rows) = (until.text, until.max_rows);
         // Warnings about an incomplete schedule are premature: later lines may resolve them.
         least = Severity::Error;
     }
-    let (nests, lineages) = look(&source, &choice, &args.values, least, terminal)?;
+    let (nests, lineages) = checked_for_display(&source, &choice, &args.values, least, terminal)?;
     let (nests, lineages) = (only(nests, max_rows), only(lineages, max_rows));
     print(&match (args.what, args.json) {
         (What::Nest, false) => show_plain_stages(&lineages) + &show_nests(&nests),

@@ -31,7 +31,7 @@ pub fn run(args: &Tune, terminal: &Terminal) -> Result<(), Failure> {
         args.resume.as_deref(),
     ];
     keep(&inputs[..3], &args.out)?;
-    // A search takes long, so its other results are refused before it as well.
+    // A search takes long, so files that cannot be written are refused before it.
     [&args.save, &args.lock].into_iter().flatten().try_for_each(|path| expect_writable(path))?;
     environment::check()?;
     let target = args.values.target.clone().unwrap_or_else(Target::cpu);
@@ -234,7 +234,7 @@ fn write_result(
     Ok(())
 }
 
-/// Prints the speed of the result beside that of schedc's own choice, for each size of calls.
+/// Prints the speed of the result relative to schedc's own choice, for each size of calls.
 fn print_gains(found: &SearchResult, place: &TunedDevice, terminal: &Terminal) {
     let end = if place.counted.is_some() { ", predicted, not timed" } else { "" };
     for best in &found.best {

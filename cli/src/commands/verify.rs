@@ -1,8 +1,9 @@
-//! `schedc verify`: compares the predictions of code with the model's, on rows that are solved for the model.
+//! `schedc verify`: compares the predictions of code with those of the reference walker, on rows that are
+//! computed to reach every leaf and every boundary of a test.
 
-mod left_to_do;
 mod other_versions;
 mod text;
+mod without_trainer;
 
 use super::load_job;
 use crate::args::{Format, Verify};
@@ -11,7 +12,6 @@ use crate::model_rows::rows_of_file;
 use crate::outputs::keep;
 use crate::stdout::print;
 use crate::terminal::Terminal;
-use left_to_do::left_to_do;
 use sched_forest::{Iterations, fingerprint};
 use sched_llvm::Library;
 use schedc_data::{Destination, Expect, Source, Values, read_rows};
@@ -21,6 +21,7 @@ use schedc_verify::trainer::{self, TrainerError};
 use schedc_verify::{Comparison, ModelCode, OtherPredictions, Report, Task, compare};
 use std::path::Path;
 use std::time::Instant;
+use without_trainer::without_trainer;
 
 /// Runs the command.
 pub fn run(args: &Verify, terminal: &Terminal) -> Result<(), Failure> {
@@ -71,7 +72,7 @@ struct Verification {
     unavailable: Option<Failure>,
 }
 
-/// Verifies the code, and compares it with other programs and other versions as the arguments say.
+/// Verifies the code, and compares it with other programs and other versions if the arguments request that.
 fn verify(args: &Verify, job: &Job, given: &[Values], terminal: &Terminal) -> Result<Verification, Failure> {
     let began = Instant::now();
     let model = &job.model;
@@ -149,7 +150,7 @@ fn others(
         let python = std::env::var_os("PYTHON").filter(|name| !name.is_empty());
         let python = python.unwrap_or_else(|| "python3".into());
         let results = trainer::ask(model, &rows, &python).map_err(|error| match error {
-            TrainerError::Unavailable { library, why } => left_to_do(model, &rows, library, &why),
+            TrainerError::Unavailable { library, why } => without_trainer(model, &rows, library, &why),
             TrainerError::Failed(failure) => failure,
         })?;
         notes.extend(results.notes);

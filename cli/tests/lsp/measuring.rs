@@ -68,7 +68,7 @@ fn the_ledger_is_measured_once_for_each_text() {
     let again = ledger(&mut client, &name, true);
     assert_eq!((&again["stale"], &again["ledger"]), (&json!(false), &measured["ledger"]));
 
-    // Figures of lines that have gone are not those of the lines in their place.
+    // Figures of deleted lines are not shown at the lines that replace them.
     client.change(&name, 4, &[(Value::Null, "model \"model.json\"\n// chosen\ncache(batch)\n")]);
     assert!(lines(&ledger(&mut client, &name, false)).is_empty());
 
@@ -84,7 +84,7 @@ fn a_schedule_is_measured_when_it_is_saved_if_that_is_set() {
     let mut client = server(folder.path());
     client.initialize(json!({ "initializationOptions": { "ledger": "save" } }));
     let name = opened(&mut client, folder.path());
-    // The second measurement is for the same text: it replaces the first, or finds its result.
+    // The second measurement of the same text replaces the first, or returns its result.
     for _ in 0..2 {
         client.notify("textDocument/didSave", json!({ "textDocument": { "uri": name } }));
     }
@@ -126,7 +126,7 @@ fn values_of_numbers_are_tried_from_lenses_and_actions() {
         lenses_of(&mut client, &name),
         ["show nest", "build", "bench", "ledger", "try values of ROWS"]
     );
-    // A half-written line leaves the commands that have lines of their own.
+    // A half-written line does not remove the lenses of other lines.
     let broken = TEXT.replace("interleave(b1, 2)", "interleave(b");
     client.change(&name, 2, &[(Value::Null, &broken)]);
     assert_eq!(lenses_of(&mut client, &name).last().map(String::as_str), Some("try values of ROWS"));

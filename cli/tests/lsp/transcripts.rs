@@ -1,17 +1,17 @@
-//! Transcripts of conversations in `tests/lsp/*.txt`. Each is replayed with a server of its own and has these
-//! lines:
+//! Replays the transcripts of conversations with the language server in `tests/lsp/*.txt`, each with a new
+//! server. A transcript has these lines:
 //!
 //! - `client JSON`: starts the server for a client with these capabilities; `options JSON` before it are its
 //!   settings;
-//! - `copy PATH [NAME]`: a file of the repository is put into the folder;
-//! - `file NAME`, then `|` lines: a file with these lines is put into the folder, or one below it;
-//! - `open NAME`: opens it; `edit NAME` and then `- ` and `+ ` lines: replaces the first place where a text
-//!   stands by another, in which `\n` ends a line. Both wait for the diagnostics;
-//! - `? METHOD NAME PLACE`: asks; the place is a piece of the text with `^` where the cursor is, or around a
-//!   range; then a line `with JSON` adds params.
+//! - `copy PATH [NAME]`: copies a file of the repository into the folder;
+//! - `file NAME`, then `|` lines: writes a file with these lines into the folder, or into one below it;
+//! - `open NAME`: opens the file; `edit NAME`, then `- ` and `+ ` lines: replaces the first occurrence of a
+//!   text by another, in which `\n` ends a line. Both wait for the diagnostics;
+//! - `? METHOD NAME PLACE`: sends a request. The place is a piece of the text with `^` at the cursor, or
+//!   around a range. A line `with JSON` below it adds params.
 //!
-//! Lines that begin with `<` are what comes back; ranges are written `LINE:COLUMN-LINE:COLUMN`, from 1 as
-//! editors show them. All other lines are remarks. `UPDATE=1` rewrites the transcripts.
+//! Lines that begin with `<` are the expected answers. Ranges are written `LINE:COLUMN-LINE:COLUMN`, from 1
+//! as editors show them. All other lines are remarks. `UPDATE=1` rewrites the transcripts.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -204,7 +204,7 @@ impl Replay {
         self.show(&answer)
     }
 
-    /// An answer as lines, short where that is easy to read.
+    /// An answer as lines, in a short form for some kinds of answers.
     fn show(&self, answer: &Value) -> Vec<String> {
         let text = serde_json::to_string_pretty(&shortened(answer)).expect("JSON");
         let folder = self.folder.path().display().to_string();

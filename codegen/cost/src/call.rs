@@ -10,7 +10,7 @@ pub struct Call<'a> {
     pub rows: usize,
     /// Largest number of threads that the call may use.
     pub threads: usize,
-    /// Whether its input is column-major.
+    /// Whether the input is column-major.
     pub columns: bool,
     /// Properties of the model.
     pub facts: &'a Facts,
@@ -21,6 +21,6 @@ pub struct Call<'a> {
 pub struct Cost {
     /// Cycles from the beginning of the call to its end.
     pub cycles: f64,
-    /// Cycles for which it occupies the units of the core.
+    /// Cycles for which the call occupies each unit of the core.
     pub work: Work,
 }

@@ -4,12 +4,13 @@ use crate::machine::Machine;
 use sched_ir::lir::{Block, Function, Op, Scalar, Stmt};
 
 /// Bytes of a vector instruction with prefix, address and displacement: a typical length of AVX-512
-/// encodings. Larger values keep groups of eight vectors, whose code is long, out of the choice.
+/// encodings. With larger values, groups of eight interleaved vectors would seem too long for the instruction
+/// cache.
 const INSTRUCTION: f64 = 7.0;
 
 /// Share of the instruction cache that one straight-line part may fill. The code around it, and other
-/// programs' code, take the rest. On Zen 5, a part of 22 KiB took 1.5 times as long in some processes, where
-/// its pages lay badly.
+/// programs' code, take the rest. On Zen 5, whose cache has 32 KiB, a part of 22 KiB took 1.5 times as long
+/// in processes with unlucky page addresses.
 const SHARE: f64 = 0.75;
 
 /// Whether each straight-line part of a function fits the machine's first-level instruction cache, beside
@@ -30,7 +31,7 @@ fn longest_block(function: &Function, machine: &Machine) -> f64 {
     longest
 }
 
-/// Instructions of the operations of a block, without those of loops inside.
+/// Instructions of the operations of a block, without those of the loops in it.
 fn instructions(block: &Block, function: &Function, machine: &Machine) -> f64 {
     let register = f64::from(machine.register_bits / 8);
     let of = |stmt: &Stmt| match stmt {

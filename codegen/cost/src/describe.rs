@@ -1,5 +1,5 @@
-//! Machines that nobody has measured: figures of their makers, and costs of instructions measured on
-//! processors of the same level.
+//! Descriptions of processors that were not measured: figures that their makers publish, and costs of
+//! instructions measured on processors of the same level.
 
 use crate::machine::{Cache, Charge, Machine};
 use crate::operation::Kind;
@@ -13,7 +13,8 @@ fn is_paired(kind: Kind, register_bits: u32) -> bool {
     register_bits >= 512 && element <= 2 && u32::from(entries) * u32::from(element) * 8 > register_bits
 }
 
-/// Kinds whose instructions run as two halves on cores where whole registers cost more than half ones.
+/// Kinds whose instructions some cores with 512-bit registers execute as two halves of 256 bits. Half
+/// registers cost less there ([`Family::half`]).
 const IN_HALVES: [Kind; 6] =
     [Kind::Vector, Kind::Compare, Kind::Float, Kind::Expand, Kind::Load, Kind::Store];
 
@@ -30,20 +31,20 @@ const WAKE: f64 = 8_000.0;
 const CODE_BYTES: f64 = 32_768.0;
 
 impl Machine {
-    /// Whether the table of families has a processor, by LLVM's name for it.
+    /// Whether the table of processor families has the processor that LLVM calls `name`.
     pub fn is_described(name: &str) -> bool {
         Family::of(name).is_some()
     }
 
-    /// A processor by LLVM's name for it: the figures of its family, with the costs of its level's
-    /// instructions.
+    /// The processor that LLVM calls `name`: the figures of its family, with the costs of the instructions of
+    /// `level`.
     pub fn like(name: &str, level: Level) -> Machine {
         let known = Family::of(name);
         let family = known.unwrap_or(&Family::OTHER);
         let register_bits = level.register_bits();
         let cache = |bytes, latency, line, scattered| Cache { bytes, latency, line, scattered };
-        // Clock rate, call and caches are typical of servers. The third level is the part of the last cache
-        // that the TLB covers. `schedc calibrate` measures all of them.
+        // Clock rate, call and caches are typical of servers. The third level is the part of the last-level
+        // cache that the TLB covers. `schedc calibrate` measures all of them.
         Machine {
             name: name.to_string(),
             ghz: 3.0,
@@ -79,7 +80,7 @@ fn charges(level: Level, known: Option<&Family>) -> BTreeMap<u32, BTreeMap<Kind,
     let mut all: BTreeMap<u32, BTreeMap<Kind, Charge>> =
         serde_json::from_str(family.costs(level)).unwrap_or_default();
     let whole = all.entry(register_bits).or_default();
-    // Every core loads two shorter registers per cycle.
+    // Every core loads two registers of at most 256 bits per cycle.
     let load = if is_long { 1.0 / family.loads } else { 0.5 };
     whole.extend([
         (Kind::Convert, charge(1.0, 4.0)),

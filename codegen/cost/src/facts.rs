@@ -3,8 +3,9 @@
 use sched_forest::{Forest, NodeRef};
 use sched_ir::lir::WalkSteps;
 
-/// Deepest leaf that is counted separately; deeper ones count as leaves of this depth. Half of the rows leave
-/// at each node, so that few get there, and the search for leaves stays bounded.
+/// Deepest level whose leaves are counted separately; deeper leaves count as leaves of this depth. The bound
+/// keeps the search for leaves short. It costs little accuracy: at each node half of the rows are assumed to
+/// go to each side, so few rows get there.
 const DEEPEST: usize = 64;
 
 /// The properties of a model on which costs depend.
@@ -14,7 +15,7 @@ pub struct Facts {
     pub features: f64,
     /// Margins of a row.
     pub margins: f64,
-    /// Share of walks that take more than `n` steps, by `n`.
+    /// Share of walks that take more than `n` steps, at index `n`.
     longer: Vec<f64>,
 }
 
@@ -23,13 +24,13 @@ pub struct Facts {
 pub struct ExpectedSteps {
     /// Mean number of steps until the last walk of the loop ends.
     pub steps: f64,
-    /// Probability that it ends after another number of steps than most often: the branch is mispredicted
-    /// then.
+    /// Probability of another number of steps than the most frequent one. The processor then mispredicts the
+    /// branch that ends the loop.
     pub misprediction: f64,
 }
 
 impl Facts {
-    /// The facts of a forest whose rows go left and right equally often.
+    /// The properties of a forest, if rows go left and right equally often at each node.
     pub fn of(forest: &Forest) -> Facts {
         let mut ends = vec![0.0; DEEPEST + 1];
         for tree in &forest.trees {
@@ -58,12 +59,12 @@ impl Facts {
         }
     }
 
-    /// The expected steps of a loop over `walks` walks that advance together.
+    /// The expected steps of a loop in which `walks` walks take each step together.
     pub fn steps(&self, walks: f64, loop_steps: WalkSteps) -> ExpectedSteps {
         let (mut steps, mut before, mut likeliest) = (0.0, 1.0, 0.0f64);
         let levels = loop_steps.levels.max(1) as usize;
         for share in self.longer.iter().step_by(levels).skip(loop_steps.taken as usize) {
-            // Probability that at least one walk goes on.
+            // Probability that at least one walk continues.
             let goes_on = 1.0 - (1.0 - share).powf(walks);
             likeliest = likeliest.max(before - goes_on);
             steps += before.min(goes_on);

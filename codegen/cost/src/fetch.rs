@@ -1,11 +1,11 @@
-//! Costs of the ways in which a vector of rows can fetch its bins.
+//! Costs of the fetch strategies: the ways in which a vector of rows can fetch its bins.
 
 use crate::machine::Machine;
 use crate::operation::Kind;
 use sched_ir::FetchCosts;
 
 impl Machine {
-    /// The costs of the parts of a fetch, in cycles.
+    /// The costs of the operations of which fetch strategies consist, in cycles.
     pub fn fetch_costs(&self) -> FetchCosts {
         let each = |kind| self.charge(kind).each;
         let look_up = |entries| each(Kind::Lookup { element: 1, entries, index: 1 });

@@ -1,17 +1,17 @@
 //! The cost model: cycles of a call, estimated from LIR without running it.
 //!
 //! [`cost`] passes over the code of a kernel as a core would run it. Numbers of iterations and addresses
-//! follow from the number of rows and the model's tables. One iteration of a loop therefore stands for all
-//! that are like it. Each operation occupies a unit of the core for as long as the [`Machine`] says, and its
-//! result is available after a latency. The time of a loop follows from its busiest resource and from the
-//! latency of values that its iterations pass on. Loads beyond the first cache take longer (`memory`).
+//! follow from the number of rows and the model's tables. One iteration of a loop therefore represents all
+//! iterations like it. Each operation occupies a unit of the core for as long as the [`Machine`] says, and
+//! its result is available after a latency. The time of a loop follows from its busiest resource and from the
+//! latency of values that its iterations pass on. Loads beyond the first-level cache take longer (`memory`).
 //! [`breakdown()`] attributes the cycles to the loops of the nest.
 //!
-//! Addresses of the threads of a warp depend on data, so calls on GPUs are estimated otherwise. [`cost_on`]
-//! reads the nest and counts the work of a block from the shape of the trees.
+//! Addresses of the threads of a warp depend on data, so calls on GPUs are estimated in another way.
+//! [`cost_on`] reads the nest and counts the work of a block from the shape of the trees.
 //!
-//! The figures compare schedules. They leave out other programs on the machine, and assume that rows go left
-//! and right equally often.
+//! Estimates are for the comparison of schedules. They ignore other programs on the machine, and assume that
+//! rows go left and right equally often.
 
 mod breakdown;
 mod call;

@@ -19,22 +19,23 @@ pub struct Charge {
 pub struct Cache {
     /// Bytes of the cache that one core can use.
     pub bytes: f64,
-    /// Cycles from an address to the value.
+    /// Cycles from the address of a load to its value.
     pub latency: f64,
     /// Cycles for each line of 64 bytes if many consecutive ones are loaded.
     pub line: f64,
-    /// Cycles for each line if many are loaded that are far from each other; their addresses are known early.
+    /// Cycles for each line if many lines far from each other are loaded, at addresses that do not depend on
+    /// earlier loads.
     pub scattered: f64,
 }
 
-/// Memory that a core's TLB covers, in sizes of its second-level cache, roughly. Beyond it each access to the
-/// last cache also waits for the address of its page.
+/// Memory that a core's TLB covers, as a multiple of the size of its second-level cache: an approximation.
+/// Beyond it, each access to the last-level cache also waits for the address of its page.
 const PAGES: f64 = 4.0;
 
-/// A processor, as far as costs go. Times are cycles of one core.
+/// The figures of a processor that the cost model uses. Times are cycles of one core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// LLVM's name for it.
+    /// LLVM's name for the processor.
     pub name: String,
     /// Clock rate in cycles per nanosecond.
     pub ghz: f64,
@@ -42,14 +43,15 @@ pub struct Machine {
     pub register_bits: u32,
     /// Instructions that the core issues in a cycle.
     pub issue: f64,
-    /// Instructions that may wait for operands while later ones run, as the [`crate::window`] probe measures
-    /// it: fewer than are in flight.
+    /// Instructions that may wait for operands while later ones run, as measured by the [`crate::window`]
+    /// probe; fewer than [`Machine::in_flight`].
     pub window: f64,
-    /// Instructions in flight: the length of its reorder buffer.
+    /// Most instructions in flight: the length of the core's reorder buffer.
     pub in_flight: f64,
     /// Cycles that a mispredicted branch costs.
     pub mispredict: f64,
-    /// Whether the core multiplies floats in other units than it adds them. Earlier calibrations lack it.
+    /// Whether the core has separate units for multiplications and additions of floats. Files of earlier
+    /// calibrations lack this field.
     #[serde(default)]
     pub multiplies_apart: bool,
     /// Cycles to enter the code and to leave it.
@@ -84,7 +86,7 @@ impl Machine {
             return self;
         };
         let mut sizes = sizes.to_vec();
-        // The part of the last cache that the TLB covers is a level of its own, since it is much faster.
+        // The part of the last-level cache that the TLB covers is a separate level, since it is much faster.
         if let [.., before, last] = *sizes.as_slice()
             && PAGES * before < last
         {
@@ -104,15 +106,15 @@ impl Machine {
     }
 
     /// Scheduler entries: how many instructions may wait for operands at once, derived from what the
-    /// [`crate::window`] probe measured. They are the instructions that remain of one of its chains when the
-    /// next one starts.
+    /// [`crate::window`] probe measured. When one of the probe's chains starts, the rest of the previous
+    /// chain still waits; its length is the number of entries.
     pub fn queue(&self) -> f64 {
         let steps = f64::from(WINDOW_STEPS);
         steps * self.window / (steps + self.window)
     }
 
-    /// The cost of instructions: cycles until others of their kind may start, and cycles from operands to
-    /// result.
+    /// The cost of instructions: cycles until other instructions of their kind may start, and cycles from
+    /// operands to result.
     pub fn cost(&self, amount: Amount) -> Charge {
         if let Some(charge) = self.narrow(amount) {
             return charge;
@@ -121,7 +123,8 @@ impl Machine {
         let share = match amount.kind {
             // Gathers cost cycles for each lane.
             Kind::Gather { .. } => amount.registers,
-            // Elements longer than their indices fill several registers. Fewer indices fill fewer of them.
+            // The looked-up elements, which are longer than their indices, fill several registers. Fewer
+            // indices fill fewer registers.
             Kind::Lookup { element, index, .. } if element > index => {
                 amount.registers.max(f64::from(index) / f64::from(element))
             }
@@ -137,17 +140,17 @@ impl Machine {
         longer.find_map(|(_, charges)| charge_in(charges, amount.kind))
     }
 
-    /// The cost of a kind of instruction on one register. A look-up table of a length without a cost has that
-    /// of the next longer one. Tables longer than all cost more in proportion. Kinds without any cost take
-    /// one cycle.
+    /// The cost of a kind of instruction on one register. A look-up in a table of a length without a cost
+    /// costs as much as in the next longer table. If no table is as long, the cost grows in proportion to the
+    /// length. Kinds without any cost take one cycle.
     pub fn charge(&self, kind: Kind) -> Charge {
         let charges = self.charges.get(&self.register_bits);
         charges.and_then(|charges| charge_in(charges, kind)).unwrap_or(Charge { each: 1.0, latency: 1.0 })
     }
 
-    /// The cost of an access to a working set of `bytes` bytes beyond that of the first cache. Returns cycles
-    /// until the value is available, and cycles for each line, for scattered lines or consecutive ones. Each
-    /// level of memory serves the share of the bytes that it holds and no nearer level does.
+    /// The cost of an access to a working set of `bytes` bytes beyond that of the first-level cache. Returns
+    /// cycles until the value is available, and cycles for each line, for scattered lines or consecutive
+    /// ones. Each level of memory serves the share of the bytes that it holds and no nearer level does.
     pub fn beyond_first(&self, bytes: f64, scattered: bool) -> (f64, f64) {
         let (mut latency, mut line, mut held) = (0.0, 0.0, 0.0);
         let first = self.caches.first().map_or(0.0, |cache| cache.latency);
@@ -168,7 +171,7 @@ impl Machine {
         self.caches.get(1).map_or(0.0, |cache| PAGES * cache.bytes)
     }
 
-    /// Whether the first cache holds `bytes` bytes.
+    /// Whether the first-level cache holds `bytes` bytes.
     pub fn is_near(&self, bytes: f64) -> bool {
         self.caches.first().is_some_and(|cache| bytes <= cache.bytes)
     }
@@ -202,7 +205,8 @@ fn look_up(charges: &BTreeMap<Kind, Charge>, element: u8, entries: u16, index: u
             _ => None,
         })
     };
-    // Without a cost of their own, shorter elements are looked up as elements of the index's length.
+    // Elements shorter than the index are looked up as elements of the index's length if they have no
+    // separate cost.
     for element in [element, index.max(element)] {
         if let Some((_, charge)) = measured(element, index).find(|(length, _)| *length >= entries) {
             return Some(charge);

@@ -115,7 +115,7 @@ pub struct Amount {
 }
 
 /// The instructions of an operation with a result of type `ty`, on registers of `register_bits` bits. `None`
-/// if it needs none on its own.
+/// if the operation needs no instruction by itself.
 pub fn instructions(function: &Function, op: &Op, ty: Ty, register_bits: u32) -> Option<Amount> {
     let register = f64::from(register_bits / 8);
     let registers = |ty: Ty| match f64::from(ty.bytes()) / register {
@@ -146,7 +146,7 @@ pub fn instructions(function: &Function, op: &Op, ty: Ty, register_bits: u32) ->
         }
         Op::Fma(..) => amount(Kind::Multiply, registers(ty).max(1.0)),
         Op::Round(..) => amount(Kind::Float, registers(ty).max(1.0)),
-        // Dividers take roots, too.
+        // Square roots occupy the divider, as divisions do.
         Op::SquareRoot(..) => amount(Kind::Float, 4.0 * registers(ty).max(1.0)),
         Op::Math(..) => amount(Kind::Math, f64::from(ty.lanes)),
         Op::Load(..) | Op::LoadMasked(..) => amount(Kind::Load, registers(ty)),

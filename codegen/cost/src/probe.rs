@@ -16,14 +16,16 @@ use sched_nest::Variants;
 const CHAINS: u32 = 12;
 /// Operations of a chain in one iteration: enough to make the loop's own instructions negligible.
 const STEPS: u32 = 4;
-/// Lines that [`stream`] loads in one iteration, so that the loop's own instructions are negligible.
+/// Cache lines that [`stream`] loads in one iteration: enough to make the loop's own instructions negligible.
 pub const SIDE_BY_SIDE: u32 = 4;
 /// Entries of the table of [`window`], which one register of any machine holds.
 const WINDOW_TABLE: u16 = 16;
-/// Fewest rows of a call of a probe. Rows are 32-bit integers below this number; its table is read from them.
+/// Fewest rows of a call of a probe, since probes load their tables and constants from the rows. Each row is
+/// a 32-bit integer below this number.
 pub const PLACES: usize = 1024;
 
-/// A step of a chain: from its value, and a constant, to its next value.
+/// A function that emits one step of a chain. It takes the chain's value and a constant, and returns the next
+/// value.
 type OneStep<'a> = &'a dyn Fn(&mut Builder, Value, Value) -> Value;
 
 /// A kernel whose time per row is measured.
@@ -34,20 +36,21 @@ pub struct Probe {
     pub latency: bool,
     /// Operations of this kind for each row.
     pub operations: f64,
-    /// Other instructions for each operation, with their number.
+    /// Kinds of other instructions that the kernel needs for each operation, with their numbers.
     pub besides: Vec<(Kind, f64)>,
     /// The kernel, from rows of one 32-bit number to one margin.
     pub module: Module,
 }
 
-/// The probes of vectors of `bits` bits on registers of `register_bits` bits, which are at least as long.
-/// Kinds that later probes use besides their own come first.
+/// The probes of vectors of `bits` bits on registers of `register_bits` bits, which are at least as long. The
+/// order is such that the other instructions of a probe ([`Probe::besides`]) are kinds of earlier probes.
 pub fn probes(bits: u32, register_bits: u32) -> Vec<Probe> {
     let bytes = (bits / 8).max(16) as u16;
     let words = bytes / 4;
     let (mut all, mut leaves) = (Vec::new(), Vec::new());
     let (ints, narrow) = (Ty::vector(Scalar::I32, words), Ty::vector(Scalar::I8, bytes));
-    // In a chain, one select waits for the comparison. Its operands are available before.
+    // With one chain, the comparison's latency is followed by that of one select; the select's operands are
+    // available earlier.
     let compare = [(true, 1.0), (false, 2.0)].map(|(latency, choices)| {
         Probe::of(Kind::Compare, latency, &[(Kind::Vector, choices)], narrow, &|b, x, k| {
             let less = b.cmp(Cmp::UnsignedLt, x, k);
@@ -87,7 +90,7 @@ pub fn probes(bits: u32, register_bits: u32) -> Vec<Probe> {
             });
         }
     }
-    // Leaves by byte indices.
+    // Look-ups of leaf values by byte indices.
     for (element, scalar) in [(4u8, Scalar::F32), (8, Scalar::F64)] {
         for entries in [16u16, 64, 128, 256] {
             if u32::from(entries) * u32::from(element) > 1024 {
@@ -140,8 +143,8 @@ pub fn chase() -> Module {
     module(b.finish())
 }
 
-/// A kernel whose rows of 64 bytes each hold the index of another number, which it adds up. It measures the
-/// throughput of scattered lines whose addresses are known early.
+/// A kernel that reads an index from each row of 64 bytes, and adds up the numbers at these indices. It
+/// measures the throughput of scattered lines whose addresses are known early.
 pub fn scatter() -> Module {
     let mut b = Builder::new("raw");
     let (zero, n_rows) = (b.int(0), b.rows());
@@ -175,7 +178,8 @@ pub fn window(register_bits: u32) -> Module {
     let table = table(&mut b, Ty::vector(Scalar::I8, WINDOW_TABLE));
     let first = b.load(ty, at(zero));
     let last = b.for_loop((zero, n_rows, 1), &[first], |b, n, sum| {
-        // The compiler cannot move the load out of the loop, and no chain depends on another one.
+        // Each chain starts from a load of its own, so that the compiler cannot move it out of the loop, and
+        // no chain depends on another one.
         let mut x = b.load(ty, at(n));
         for _ in 0..WINDOW_STEPS {
             x = b.lookup(table, x);
@@ -187,8 +191,9 @@ pub fn window(register_bits: u32) -> Module {
     module(b.finish())
 }
 
-/// A kernel that loads each row of 64 bytes once, in order, for the throughput of consecutive lines. Several
-/// sums are independent, so that memory limits it. The number of rows must be a multiple of [`SIDE_BY_SIDE`].
+/// A kernel that loads each row of 64 bytes once, in order. It measures the throughput of consecutive lines.
+/// Its sums are independent of each other, so memory limits it and not latency. The number of rows must be a
+/// multiple of [`SIDE_BY_SIDE`].
 pub fn stream() -> Module {
     let ty = Ty::vector(Scalar::I32, 16);
     let mut b = Builder::new("raw");
@@ -209,7 +214,7 @@ pub fn stream() -> Module {
     module(b.finish())
 }
 
-/// The input.
+/// The buffer of the call's rows.
 fn rows(b: &mut Builder) -> sched_ir::lir::BufferId {
     b.buffer("rows", Space::Input, Scalar::F32)
 }
@@ -221,7 +226,7 @@ fn table(b: &mut Builder, ty: Ty) -> Value {
 }
 
 impl Probe {
-    /// A probe of operations whose result is an operand of the next one.
+    /// A probe of operations each of whose results is an operand of the next operation.
     fn of(kind: Kind, latency: bool, besides: &[(Kind, f64)], ty: Ty, step: OneStep<'_>) -> Probe {
         let chains = if latency { 1 } else { CHAINS };
         let operations = f64::from(STEPS * chains);
@@ -229,8 +234,8 @@ impl Probe {
         Probe { kind, latency, operations, besides: besides.to_vec(), module: module(kernel) }
     }
 
-    /// A probe of look-ups whose results cannot be indices of the next one. Indices come from a sum of their
-    /// own. Results fill `registers` registers.
+    /// A probe of look-ups of `wide` elements by `narrow` indices. Results cannot be the next indices, so a
+    /// separate sum makes the indices. The result of a look-up fills `registers` registers.
     fn leaves(kind: Kind, registers: f64, wide: Ty, narrow: Ty) -> Probe {
         let chains = 2;
         let kernel = kernel(&[wide, narrow], chains, &|b, values, k| {
@@ -248,7 +253,8 @@ impl Probe {
     }
 }
 
-/// A step of a chain of several values: from these, and constants, to their next values.
+/// A function that emits one step of a chain of several values. It takes these values and constants, and
+/// returns the next values.
 type Step<'a> = &'a dyn Fn(&mut Builder, &[Value], &[Value]) -> Vec<Value>;
 
 /// A kernel with `chains` chains that begin with values of the input. Each row continues all of them, and

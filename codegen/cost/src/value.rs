@@ -1,10 +1,10 @@
-//! Values of the code as the estimator knows them: integers that need no data, and when results are
-//! available.
+//! The estimator's knowledge of the values of the code: integers that do not depend on data, and the cycles
+//! in which results are available.
 
 use std::ops::BitOr;
 
-/// Loop depths with slopes of their own; deeper loops share the last one. Nests of generated code stay below
-/// it, and each value stores one `f32` for each depth.
+/// Number of loop depths with a separate slope; deeper loops share the last slope. Nests of generated code
+/// are less deep. Each value stores one `f32` for each depth.
 pub const DEPTHS: usize = 12;
 
 /// Everything on which a value depends: loops, by their counters alone or through the model's tables, and
@@ -25,7 +25,7 @@ impl Varies {
         Varies(1 << depth.min(DEPTHS - 1))
     }
 
-    /// The dependences of an element of a table whose position has these dependences.
+    /// The dependences of a table's element, if `self` has those of its position.
     pub fn through_table(self) -> Varies {
         Varies(self.0 & !Varies::COUNTERS | (self.0 & Varies::COUNTERS) << DEPTHS)
     }
@@ -65,12 +65,12 @@ impl BitOr for Varies {
     }
 }
 
-/// The content of a value in the current iterations of the loops around it, as far as no data is needed.
+/// The content of a value in the current iterations of the loops around it, if it follows without data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StaticValue {
-    /// The integer; `None` if data decides it or the value is none.
+    /// The integer; `None` if data decides it, or if the value is no integer.
     pub int: Option<i64>,
-    /// Growth of the integer with each iteration of the loop at each depth.
+    /// For each loop depth, the growth of the integer from one iteration of that loop to the next.
     pub slopes: [f32; DEPTHS],
     /// Loops and data on which the value depends.
     pub varies: Varies,

@@ -7,7 +7,7 @@ use crate::operation::Kind;
 pub enum CoreUnit {
     /// Arithmetic, comparisons and selects.
     Arithmetic,
-    /// Multiplications of floats, on cores that add in other units.
+    /// Multiplications of floats, on cores that have separate units for them.
     Multiplications,
     /// Look-ups in registers, shuffles and conversions.
     Lookups,
@@ -22,8 +22,8 @@ pub enum CoreUnit {
 /// Number of units.
 const UNITS: usize = 6;
 
-/// Share of a look-up's cycles for which the vector units cannot do arithmetic. Most processors look up in
-/// one of two vector units or more; a larger share would make look-ups compete more with comparisons.
+/// Share of a look-up's cycles for which the vector units cannot do arithmetic. On most processors, one of at
+/// least two vector units does look-ups. With a larger share, look-ups would delay comparisons more.
 const LOOKUP_SHARE: f64 = 0.5;
 
 /// A resource that limits throughput.
@@ -69,7 +69,7 @@ impl Work {
     }
 
     /// Adds instructions of a kind that occupy their unit for `cycles` cycles. Scalar instructions occupy
-    /// issue slots alone.
+    /// only issue slots.
     pub fn add(&mut self, kind: Kind, cycles: f64, instructions: f64) {
         let unit = match kind {
             Kind::Lookup { .. } | Kind::Shuffle | Kind::Convert => CoreUnit::Lookups,
@@ -126,8 +126,9 @@ impl Work {
         self.serial += other.serial;
     }
 
-    /// The least cycles that the work takes on a core that issues `issue` instructions a cycle. Arriving
-    /// lines delay loads and stores in part, so these two combine as the legs of a right triangle.
+    /// The least cycles that the work takes on a core that issues `issue` instructions a cycle. Cache lines
+    /// that arrive delay loads and stores only in part, so their cycles combine as the legs of a right
+    /// triangle do to its hypotenuse.
     pub fn bound(&self, issue: f64) -> f64 {
         let busiest =
             Resource::ALL.into_iter().map(|resource| self.busy(resource, issue)).fold(0.0, f64::max);
@@ -169,7 +170,7 @@ mod tests {
         // Arithmetic shares the vector units with half of the look-ups.
         work.add(Kind::Vector, 6.0, 4.0);
         assert_eq!((work.bound(4.0), work.bottleneck(4.0)), (10.0, Resource::Vectors));
-        // Multiplications run beside it.
+        // Multiplications run at the same time.
         let mut beside = work;
         beside.add(Kind::Multiply, 5.0, 4.0);
         assert_eq!(beside.bound(4.0), 10.0);

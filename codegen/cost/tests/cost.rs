@@ -1,5 +1,5 @@
-//! Costs of schedules whose order is known: more work costs more, and work that overlaps with other work
-//! less.
+//! Comparisons of costs whose order is known: more work costs more, and work that overlaps with other work
+//! costs less.
 
 use sched_cost::{Call, Cost, Facts, Level, Limit, Machine, Piece, breakdown, cost};
 use sched_forest::Forest;
@@ -65,7 +65,7 @@ fn tables_beyond_the_near_caches_cost_more() {
 }
 
 #[test]
-fn wide_rows_bring_lines() {
+fn wide_rows_cost_cache_lines() {
     let forest = shapes::complete(200, 6, 2000);
     let read = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nrepresentation(levels)\nvectorize(b1, 16)\n";
     let lines = |schedule: &str| cost_of(&forest, schedule, 64).work.unit(sched_cost::CoreUnit::Lines);
@@ -144,8 +144,8 @@ fn expected_steps_follow_from_the_depths_of_leaves() {
         assert!((steps(&complete, walks, 2, 1).steps - 4.0).abs() < 1e-9);
         assert!((steps(&complete, walks, 0, 3).steps - 2.0).abs() < 1e-9);
     }
-    // Half of the rows leave a chain at each node. One row takes two steps on average, the last of many takes
-    // more.
+    // At each node of a chain, half of the rows reach a leaf. A single row takes two steps on average, the
+    // slowest of many rows takes more.
     let chain = shapes::chains(3, 12, 5);
     let (one, many) = (steps(&chain, 1.0, 0, 1), steps(&chain, 64.0, 0, 1));
     assert!((one.steps - 2.0).abs() < 0.01 && one.misprediction > 0.4, "{one:?}");

@@ -1,6 +1,6 @@
-//! The cost model for GPUs beside times of an H100: how much slower the schedule that the model prefers is
-//! than the fastest one, and how far predictions are off. `bench/gpu/sweep.py` took the times, and
-//! `bench/gpu/data.py` wrote them.
+//! The cost model for GPUs, compared with times of an H100. Tests bound the slowdown of the schedule that the
+//! model prefers against the fastest one, and the errors of predicted times. `bench/gpu/sweep.py` took the
+//! times, and `bench/gpu/data.py` wrote them.
 
 use sched_cost::{GpuMachine, cost_on};
 use sched_lang::{Supported, check};
@@ -30,7 +30,7 @@ fn counts(value: &Value) -> BTreeMap<u32, u32> {
     entries.map(|(at, n)| (at.parse().expect("a depth"), n.as_u64().expect("a count") as u32)).collect()
 }
 
-/// The model's trees, all with the same share of its leaves.
+/// The properties of a model, with its leaves divided equally among its trees.
 fn info(model: &Value) -> ModelInfo {
     let trees = number(model, "trees");
     let depths: Vec<u32> =
@@ -114,7 +114,7 @@ fn fastest(calls: &[&Call]) -> f64 {
     calls.iter().map(|call| call.us).fold(f64::INFINITY, f64::min)
 }
 
-/// Ratios of the preferred schedule's time to the fastest one's, of one model by rows of a call.
+/// For one model, by rows of a call: the ratio of the preferred schedule's time to the fastest one's.
 fn regrets(calls: &[Call], exact_only: bool) -> Vec<(u64, f64)> {
     let same_rows = by_rows(calls.iter().filter(|call| call.is_exact || !exact_only));
     let regret = |calls: &[&Call]| {
@@ -135,7 +135,7 @@ fn errors(calls: &[Call]) -> Vec<f64> {
     by_rows(calls.iter()).into_values().flat_map(near).collect()
 }
 
-/// The median, the ninth tenth and the largest of some numbers.
+/// The median, the 90th percentile and the maximum of some numbers.
 fn quantiles(mut all: Vec<f64>) -> [f64; 3] {
     all.sort_by(f64::total_cmp);
     [all[all.len() / 2], all[all.len() * 9 / 10], all[all.len() - 1]]

@@ -9,12 +9,12 @@ use std::time::Duration;
 /// The GPUs of this machine.
 ///
 /// # Errors
-/// Always: this build does not look for any.
+/// Always: this build lacks the feature `cuda`.
 pub fn devices() -> Result<Vec<Device>, GpuError> {
     Err(GpuError::NotBuiltIn)
 }
 
-/// Rows in the memory of a GPU. There are none in this build.
+/// Rows in the memory of a GPU. A build without the feature `cuda` has no value of this type.
 #[derive(Debug)]
 pub struct Resident<'a> {
     never: Infallible,
@@ -22,7 +22,7 @@ pub struct Resident<'a> {
 }
 
 impl<'a> Resident<'a> {
-    /// Puts packed rows into the memory of the first GPU.
+    /// Copies packed rows to the memory of the first GPU.
     ///
     /// # Errors
     /// Always: this build lacks the feature `cuda`.
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn errors_name_the_missing_feature() {
         let error = devices().err().map(|error| error.to_string());
         assert_eq!(error.as_deref(), Some("this schedc was built without the feature `cuda`"));
     }

@@ -11,12 +11,13 @@ use sched_llvm::Jit;
 use sched_llvm::runtime::{self, Call, Dtype, Kind, Status};
 use std::time::Duration;
 
-/// More bytes than any GPU keeps in its cache: calls that go through them find their rows in memory.
+/// More bytes than any GPU has in its caches. Calls that go through these bytes read their rows from the
+/// device's memory.
 const BEYOND_CACHES: usize = 256 << 20;
 /// Bytes of the widest type of rows and margins, `f64`.
 const WIDEST: usize = 8;
-/// Number of times that [`BEYOND_CACHES`] bytes are filled before timed calls, so that the host has queued
-/// the calls before the device reaches them.
+/// Number of times that [`BEYOND_CACHES`] bytes are filled before timed calls. The device is then busy until
+/// the host has queued the calls.
 const FILLS: usize = 8;
 
 fn failed(error: CudaError) -> GpuError {
@@ -45,7 +46,7 @@ pub struct Resident<'a> {
     model: &'a Jit,
     rows: DeviceBuffer<u8>,
     out: DeviceBuffer<u8>,
-    /// Filled so that the device is busy while calls are put into the stream.
+    /// A buffer that is filled to keep the device busy while the host puts calls into the stream.
     filled: DeviceBuffer<u8>,
     row_bytes: usize,
     /// Number of rows in the GPU's memory.
@@ -61,14 +62,14 @@ pub struct Resident<'a> {
 }
 
 impl<'a> Resident<'a> {
-    /// Puts packed rows into the memory of the first GPU, several times if they are few.
+    /// Copies packed rows to the memory of the first GPU, repeated until they exceed its caches.
     ///
     /// # Errors
     /// When there is no GPU, or too little of its memory.
     pub fn new(model: &'a Jit, rows: &[f32]) -> Result<Resident<'a>, GpuError> {
         cust::init(cust::CudaFlags::empty()).map_err(failed)?;
         let device = cust::device::Device::get_device(0).map_err(failed)?;
-        // The primary context, which the runtime uses, too.
+        // The primary context of the device, which the runtime also uses.
         let context = Context::new(device).map_err(failed)?;
         let descriptor = model.model();
         let features = usize::try_from(descriptor.num_features).unwrap_or(0).max(1);
@@ -149,7 +150,7 @@ impl Drop for Resident<'_> {
     }
 }
 
-/// Copies bytes to the GPU, in the stream that reads them: it waits for no other.
+/// Copies bytes to the GPU in `stream`, whose calls read them: the stream waits for no other one.
 fn resident(bytes: &[u8], stream: &Stream) -> Result<DeviceBuffer<u8>, CudaError> {
     // SAFETY: no code reads the buffer before the copy has filled it.
     let mut buffer = unsafe { DeviceBuffer::uninitialized(bytes.len()) }?;

@@ -1,8 +1,8 @@
-//! The GPUs of this machine: which there are, and how long the kernels of a compiled model take on rows that
-//! lie in a GPU's memory. Calls themselves are made by the runtime of `sched-llvm`, which needs nothing of
-//! this.
+//! The GPUs of this machine, and the time that the kernels of a compiled model take on rows in a GPU's
+//! memory. Calls themselves are made by the runtime of `sched-llvm`, which does not use this crate.
 //!
-//! All of it needs the feature `cuda`. Without it every function says so, and nobody else has to know.
+//! All of it needs the feature `cuda`. Without the feature, every function returns an error that names it, so
+//! callers need no conditional compilation.
 
 #[cfg(not(feature = "cuda"))]
 mod absent;
@@ -38,7 +38,7 @@ impl fmt::Display for Device {
 pub enum GpuError {
     /// schedc was built without the feature `cuda`.
     NotBuiltIn,
-    /// The driver, or the model's own runtime, says why.
+    /// A call of the driver or of the model's runtime failed, with this message.
     Failed(String),
 }
 

@@ -1,19 +1,20 @@
 //! Limits of a compilation, and properties of the machine that it generates code for.
 
-/// Most trees that walk together if their nodes are looked up in vector registers. The tables of eight trees
-/// exceed the registers: on Zen 5, the code was twice as long and no faster.
+/// Largest number of trees whose walks unroll-and-jam interleaves, if their nodes are looked up in vector
+/// registers. The tables of eight trees exceed the registers: on Zen 5, the code was twice as long and no
+/// faster.
 pub const LOOKED_UP_TREES: u32 = 4;
 
 /// Limits on tables and scratch memory in bytes, and properties of the target machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
-    /// Most bytes of all tables of the model together, padding included.
+    /// Largest number of bytes of all tables of the model together, padding included.
     pub tables: u64,
-    /// Most bytes of private sums and cached rows in one run of the nest. If memory depends on the
-    /// number of rows, runs are cut shorter.
+    /// Largest number of bytes of private sums and copied rows in one run of the nest. If this memory grows
+    /// with the number of rows, runs have fewer rows.
     pub scratch: u64,
-    /// Whether indices have 32 bits instead of 64, as on machines with 32-bit registers. Runs are cut
-    /// such that no element's number needs more.
+    /// Whether indices have 32 bits instead of 64, as on machines with 32-bit registers. Runs have at most as
+    /// many rows as such indices reach.
     pub narrow_indices: bool,
     /// Whether sums start from values that the caller puts in the output, instead of the model's base
     /// values.
@@ -38,7 +39,7 @@ impl Default for Budget {
 /// Costs of the instructions of a fetch on a machine, all in one unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FetchCosts {
-    /// Bytes of a register.
+    /// Bytes of a vector register.
     pub register: u16,
     /// Cost of loading a register, or a scalar.
     pub load: f64,

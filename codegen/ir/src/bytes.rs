@@ -1,4 +1,4 @@
-//! Numbers as bytes of tables: little-endian, as wide as the table's element.
+//! Writes numbers as bytes of tables: little-endian, with the width of the table's element.
 
 use crate::lir::Scalar;
 use sched_forest::Float;
@@ -16,13 +16,13 @@ pub fn narrowest(most: u64) -> Option<Scalar> {
     [Scalar::I8, Scalar::I16, Scalar::I32].into_iter().find(|width| most < 1 << (8 * width.bytes()))
 }
 
-/// Writes an integer with the width of an element.
+/// Writes an integer as an element of type `width`.
 pub fn write_int(at: &mut [u8], width: Scalar, n: u64) {
     let bytes = width.bytes() as usize;
     at[..bytes].copy_from_slice(&n.to_le_bytes()[..bytes]);
 }
 
-/// Writes a float with the width of an element.
+/// Writes a float as an element of type `width`.
 pub fn write_float(at: &mut [u8], width: Scalar, x: f64) {
     match width {
         Scalar::F64 => at[..8].copy_from_slice(&x.to_le_bytes()),

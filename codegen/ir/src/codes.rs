@@ -1,4 +1,4 @@
-//! Codes of compilation.
+//! Codes of the errors of this crate.
 
 sched_diagnostics::codes! { Compilation in "explain/";
     CATEGORY 1 "C0001" Error "categorical split that no layout supports"

@@ -1,8 +1,8 @@
 //! Seeded faults: deliberate mistakes, one per pass, which tests switch on to prove that the property
 //! tests detect them.
 //!
-//! Every build contains them, so that programs and tests share the same compiled crates. Passes ask a
-//! few dozen times in a compilation, and generated code never.
+//! Every build contains them, so that programs and tests share the same compiled crates. Passes check for
+//! faults a few dozen times in a compilation, generated code never.
 
 use std::cell::Cell;
 
@@ -19,7 +19,7 @@ pub enum Fault {
     TileOverruns,
     /// MIR: a fold omits the last slot.
     FoldForgetsSlot,
-    /// MIR: threads begin with the model's base values where rows bring a base margin.
+    /// MIR: threads begin with the model's base values although the caller gives base margins.
     GivenBaseIgnored,
     /// LIR: slots that no iteration fills are folded.
     EmptySlotFolded,
@@ -27,19 +27,19 @@ pub enum Fault {
     SlotShared,
     /// LIR: the features of a copy in shared memory begin in different banks.
     BankSwapped,
-    /// LIR: blocks and threads without an iteration of a mapped loop run one.
+    /// LIR: blocks and threads beyond the iterations of a mapped loop run its body.
     GuardDropped,
     /// LIR: the threads of a block do not wait for their copy of rows or trees.
     BarrierDropped,
     /// LIR: a block does not copy the last value of its rows, or the last piece of its trees.
     CopyStopsShort,
-    /// LIR: the walk takes one straight-line step too few.
+    /// LIR: walks take one straight-line step too few.
     WalkStopsEarly,
-    /// LIR: a walk that evaluates whole levels takes its decisions in the wrong order.
+    /// LIR: a speculated walk takes the decisions of its levels in the wrong order.
     DecisionsSwapped,
-    /// LIR: linear leaves add their terms where a feature is missing.
+    /// LIR: linear leaves add their terms instead of their leaf value if a feature is missing.
     LinearForgetsMissing,
-    /// LIR: trees of one leaf leave out their last term.
+    /// LIR: trees that are single linear leaves leave out their last term.
     DenseStopsShort,
     /// LIR: the last lane of an interleaved group reads the first lane's row.
     LaneReadsWrongRow,
@@ -53,41 +53,43 @@ pub enum Fault {
     AverageForgotten,
     /// LIR: unroll-and-jam walks the first tree in every slot.
     TogetherRepeatsTree,
-    /// Representations: walks over copies of trees count these from the forest's first tree.
+    /// Representations: walks of copies of trees number the trees from the forest's first tree, not from the
+    /// first copied one.
     CopiesKeepNumbers,
-    /// Representations: ties go the wrong way.
+    /// Representations: in the array layout, values equal to a threshold go to the wrong side.
     ArrayFlipsTies,
-    /// Representations: missing values always go right.
+    /// Representations: in the sparse layout, missing values always go right.
     SparseForgetsMissing,
     /// Representations: a tile's tests lead to the child of the opposite decisions.
     TileReversesDecisions,
-    /// Representations: a value equal to a threshold gets the bin of the value before.
+    /// Representations: a value equal to a threshold gets a bin that is one too low or too high.
     BinsFlipTies,
-    /// Representations: nodes of 16 bits lead to the other side.
+    /// Representations: nodes of 16 bits lead to the wrong child.
     PairsSwapSides,
     /// Representations: the rows of a word are taken in the opposite order.
     WordReversesRows,
-    /// Representations: walks of oblivious trees make the first level's test twice, and not the last one's.
+    /// Representations: walks of oblivious trees make the first level's test twice, and not that of the last
+    /// level.
     LevelRepeated,
-    /// Representations: rows apply nodes that are not on their path.
+    /// Representations: decisions at nodes that are not on a row's path move the row.
     SweepForgetsPlace,
     /// Representations: nodes rule out only the last leaf of their left subtree.
     ReachFallsShort,
-    /// Representations: the members of sets go to the other side.
+    /// Representations: the members of sets go to the wrong side.
     SetChangesSides,
     /// Columns: values near zero do not count as missing.
     ZeroIsNotMissing,
     /// Columns: a value on an edge counts as below it.
     EdgeNotReached,
-    /// Columns: functions round products before they add to them.
+    /// Columns: functions round each product before they add to it, where they must round once.
     FunctionsRoundTwice,
-    /// Columns: all terms of a weighted sum have the first one's weight.
+    /// Columns: all terms of a weighted sum have the weight of the first term.
     TermsShareWeight,
     /// Columns: a layer whose loops are arranged leaves out the last term of each tile.
     ArrangedTermsLost,
     /// Columns: the walks of trees whose results are columns take one step too few.
     ColumnWalksStopEarly,
-    /// LIR: the results of expressions behind the trees are in the opposite order.
+    /// LIR: the results of expressions over margins are in the opposite order.
     OutputColumnsSwapped,
     /// Runtime: rows are packed in the type of sums if that type is wider.
     RowsPackedAsSums,

@@ -1,9 +1,9 @@
 //! Forests as kernels walk them, prepared once for a model and shared by all its compilations.
 //!
-//! A kernel forest has numeric tests alone, or tests of category classes, over columns that are made from a
-//! row. Its thresholds are no wider than rows. Choosing a schedule compiles a model many times. Preparing its
-//! forest and finding its bins takes longer than the rest of a compilation, so [`KernelForests`] does each at
-//! most once.
+//! A kernel forest tests columns that are computed from a row, by thresholds or by classes of categories. Its
+//! thresholds are no wider than the values of rows. Choosing a schedule compiles a model many times.
+//! Preparing its forest and finding its bins takes longer than the rest of a compilation, so
+//! [`KernelForests`] does each at most once.
 
 use crate::codes;
 use crate::columns::outputs::OutputRuns;
@@ -25,7 +25,7 @@ pub struct KernelForests(Arc<Shared>);
 struct Shared {
     source: Arc<Forest>,
     of_columns: OnceLock<KernelForest>,
-    /// `None` where no feature has classes: the forest would be the one over columns.
+    /// `None` if no feature has classes: the forest would equal that in `of_columns`.
     of_classes: OnceLock<Option<KernelForest>>,
 }
 
@@ -47,7 +47,7 @@ impl KernelForests {
         &self.0.source
     }
 
-    /// The kernel forest that tests sets of categories in one of the two ways.
+    /// The kernel forest that tests sets of categories by columns or by classes.
     pub fn tested(&self, tested: SetTests) -> &KernelForest {
         let source = &self.0.source;
         let of_classes = match tested {
@@ -66,8 +66,8 @@ impl KernelForests {
         })
     }
 
-    /// The kernel forest for layouts that hold sets of categories if `tested` says so. Sets become columns
-    /// where bins cannot tell their classes apart.
+    /// The kernel forest that tests sets of categories as `tested` says, or by columns if bins cannot hold
+    /// the classes.
     pub fn fitting(&self, tested: SetTests) -> &KernelForest {
         let forest = self.tested(tested);
         let fits = || forest.bins().is_ok_and(|bins| bins.holds_sets());
@@ -117,7 +117,7 @@ impl KernelForest {
         self.depths.get_or_init(|| self.forest.trees.iter().map(Tree::depths).collect())
     }
 
-    /// The encoded tables of the forest as it is, neither sorted nor padded.
+    /// The encoded tables of the forest, whose trees must not be sorted or padded.
     pub fn encodings(&self) -> &Arc<Encodings> {
         &self.encodings
     }
@@ -133,7 +133,7 @@ impl KernelForest {
         self.prepared().is_some_and(|prepared| prepared.class_features > 0)
     }
 
-    /// The columns as code needs them.
+    /// The columns, divided into runs for the code that computes them. `None` if trees test features alone.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl KernelForest {
     ///
     /// # Errors
     ///
-    /// When quantized rows would have more columns than 16 bits count.
+    /// When quantized rows would have more than 65535 columns.
     pub fn bins(&self) -> Result<&Arc<BinMap>, CompileError> {
         let bins = self.bins.get_or_init(|| BinMap::of(&self.forest).map(Arc::new));
         bins.as_ref().map_err(Clone::clone)
@@ -160,7 +160,7 @@ impl KernelForest {
         self.outputs.get_or_init(|| OutputRuns::of(&self.forest))
     }
 
-    /// The form of quantized rows. `None` if rows cannot be quantized.
+    /// Number and width of the bins of quantized rows. `None` if rows cannot be quantized.
     pub fn quantized_rows(&self) -> Option<QuantizedRows> {
         self.bins().ok().map(|bins| bins.rows())
     }
@@ -178,7 +178,8 @@ fn narrowed(forest: Arc<Forest>) -> Arc<Forest> {
     })
 }
 
-/// The result of a faulty [`Forest::with_narrow_thresholds`].
+/// The forest with thresholds rounded to the nearest single-precision number, for the fault
+/// [`Fault::ThresholdsToNearest`].
 fn with_nearest_thresholds(mut forest: Forest) -> Forest {
     for inner in forest.trees.iter_mut().flat_map(|tree| &mut tree.inner) {
         if let Predicate::Numeric { threshold } = &mut inner.predicate {

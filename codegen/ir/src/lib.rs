@@ -1,7 +1,7 @@
 //! The middle of the compiler: HIR, MIR, the plan and LIR, the representations of trees in memory, and the
 //! LIR interpreter.
 //!
-//! [`compile`] is the whole pipeline; each stage between can be printed.
+//! [`compile`] is the whole pipeline. All its stages can be printed.
 
 mod budget;
 mod bytes;
@@ -30,7 +30,7 @@ use lir::{BinTransfer, Function, KernelKind, Kind, Module, Table};
 use sched_forest::Profile;
 use sched_nest::{Nest, Variants};
 
-/// A compilation with its stages kept for printing.
+/// Result of a compilation, with all its stages for printing.
 pub struct Compiled {
     /// The stages of each variant.
     pub variants: Variants<Stages>,
@@ -40,7 +40,7 @@ pub struct Compiled {
 
 /// The stages of one variant.
 pub struct Stages {
-    /// The forest, ordered and padded, beside the nest.
+    /// The forest, with its trees ordered and padded, and the nest.
     pub hir: hir::Hir,
     /// The legalised loop nest.
     pub mir: mir::Mir,
@@ -52,13 +52,13 @@ pub struct Stages {
 /// LIR. Kernels choose among the variants by the number of rows. Leaf indices are computed under the last
 /// variant.
 ///
-/// `forests` is a [`Forest`](sched_forest::Forest), or what several compilations of one share. Tiles of nodes
-/// by probability need a `profile`.
+/// `forests` is a [`Forest`](sched_forest::Forest), or a [`KernelForests`] that several compilations of one
+/// forest share. `tileTrees` by probability needs a `profile`.
 ///
 /// # Errors
 ///
-/// When the model cannot be laid out as one of the nests asks, or a budget would be exceeded. Nothing large
-/// is built before that is known.
+/// When a layout of the nests does not support the model, or a budget would be exceeded. Tables are built
+/// only after these checks.
 pub fn compile(
     forests: impl Into<KernelForests>,
     profile: Option<&Profile>,
@@ -75,7 +75,8 @@ pub fn compile(
     }
     // One function serves all variants. GPUs add 32 bits in one instruction, and 64 in several.
     let budget = &Budget { narrow_indices: budget.narrow_indices || on_gpu, ..*budget };
-    // Leaf indices are more bytes than rows: only calls for sums make use of bins.
+    // Rows are transferred as bins only for calls of margins: results with leaf indices have more bytes than
+    // rows.
     let sums = kernels.contains(&Kind::Raw);
     let transfer = if sums { plan::common_transfer(&nests, budget)? } else { None };
     let (variants, tables) = planned(nests, kernels, transfer, budget)?;
@@ -103,8 +104,8 @@ pub fn compile(
     Ok(Compiled { variants: variants.map(|_, (stages, _)| stages), lir })
 }
 
-/// The forest that kernels walk under some nests. Sets of categories are tested by class where the layouts of
-/// all nests hold them.
+/// The forest that kernels walk under some nests. Sets of categories are tested by class if the layouts of
+/// all nests support that.
 fn forest_for<'f>(
     forests: &'f KernelForests,
     nests: &Variants<Nest>,
@@ -113,7 +114,7 @@ fn forest_for<'f>(
     Ok(forests.fitting(hir::set_tests(source, nests.iter().map(|(_, nest)| nest))))
 }
 
-/// The stages before the plan.
+/// Compiles a nest up to its legalised MIR.
 fn legalised(
     forest: &KernelForest,
     profile: Option<&Profile>,
@@ -132,8 +133,8 @@ fn legalised(
 /// The stages of each variant with the numbers of its tables.
 type PlannedVariants = Variants<(Stages, lower::Numbers)>;
 
-/// The plan of each nest, and the tables of all. Plan and tables of a variant come before the plan of the
-/// next one: tables with the same content are shared, and all of them must fit the budget.
+/// The plan of each nest, and the tables of all nests. The tables of a variant are built before the next
+/// variant is planned: tables with the same content are shared, and all together must fit the budget.
 fn planned(
     nests: Variants<(hir::Hir, mir::Mir)>,
     kernels: &[Kind],
@@ -161,7 +162,7 @@ fn planned(
 /// Outputs and properties of the kernels of a compilation.
 struct KernelRequest<'k> {
     outputs: &'k [Kind],
-    /// Whether rows travel as bins.
+    /// Whether rows are transferred to a device as bins.
     of_bins: bool,
     /// Whether kernels add to margins that their output holds.
     base_is_given: bool,
@@ -170,8 +171,9 @@ struct KernelRequest<'k> {
 }
 
 /// The functions of the requested kernels that the model has. Kernels from rows to predictions in one pass
-/// are added, unless sums begin in memory. Kernels that read bins are added if rows travel as bins, and a
-/// kernel for the model's base values if sums on GPUs begin in memory.
+/// are added, unless the caller gives base margins. If rows are transferred as bins, kernels that read bins
+/// are added. If the caller gives base margins to kernels of a GPU, a kernel that writes the model's base
+/// values is added.
 fn functions(request: KernelRequest, lowerings: &Variants<lower::Lowering>) -> Vec<(KernelKind, Function)> {
     let KernelRequest { outputs, of_bins, base_is_given, on_gpu } = request;
     let sums = outputs.contains(&Kind::Raw);
@@ -201,7 +203,8 @@ fn check_shared_memory(
     kernels.iter().try_for_each(|(_, function)| lower::check_shared(function, least))
 }
 
-/// Rows of the longest run. A limit that no call of its variant reaches does not concern the others.
+/// Largest number of rows of a run: the least limit of all variants, except for limits that no call of their
+/// variant reaches.
 fn rows_per_run(lowerings: &Variants<lower::Lowering>) -> Option<i64> {
     let limits = lowerings.iter().filter_map(|(max_rows, lowering)| {
         let limit = lowering.plan.rows_per_run?;

@@ -37,7 +37,7 @@ fn compiled(forest: Forest, schedule: &str, budget: &Budget) -> Result<Compiled,
         num_trees: forest.trees.len() as u32,
         num_features: 1,
         num_classes: 1,
-        // The checker would refuse deep trees itself; these options tell it that they are shallow.
+        // The checker would refuse deep trees, so its options claim that they are shallow.
         depths: vec![1; forest.trees.len()].into(),
         ..ModelInfo::default()
     };

@@ -79,7 +79,7 @@ fn code_computes_what_the_evaluation_defines() {
     }
 }
 
-/// Numbers for functions: special ones, and those that random bits make.
+/// Random arguments for functions: special numbers, and numbers of random bits.
 fn operand(rng: &mut Rng, float: Float) -> f64 {
     let bits = rng.next_u64();
     match rng.below(4) {
@@ -139,14 +139,14 @@ fn round(x: f64, float: Float) -> f64 {
     }
 }
 
-/// Random columns, in families of one shape.
+/// Random columns, in families whose members have one shape.
 fn random(rng: &mut Rng, float: Float) -> Prepared {
     let mut columns = Columns::default();
     let mut tested = Vec::new();
     for _ in 0..1 + rng.below(4) {
         let length = if rng.one_in(3) { 0 } else { 1 + rng.below(14) };
         let script: Vec<u64> = (0..length).map(|_| rng.next_u64()).collect();
-        // Members per feature, and features from one member to the next.
+        // Number of members per feature, and distance in features from one member to the next.
         let (each, step) = (1 + rng.below(3), 1 + rng.below(2));
         let first = rng.below(FEATURES);
         for member in 0..1 + rng.below(24) {
@@ -270,7 +270,7 @@ fn family(
             }
             _ => Expr::Bit { of: x, bit: (at(44, 40) + member) as u8 % 64 },
         };
-        // Operations on other types are left out.
+        // Operations that do not take these types are left out.
         made.extend(columns.add(expr));
     }
     let last = made[made.len() - 1];
@@ -293,12 +293,12 @@ fn check_form(prepared: &Prepared, rows: &[f64], expected: &[Vec<f64>], form: Fo
     let runs = ColumnRuns::new(prepared, features);
     let element = runs.element;
     let mut tables: Vec<Table> = Vec::new();
-    // Wide and narrow registers, and none.
+    // Wide and narrow vector registers, and no vectors.
     let register = [Some(64), Some(16), None][(seed % 3) as usize];
     let function = function(&runs, form, register, &mut tables);
     let by_column = matches!(form, Form::ColumnsToRows | Form::ColumnsToBlocks);
     let values: Vec<f64> = match by_column {
-        // The interpreter takes columns in descending order.
+        // The interpreter expects input columns in descending order of features.
         true => (0..features)
             .rev()
             .flat_map(|feature| rows.iter().skip(feature).step_by(features))

@@ -1,6 +1,6 @@
 //! The interpreter: semantics of each statement and operation, and each fault.
 
-// Clippy's leave for tests does not reach the functions that they share.
+// Clippy's exceptions for tests do not cover functions that tests share.
 use sched_ir::interp::{InterpreterError, Memory, Options, Race, Touch, run, run_with};
 use sched_ir::lir::{
     Address, Bin, BufferId, Build, Builder, Cast, Cmp, Function, Gather, Math, Op, Scalar, Space, Stmt,
@@ -899,8 +899,8 @@ fn nested_loops_with_disjoint_writes_do_not_race() {
 
 #[test]
 fn iterations_read_the_writes_of_their_own_nested_loops() {
-    // Each outer iteration owns 16 bytes. A nested loop fills them, and a second one reads them
-    // crosswise.
+    // Each outer iteration has 16 bytes. A nested loop writes them, and a second one reads those of other
+    // inner iterations.
     let f = kernel(|b, [_, out, _]| {
         let (outer, inner, one) = (b.int(4), b.int(2), b.int(1));
         b.parallel(outer, |b, i| {

@@ -75,8 +75,8 @@ fn refused(function: &Function, why: &str) {
     assert!(found.contains(why), "{found}");
 }
 
-/// A function in which each thread stores its own value, calls `meet`, and reads the value of its
-/// mirror image in the block.
+/// A function in which each thread stores its value, runs the code of `meet`, and reads another thread's
+/// value. Thread `n` of a block reads the value of thread `THREADS - 1 - n`.
 fn mirrored(meet: impl FnOnce(&mut Builder)) -> Function {
     launch(|b, here| {
         let bytes = b.int(4 * i64::from(THREADS));
@@ -149,7 +149,7 @@ fn without_a_barrier_they_race_or_read_nothing() {
     let function = mirrored(|_| {});
     for seed in 0..20 {
         match call(&function, seed) {
-            // A thread that comes first reads uninitialised memory.
+            // The thread that runs first reads uninitialised memory.
             Err(InterpreterError::Uninitialised(_)) => {}
             Err(InterpreterError::Race(race)) => {
                 let text = InterpreterError::Race(race).to_string();
@@ -255,7 +255,7 @@ fn choices_and_loops_of_all_threads_may_have_barriers() {
         let (zero, one) = (b.int(0), b.int(1));
         b.alloc_in(Space::Shared, "ring", Scalar::I32, bytes, |b, ring| {
             b.store(at(ring, here.thread), here.thread);
-            // Blocks with odd numbers turn the ring that many times, the others not at all.
+            // Blocks with an odd number rotate the ring by that number; the others do not rotate it.
             let two = b.int(2);
             let half = b.bin(Bin::IDiv, here.block, two);
             let doubled = b.mul_int(half, 2);
@@ -348,7 +348,7 @@ fn values_that_leave_divergent_control_vary() {
         b.when(differs, |b| b.barrier());
     });
     refused(&joined, "a barrier is in divergent control flow");
-    // A thread's number re-enters the loop in its second iteration.
+    // A carried value depends on the thread's number from the second iteration on.
     let carried = launch(|b, here| {
         let (zero, four) = (b.int(0), b.int(4));
         b.for_loop((zero, four, 1), &[zero, zero], |b, _, carried| {

@@ -1,5 +1,5 @@
-//! Code of layers of sums against the evaluation of columns: nets of several depths, distances, and sums of
-//! other columns than those of the layer below.
+//! Compares code of layers of sums with the evaluation of columns: nets of several depths, distances, and
+//! sums of other columns than those of the layer below.
 
 use crate::columns::{FORMS, check, function, of_columns};
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Float, Term, Unary};
@@ -21,7 +21,7 @@ fn number(rng: &mut Rng, column_type: ColumnType) -> ColumnValue {
     ColumnValue::F64(fraction - 2.0).cast(column_type)
 }
 
-/// Layers while they are drawn.
+/// Random layers under construction.
 struct Net<'a> {
     rng: &'a mut Rng,
     columns: Columns,
@@ -29,7 +29,7 @@ struct Net<'a> {
 }
 
 impl Net<'_> {
-    /// A sum of a kind over some columns.
+    /// A sum over some columns: a squared distance or a weighted sum.
     fn sum(&mut self, of: &[ColumnId], is_distance: bool) -> ColumnId {
         let column_type = of.first().map_or(self.float.into(), |first| self.columns.column_type(*first));
         let mut constant = || number(self.rng, column_type);

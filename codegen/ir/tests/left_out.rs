@@ -97,7 +97,7 @@ fn unroll_and_jam_needs_its_directive() {
     let of = |schedule: &str| {
         let compiled = compiled(7, schedule, None);
         let plan = compiled.variants.rest().plan.to_string();
-        (plan.contains("few rows: 4 vectors of several trees together"), compiled.lir.to_string())
+        (plan.contains("remainder rows: 4 vectors of several trees, interleaved"), compiled.lir.to_string())
     };
     let (together, without) = of(plain);
     assert!(!together);
@@ -151,7 +151,7 @@ fn sweeps_mask_partial_groups() {
              vectorize(b1, 4)\ninterleave(b1, 4)\nunrollAndJam(tree)\n"
         )
     };
-    // The loop over single trees belongs to whole groups; the remainder takes several trees at once.
+    // The loop over single trees is for whole groups; the remainder walks several trees at once.
     let has_groups = |layout, rows| {
         let lir = compiled(8, &schedule(layout), Some(rows)).lir.to_string();
         lir.contains(" in 0..8 step 1")

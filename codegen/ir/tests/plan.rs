@@ -63,9 +63,9 @@ fn plans_name_the_columns_of_sets() {
     }
     let forest = Forest::new(parts).expect("a valid forest");
     let columns = plan(&forest, "representation(sparse)");
-    assert!(
-        columns.contains("80 columns of a row are sets of categories; representation(preorder) needs none")
-    );
+    assert!(columns.contains(
+        "80 computed columns test whether a category is in a set; representation(preorder) needs none"
+    ));
     let classes = plan(&forest, "representation(preorder)");
     assert!(classes.contains("preorder_sets") && !classes.contains("columns of a row"), "{classes}");
 }
@@ -140,10 +140,11 @@ fn linear_models_add_terms_of_ranges_of_columns() {
     let blocks = "tile(batch, b0, b1, 32)\nreorder(b0, tree, b1)\ncache(b0)\nvectorize(b1, 16)";
     let cases = [
         (sums(12, 1, false), blocks, "terms: columns 0 to 11\n"),
-        // The last four features of 11 are copied together, and one of them twice.
+        // Copies have pieces of four features, so 11 features make three pieces, and one feature is copied
+        // twice.
         (sums(11, 1, false), blocks, "terms: columns 0 to 6, 8 to 11\n"),
         (sums(11, 2, false), "vectorize(tree, 2)", "terms: columns 0 to 10\n"),
-        (sums(11, 2, true), blocks, "terms: each tree has columns of its own\n"),
+        (sums(11, 2, true), blocks, "terms: other columns in each tree\n"),
     ];
     for (forest, schedule, terms) in cases {
         let plan = plan(&forest, schedule);
@@ -236,13 +237,13 @@ fn leaf_vectors_are_added_in_vectors() {
         let plan = plan(&oblivious(levels, margins), schedule);
         assert!(plan.contains(sums), "{levels} levels, {margins} margins\n{schedule}\n{plan}");
         let beside = sums.contains("vector of rows");
-        assert_eq!(plan.contains("sums beside them"), beside, "{schedule}\n{plan}");
+        assert_eq!(plan.contains("with their sums"), beside, "{schedule}\n{plan}");
         assert_eq!(plan.contains("leaf_columns x"), beside, "{schedule}\n{plan}");
     }
 }
 
-/// Does not copy sums if the copy reaches beyond the thread's rows. A copy for five vectors exceeds a
-/// tile of one, and a concurrent iteration may own the further rows and their sums.
+/// Checks that sums are not copied if the copy reaches beyond the iteration's rows. A copy for five vectors
+/// exceeds a tile of one vector, and concurrent iterations may add to the sums of the further rows.
 #[test]
 fn sums_of_rows_that_others_walk_are_not_copied() {
     let mut parts = oblivious(3, 1).into_parts();
@@ -254,7 +255,7 @@ fn sums_of_rows_that_others_walk_are_not_copied() {
         [("cache(b1)", true), ("cache(b1)\nparallel(b0)", false), ("cache(b0)\nparallel(b0)", true)]
     {
         let plan = plan(&forest, &format!("{rows}{rest}"));
-        assert_eq!(plan.contains("sums beside them"), beside, "{rest}\n{plan}");
+        assert_eq!(plan.contains("with their sums"), beside, "{rest}\n{plan}");
     }
 }
 

@@ -1,5 +1,5 @@
-//! Code of trees whose results are columns against the evaluation of columns: trees over features, over sums,
-//! and over results of other trees.
+//! Compares code of trees whose results are columns with the evaluation of columns: trees over features, over
+//! sums, and over results of other trees.
 
 use crate::columns::{Form, check, function, of_columns};
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Float, Term, Ties, TreesForm};
@@ -17,10 +17,10 @@ const FEATURES: usize = 5;
 /// Rows of a call.
 const ROWS: usize = 13;
 
-/// Values that are thresholds of many trees, and others.
+/// Values of features and thresholds.
 const NUMBERS: [f64; 9] = [0.0, -0.0, 0.5, 1.0, -1.0, 2.0, -2.5, f64::NAN, f64::NEG_INFINITY];
 
-/// Columns while they are drawn.
+/// Random columns under construction.
 struct Drawn<'a> {
     rng: &'a mut Rng,
     columns: Columns,

@@ -25,8 +25,8 @@ impl Dtype {
     }
 }
 
-/// [`Call::size`] of this build. Older libraries know a shorter structure; they accept a longer one if the
-/// rest is zero.
+/// [`Call::size`] of this build. Older libraries know a shorter structure. They accept a longer one if all
+/// bytes that they do not know are zero.
 const CALL_SIZE: u32 = size_of::<Call>() as u32;
 
 /// One prediction call, `schedc_call` in C.
@@ -63,7 +63,7 @@ pub struct Call {
     pub missing: *const f64,
     /// Initial values of the margins, packed, of the type of raw output; null: the model's own base values.
     pub base_margin: *const c_void,
-    /// Rows as columns, one for each feature; null: rows are in `rows`.
+    /// The values of each feature in all rows, one column for each; null: rows are in `rows`.
     pub columns: *const RawColumn,
 }
 
@@ -135,7 +135,7 @@ pub struct RawColumn {
     pub stride: i64,
     /// Numbers to which the values are indices; null: the values are numbers.
     pub dictionary: *const f64,
-    /// Length of `dictionary`. An index that is not below is a missing value.
+    /// Length of `dictionary`. An index that is not below this length is a missing value.
     pub dictionary_size: i64,
     /// A [`ColumnType`].
     pub kind: i32,
@@ -156,7 +156,7 @@ impl RawColumn {
         values_offset: 0,
     };
 
-    /// Values of a type, `stride` bytes from each other; 0: packed.
+    /// A column of values of a type, `stride` bytes from each other; 0: packed.
     pub fn of(values: *const c_void, kind: ColumnType, stride: i64) -> RawColumn {
         RawColumn { values, stride, kind: kind as i32, ..RawColumn::ABSENT }
     }

@@ -1,7 +1,7 @@
-//! NVIDIA's driver: memory for results on a GPU, and the order of work in streams.
+//! Calls of NVIDIA's driver: memory for results on a GPU, and the order of work in streams.
 //!
-//! The runtime of libraries makes the calls ([`crate::Call`]). A caller that has no memory for the results
-//! takes it from here. Both look for the same driver and use the same contexts.
+//! A library's runtime makes prediction calls ([`crate::Call`]). A caller that has no memory for their
+//! results allocates it here. The runtime and this module load the same driver and use the same contexts.
 
 use libloading::Library;
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -12,12 +12,12 @@ use std::sync::OnceLock;
 type Status = c_int;
 type Handle = *mut c_void;
 
-/// A stream: the handle of the driver, as a number. 0 and 1 are the default stream of the device.
+/// A stream: the driver's handle, as a number. 0 and 1 are the default stream of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream(pub usize);
 
 impl Stream {
-    /// The stream with which others are in order.
+    /// The default stream of a device. Its work and that of ordinary other streams wait for each other.
     pub const DEFAULT: Stream = Stream(0);
 
     /// The stream with this handle. DLPack and CUDA's runtime call the default stream 1.
@@ -58,11 +58,11 @@ macro_rules! functions {
 
         impl Driver {
             fn load(name: &str) -> Result<Driver, String> {
-                // SAFETY: the driver is a part of the system, or the user names another one.
+                // SAFETY: the library is the system's driver, or one that the user trusts and has named.
                 let library = unsafe { Library::new(name) }.map_err(|error| error.to_string())?;
                 Ok(Driver {
                     $($field: {
-                        // SAFETY: functions of this name have this type in every driver.
+                        // SAFETY: functions of this name have this type in every version of the driver.
                         let symbol = unsafe { library.get(concat!($symbol, "\0").as_bytes()) };
                         *symbol.map_err(|_| format!("{name} has no function {}", $symbol))?
                     },)*
@@ -94,7 +94,7 @@ functions! {
 
 /// The attribute of an address: the number of its device.
 const DEVICE_ORDINAL: c_int = 9;
-/// The flag of an event without a time.
+/// The flag of an event that records no time.
 const NO_TIMING: c_uint = 2;
 
 impl Driver {
@@ -114,8 +114,8 @@ impl Driver {
         });
         found.as_ref().map_err(|reason| {
             DriverError(format!(
-                "there is no driver for GPUs of NVIDIA ({reason}); install one, or name its library by \
-                 SCHEDC_CUDA_DRIVER"
+                "there is no driver for NVIDIA GPUs ({reason}); install one, or set SCHEDC_CUDA_DRIVER to \
+                 the path of its library"
             ))
         })
     }
@@ -157,7 +157,7 @@ impl Driver {
         })
     }
 
-    /// Lets later work of one stream wait for the present work of another.
+    /// Makes later work in stream `later` wait for the work that is already in stream `earlier`.
     ///
     /// # Errors
     /// When a stream does not exist.
@@ -168,8 +168,8 @@ impl Driver {
         if earlier == later {
             return Ok(());
         }
-        // SAFETY: as the caller promises. The driver keeps an event until its work is done.
-        self.within(device, "order streams", || unsafe {
+        // SAFETY: as the caller promises. The driver keeps a destroyed event until its work is done.
+        self.within(device, "make one stream wait for another", || unsafe {
             let mut event = ptr::null_mut();
             let mut status = (self.event_create)(&raw mut event, NO_TIMING);
             if status != 0 {
@@ -190,7 +190,7 @@ impl Driver {
     /// When the copy or earlier work fails.
     ///
     /// # Safety
-    /// Both have `bytes` bytes, and the stream exists.
+    /// `to` and `from` each have `bytes` bytes, and the stream exists.
     pub unsafe fn download(
         &self,
         device: i32,
@@ -208,10 +208,10 @@ impl Driver {
         })
     }
 
-    /// The number of the device that has some memory.
+    /// The number of the device in whose memory `address` is.
     ///
     /// # Errors
-    /// When the address is not that of a device.
+    /// When the address is not in the memory of a device.
     pub fn device_of(&self, address: u64) -> Result<i32, DriverError> {
         let mut device = 0;
         // SAFETY: the number is writable, and the driver only compares the address.

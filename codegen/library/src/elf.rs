@@ -1,28 +1,30 @@
-//! Shared objects that end too early. The system maps a file without a look at its length, and the first use
-//! of a page behind the end would end the process.
+//! Detection of truncated shared objects. The system maps a file without checking its length, and the first
+//! access to a page after the file's end would kill the process.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// First bytes of ELF files of 64 bits with the least significant byte first.
+/// First bytes of little-endian 64-bit ELF files.
 const MAGIC: [u8; 6] = [0x7f, b'E', b'L', b'F', 2, 1];
-/// Places in the header: offset of the program headers, their size and their number.
+/// Offsets of three fields of the file header: the offset of the program headers, their size and their
+/// number.
 const HEADERS: (usize, usize, usize) = (32, 54, 56);
-/// Places in a program header: its type, and the offset and the length of the segment in the file.
+/// Offsets of three fields of a program header: its type, and the offset and the length of the segment in the
+/// file.
 const SEGMENT: (usize, usize, usize) = (0, 8, 32);
 /// Type of segments that are loaded.
 const LOAD: u64 = 1;
 
 /// Returns the length that a shared object must have, if its file is shorter. `None` for files of other kinds
-/// and for those that cannot be read, of which the system says more.
+/// and for unreadable ones, for which the system's loader has better messages.
 pub fn missing_end(path: &Path) -> Option<u64> {
     let needed = needed_length(path).ok()??;
     (std::fs::metadata(path).ok()?.len() < needed).then_some(needed)
 }
 
-/// Returns the end of the last loaded segment.
+/// Returns the offset of the end of the last loaded segment.
 fn needed_length(path: &Path) -> io::Result<Option<u64>> {
     let file = File::open(path)?;
     let mut header = [0; 64];
@@ -42,7 +44,7 @@ fn needed_length(path: &Path) -> io::Result<Option<u64>> {
     Ok(ends.into_iter().max())
 }
 
-/// Returns the number in `width` bytes from a place on; 0 beyond the end.
+/// Returns the little-endian number in the `width` bytes from offset `at` on; 0 if they exceed `bytes`.
 fn number(bytes: &[u8], at: usize, width: usize) -> u64 {
     let bytes = bytes.get(at..at + width).unwrap_or_default();
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))

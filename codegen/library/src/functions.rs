@@ -14,7 +14,7 @@ use std::ptr;
 /// Reason for which a file cannot be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// The system does not load the file, for this reason.
+    /// The system's loader refuses the file, for this reason.
     NotLoaded(String),
     /// The library has no function of this name.
     NoFunction(String),
@@ -35,14 +35,14 @@ impl Error for Refusal {}
 pub struct LibraryFunctions {
     num_features: usize,
     num_outputs: unsafe extern "C" fn(i32) -> i32,
-    /// `None` in old libraries whose results are always floats.
+    /// `None` in old libraries, whose results are always floats.
     output_type: Option<unsafe extern "C" fn(i32) -> i32>,
-    /// `None` in old libraries without names of features.
+    /// `None` in old libraries, which have no names of features.
     feature_name: Option<unsafe extern "C" fn(i32) -> *const c_char>,
     predict_ex: unsafe extern "C" fn(*const Call) -> i32,
     error: unsafe extern "C" fn(i32) -> *const c_char,
     info: unsafe extern "C" fn() -> *const c_char,
-    // The library of the functions above.
+    // Keeps the library of the functions above loaded.
     _library: Library,
 }
 
@@ -50,13 +50,14 @@ impl LibraryFunctions {
     /// Loads a library whose functions begin with `prefix`.
     ///
     /// # Errors
-    /// When the file is not a library for this machine, or not one of `schedc build` with that prefix.
+    /// When the file is not a library for this machine, or when `schedc build` did not make it with that
+    /// prefix.
     ///
     /// # Safety
-    /// The file comes from a trusted place: a library runs code while it is loaded, and its functions are
-    /// called by their names alone.
+    /// The file comes from a trusted source. A library runs code while it is loaded, and functions with the
+    /// expected names are called without a check of their types.
     pub unsafe fn open(path: &Path, prefix: &str) -> Result<LibraryFunctions, Refusal> {
-        // The system would search its own folders for a bare name.
+        // For a name without folders, the system would search its library folders.
         let full = std::path::absolute(path).map_err(|error| Refusal::NotLoaded(error.to_string()))?;
         if let Some(needed) = elf::missing_end(&full) {
             let reason = format!("the file was cut short: it needs at least {needed} bytes");
@@ -134,7 +135,7 @@ impl ModelFunctions for LibraryFunctions {
     }
 }
 
-/// Returns the system's reason without the path that it begins with.
+/// Returns the loader's message without the path at its beginning.
 fn without_name(message: &str, path: &Path) -> String {
     message.strip_prefix(&format!("{}: ", path.display())).unwrap_or(message).to_owned()
 }

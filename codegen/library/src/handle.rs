@@ -1,18 +1,19 @@
-//! Models of this process that are in no library.
+//! Handles of models that another module of this process has compiled, without a library file.
 
 use crate::call::{Call, Dtype};
 use crate::model::{CallError, ModelFunctions, text};
 use sched_outputs::Kind;
 use std::ffi::{c_char, c_void};
 
-/// The layout of [`ModelHandle`], which both sides must share.
+/// Version of [`ModelHandle`]'s layout, which must be the same in the module that makes a handle and in the
+/// one that uses it.
 const LAYOUT: u32 = 1;
 
-/// A model that another module of this process has, with the functions of the runtime that take it.
+/// A model in the memory of another module of this process, with that module's runtime functions for it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ModelHandle {
-    /// Version of this structure.
+    /// Version of this structure; see [`LAYOUT`].
     layout: u32,
     num_features: i32,
     model: *const c_void,
@@ -23,19 +24,19 @@ pub struct ModelHandle {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct HandleFunctions {
-    /// Number of columns of an output.
+    /// Number of values per row of an output.
     pub num_outputs: unsafe extern "C" fn(*const c_void, i32) -> i32,
     /// Element type of an output.
     pub output_type: unsafe extern "C" fn(*const c_void, i32) -> i32,
     /// Makes a call.
     pub predict_ex: unsafe extern "C" fn(*const c_void, *const Call) -> i32,
-    /// Meaning of a status.
+    /// Message for a status code.
     pub error: unsafe extern "C" fn(*const c_void, i32) -> *const c_char,
     /// JSON about the model.
     pub info: unsafe extern "C" fn(*const c_void) -> *const c_char,
 }
 
-// SAFETY: the runtime's functions may be called from several threads, with a model that nobody changes.
+// SAFETY: the runtime's functions may be called from several threads, and they do not change the model.
 unsafe impl Send for ModelHandle {}
 // SAFETY: as above.
 unsafe impl Sync for ModelHandle {}
@@ -44,14 +45,14 @@ impl ModelHandle {
     /// A handle of a model.
     ///
     /// # Safety
-    /// The functions are those of the runtime for which `model` was made, and whoever has the handle keeps
-    /// the model alive.
+    /// The functions are those of the runtime for which `model` was made. The model outlives the handle and
+    /// its copies.
     pub unsafe fn new(model: *const c_void, num_features: usize, functions: HandleFunctions) -> ModelHandle {
         let num_features = i32::try_from(num_features).unwrap_or(0);
         ModelHandle { layout: LAYOUT, num_features, model, functions }
     }
 
-    /// Whether this version of the crate knows the structure.
+    /// Whether this version of the crate can read the structure.
     pub fn is_known(&self) -> bool {
         self.layout == LAYOUT
     }

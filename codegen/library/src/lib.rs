@@ -1,9 +1,9 @@
 //! Libraries that `schedc build` made, loaded and called through their C interface (`docs/c-api.md`).
 //!
 //! This crate has the structures of a call, and [`LibraryFunctions`], the functions of a library in this
-//! process. [`ModelHandle`] stands for a model of this process without a library, and [`Driver`] has memory
-//! of GPUs for results. The back end makes its own calls with the same structures. Nothing here knows
-//! models, schedules or LLVM, so that programs that only predict stay small.
+//! process. [`ModelHandle`] is a model that another module of this process has compiled, without a library.
+//! [`Driver`] allocates memory of GPUs for results. `codegen/llvm` calls code in memory with the same
+//! structures. Nothing here knows models, schedules or LLVM, so that programs that only predict stay small.
 
 mod call;
 mod driver;

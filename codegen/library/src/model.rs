@@ -1,4 +1,4 @@
-//! The functions that every model of this process has.
+//! The interface to a model that can be called in this process.
 
 use crate::call::{Call, Dtype};
 use sched_outputs::Kind;
@@ -6,7 +6,7 @@ use std::error::Error;
 use std::ffi::{CStr, c_char};
 use std::fmt;
 
-/// Reason for which a call failed. It displays its message.
+/// Reason for which a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallError {
     /// Status code of the C interface; `None` if the call did not reach compiled code.
@@ -29,18 +29,18 @@ impl From<String> for CallError {
     }
 }
 
-/// The functions of a compiled model, or of one that is walked.
+/// The functions of a compiled model, or of one that the reference walker predicts.
 pub trait ModelFunctions {
-    /// Returns the number of columns of a row.
+    /// Returns the number of features of a row.
     fn num_features(&self) -> usize;
 
-    /// Returns the number of columns of an output; 0 if the model has none of the kind.
+    /// Returns the number of values per row of an output; 0 if the model has no output of this kind.
     fn num_outputs(&self, kind: Kind) -> usize;
 
     /// Returns the type of an output's elements.
     fn output_type(&self, kind: Kind) -> Dtype;
 
-    /// Whether calls may have columns: libraries that were built before there were columns refuse them.
+    /// Whether calls may pass columns instead of rows. Old libraries refuse columns.
     fn takes_columns(&self) -> bool;
 
     /// Returns the description of the model and its schedule, as JSON.
@@ -52,10 +52,12 @@ pub trait ModelFunctions {
     /// The runtime's message if it refuses the call or cannot finish it.
     ///
     /// # Safety
-    /// The pointers of the call lead to memory as the C interface describes it.
+    /// The pointers of the call point to memory as the C interface describes it.
     unsafe fn call(&self, call: &Call) -> Result<(), CallError>;
 }
 
+/// Returns a copy of a C text; `None` for null.
+///
 /// # Safety
 /// `chars` is null or a NUL-terminated text.
 pub(crate) unsafe fn text(chars: *const c_char) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Files that are not libraries of `schedc build` are refused, with reasons that do not repeat their path.
+//! Refusals of files that are not libraries of `schedc build`. The reasons do not repeat the file's path.
 
 use sched_library::{LibraryFunctions, Refusal};
 use std::fs;
@@ -20,7 +20,7 @@ fn a_text_is_not_loaded() {
     assert!(reason.starts_with("cannot open shared object file"), "{reason}");
 }
 
-/// The C library of this process.
+/// The path of this process's C library.
 fn c_library() -> String {
     let maps = fs::read_to_string("/proc/self/maps").expect("the memory of this process");
     let mut files = maps.lines().filter_map(|line| line.split(' ').next_back());

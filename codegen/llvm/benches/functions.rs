@@ -2,7 +2,7 @@
 //!
 //!     cargo bench -p sched-llvm --bench functions --profile dev
 //!
-//! Results (AMD EPYC with AVX-512, other programs beside it, vectors of 16 rows, ns a value):
+//! Results (AMD EPYC with AVX-512, with other programs running, vectors of 16 rows, ns a value):
 //!
 //! | function | f32 | f64 | f32 for x86-64-v3 | f64 for x86-64-v3 |
 //! |---|---|---|---|---|
@@ -24,7 +24,7 @@ use sched_ir::lir::*;
 use sched_llvm::Cpu;
 use std::time::Instant;
 
-/// Values of a call: they stay in the first cache.
+/// Values of a call: they stay in the first-level cache.
 const VALUES: usize = 1024;
 
 /// Calls of a sample.
@@ -100,7 +100,7 @@ fn measure<T: Copy + Default>(cpu: Cpu, measured: Measured, ty: Ty, rows: &[T]) 
 }
 
 fn main() {
-    // Numbers between 0 and 4, in no order.
+    // Numbers between 0 and 4, in random order.
     let doubles: Vec<f64> = (0..VALUES).map(|n| (n * 7919 % VALUES) as f64 / 256.0 + 1e-3).collect();
     let singles: Vec<f32> = doubles.iter().map(|x| *x as f32).collect();
     for cpu in [Cpu::Native, Cpu::X86_64V3] {

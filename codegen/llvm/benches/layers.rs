@@ -32,7 +32,7 @@ const CALLS: usize = 300;
 /// Processors, with the bytes of their registers.
 const CPUS: [(Cpu, u32); 2] = [(Cpu::Native, 64), (Cpu::X86_64V3, 32)];
 
-/// Numbers between -1 and 1 that look random.
+/// Pseudo-random numbers between -1 and 1.
 struct Numbers(u64);
 
 impl Numbers {

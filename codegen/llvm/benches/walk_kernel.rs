@@ -23,12 +23,12 @@
 //! - `decision = zext(xor(cmp(olt, x, t), true))`, `next = (node + node) + decision` becomes an inverted
 //!   comparison, `vpaddd` and one masked `vpaddd`.
 //! - Node numbers are those of a heap from 1. The table of level n is the 2^n elements from element 2^n,
-//!   looked up with the node number as it is: the lookup is modulo the length. One table of the features of
+//!   looked up with the unchanged node number: the lookup is modulo the length. One table of the features of
 //!   nodes 0 to 63 serves the levels down to 5; levels 6 and 7 have 64 and 128 bytes of their own. Load all
 //!   of them once per tree.
-//! - Features as `i8` tables with an `i32` index: `vpermb`, and the cut to 8 bits, `feature * 16` and `+
-//!   lanes` become one shift and one `vpternlogd`. The gather takes `base = group * features * 16`, stride 4
-//!   and that index, and becomes `vgatherdps disp(base, index, 4)`.
+//! - Features as `i8` tables with an `i32` index: `vpermb`, and the truncation to 8 bits, `feature * 16` and
+//!   `+ lanes` become one shift and one `vpternlogd`. The gather takes `base = group * features * 16`, stride
+//!   4 and that index, and becomes `vgatherdps disp(base, index, 4)`.
 //! - Top levels: load each column as a vector and choose among the columns by the decisions taken, the last
 //!   decision innermost. Loads and choices merge into masked loads. Their thresholds may be looked up or
 //!   chosen: no difference.
@@ -55,11 +55,11 @@ struct Shape {
     cpu: Cpu,
     /// Rows in a register.
     lanes: u16,
-    /// Registers that walk interleaved.
+    /// Vector registers of rows whose walks are interleaved.
     registers: usize,
     /// Levels whose features are read by contiguous loads.
     contiguous: u32,
-    /// Whether the thresholds of these levels are looked up, too, instead of being selected.
+    /// Whether the thresholds of these levels are also looked up, instead of being selected.
     top_lookup: bool,
     /// Whether all registers take a step before any takes the next one; otherwise each takes all its steps.
     by_level: bool,
@@ -142,7 +142,7 @@ fn build(shape: Shape) -> Function {
     b.finish()
 }
 
-/// Rows to blocks of 16: block[group][feature][16].
+/// Transposes rows to blocks of 16: block[group][feature][16].
 fn transpose(b: &mut Builder, shape: Shape, input: BufferId, block: BufferId, row: Value) {
     let zero = b.int(0);
     let groups = b.int(shape.groups());
@@ -232,7 +232,7 @@ impl Kernel8 {
             } else {
                 b.lookup(tree.levels[level as usize], nodes[r])
             };
-            // Right on NaN and on values that are not less.
+            // The walk goes right for NaN, and for values that are not less than the threshold.
             let right = b.cmp(Cmp::OLt, x, t);
             let yes = b.int_of(self.shape.masks(), -1);
             let right = b.bin(Bin::Xor, right, yes);

@@ -66,7 +66,8 @@ fn stubs(out: &Path) -> Result<()> {
         compiler
             .arg(format!("-Wl,-soname,{library}"))
             .arg(format!("-Wl,--version-script={}", versions.display()));
-        // Programs that cargo starts would load a library of this name: the folder is in their search path.
+        // Without another ending, programs that cargo starts would load the stub, since this folder is in
+        // their search path.
         let stub = out.join(format!("{library}.stub"));
         let status = compiler.arg("-o").arg(stub).arg(assembly).status()?;
         if !status.success() {

@@ -1,5 +1,5 @@
-//! Makes what tests of other languages need to call GPU code without a GPU: the driver of this crate's tests,
-//! and the kernels of a model under a schedule as that driver loads them.
+//! Makes the files with which tests of other languages call GPU code without a GPU. They are the driver of
+//! this crate's tests, and the kernels of a model under a schedule, in the form that this driver loads.
 //!
 //!     host_kernels MODEL.json SCHEDULE FOLDER
 //!

@@ -11,7 +11,7 @@
 
 LLD_HAS_DRIVER(elf)
 
-// Freed symbols and sections of the last output, to which LLD 19.1 keeps pointers between links.
+// Variables of LLD 19.1 that still point to freed symbols and sections of the previous output.
 namespace lld::elf {
 class Defined;
 class OutputSection;
@@ -43,7 +43,8 @@ static void forget() {
 
 #ifdef SCHEDC_WITHOUT_POLLY
 #include "llvm/Passes/PassPlugin.h"
-// LLVM's archives refer to a loop optimiser that nothing here runs. This definition keeps it out of programs.
+// LLVM's archives refer to a loop optimiser that schedc never runs. With this definition, programs are linked
+// without it.
 llvm::PassPluginLibraryInfo getPollyPluginInfo() {
     return {LLVM_PLUGIN_API_VERSION, "none", "", [](llvm::PassBuilder &) {}};
 }
@@ -52,14 +53,14 @@ llvm::PassPluginLibraryInfo getPollyPluginInfo() {
 // Receiver of bytes, in Rust.
 typedef void (*schedc_take)(void *to, const char *bytes, size_t count);
 
-// Links as `ld.lld` does with these arguments, of which the first is its name. `take` gets its messages.
-// Returns 0 on success, 1 if it fails, and 2 if it must not be called again.
+// Links as `ld.lld` does with these arguments, of which the first is the program's name. `take` gets its
+// messages. Returns 0 on success, 1 if it fails, and 2 if it must not be called again.
 extern "C" int schedc_link(const char *const *arguments, size_t count, schedc_take take, void *to) {
     std::string said;
     llvm::raw_string_ostream stream(said);
     lld::elf::forget();
     const lld::DriverDef drivers[] = {{lld::Gnu, &lld::elf::link}};
-    // If LLD cannot go on, it returns to this point instead of ending the process.
+    // If LLD fails fatally, it returns to this point instead of ending the process.
     llvm::CrashRecoveryContext::Enable();
     lld::Result result = lld::lldMain({arguments, count}, stream, stream, drivers);
     llvm::CrashRecoveryContext::Disable();

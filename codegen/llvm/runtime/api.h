@@ -34,13 +34,13 @@ typedef struct schedc_column {
     int64_t validity_offset;  /* index of row 0 in `validity` */
     int64_t stride;           /* bytes from one value to the next, which may be negative; 0: packed */
     const double *dictionary; /* numbers to which values are indices; null: values are numbers */
-    int64_t dictionary_size;  /* an index that is not below is a missing value */
+    int64_t dictionary_size;  /* an index that is not below it is a missing value */
     int32_t type;             /* SCHEDC_COLUMN_* */
     int32_t values_offset;    /* for bits, index of row 0 in `values` */
 } schedc_column;
 
 /* One prediction call. A caller that was compiled against an older, shorter structure names its length in
- * `size`. Fields behind it are zero, which is the default of every field. */
+ * `size`. Fields after it count as zero, which is the default of every field. */
 typedef struct schedc_call {
     uint32_t size;        /* bytes of the caller's structure: a multiple of 8, past `out` */
     int32_t kind;
@@ -54,7 +54,7 @@ typedef struct schedc_call {
     int64_t scratch_size; /* bytes */
     int32_t memory;       /* SCHEDC_MEMORY_* */
     int32_t device;       /* number of the GPU, for models with code for one */
-    void *stream;         /* CUstream of a call in device memory, which does not wait for the call */
+    void *stream;         /* CUstream of a call in device memory; the function does not wait for its end */
     const double *missing;   /* stands for missing values, besides NaN; null: the model's own */
     /* Initial margins, packed [n][num_margins], of the type of raw output, in the memory of rows and output;
      * null: the model's own base values. */
@@ -64,18 +64,18 @@ typedef struct schedc_call {
     const schedc_column *columns;
 } schedc_call;
 
-/* `out` has the model's result type. */
+/* Predict packed rows; elements of `out` have the model's result type. */
 int32_t schedc_rt_predict(const schedc_model *model, const float *rows, int64_t n_rows, void *out);
 int32_t schedc_rt_predict_raw(const schedc_model *model, const float *rows, int64_t n_rows, void *out);
 int32_t schedc_rt_predict_ex(const schedc_model *model, const schedc_call *call);
 
-/* Returns the number of columns of an output; 0 if the model has none of the kind. */
+/* Returns the number of values per row of an output; 0 if the model has no output of this kind. */
 int32_t schedc_rt_num_outputs(const schedc_model *model, int32_t kind);
 
 /* Returns the element type of an output. */
 int32_t schedc_rt_output_type(const schedc_model *model, int32_t kind);
 
-/* Returns the meaning of a status in English; never null. The model, which may be null, makes the text
+/* Returns the message for a status, in English; never null. With a model, which may be null, the message is
  * more precise. */
 const char *schedc_rt_error(const schedc_model *model, int32_t status);
 

@@ -10,8 +10,8 @@ static const double WORTH_A_THREAD_NS = 10000.0; /* waking a thread costs a few 
 
 static const size_t CALL_MIN = offsetof(schedc_call, dtype);
 
-/* Copies the fields that the caller knows. Fields that only the caller knows must be zero, that is,
- * unused. */
+/* Copies the caller's structure. If it is longer than that of this library, the fields that the library does
+ * not know must be zero, that is, unused. */
 static int32_t read_call(schedc_call *to, const schedc_call *from)
 {
     uint32_t size;
@@ -52,7 +52,7 @@ size_t schedc_size_of(int32_t dtype)
     return dtype == SCHEDC_DTYPE_F64 ? 8 : 4;
 }
 
-/* Chooses the kernels that make the output, and the place of the margins between them. */
+/* Selects the kernels that compute the output, and decides whether margins need memory between them. */
 static int32_t plan_kernels(schedc_plan *p, int32_t kind)
 {
     const schedc_model *model = p->model;
@@ -69,7 +69,8 @@ static int32_t plan_kernels(schedc_plan *p, int32_t kind)
     p->finish = output->needs == SCHEDC_NEEDS_MARGINS ? NULL : output->kernel;
     if (!p->walk || (!p->finish && output->needs == SCHEDC_NEEDS_FINISH_OR_NONE))
         return SCHEDC_ERR_UNSUPPORTED;
-    /* Margins of the output's own width are finished in place: these kernels work row by row. */
+    /* If margins have the output's element size and number of columns, they are finished in place, since
+     * finishing kernels work row by row. */
     size_t margin = schedc_size_of(model->margin_type);
     if (margin != p->out_element || output->columns != model->num_margins)
         p->margin_bytes = (size_t)model->num_margins * margin;
@@ -108,7 +109,7 @@ static int32_t plan_rows(schedc_plan *p, const schedc_call *call)
     return SCHEDC_OK;
 }
 
-/* Reads columns. They are the host's memory, and rows of them have no other stride. */
+/* Reads columns, which are in the host's memory. */
 static int32_t plan_columns(schedc_plan *p, const schedc_call *call)
 {
     const schedc_model *model = p->model;
@@ -128,7 +129,7 @@ static int32_t plan_columns(schedc_plan *p, const schedc_call *call)
     return p->out && fits && (uintptr_t)p->out % p->out_element == 0 ? SCHEDC_OK : SCHEDC_ERR_ARGUMENT;
 }
 
-/* Reads the base margin, which only kernels accept that were compiled for it. */
+/* Reads the base margin, which only models accept that were built with --base-margin. */
 static int32_t plan_base(schedc_plan *p, const schedc_call *call)
 {
     if (!call->base_margin)
@@ -143,8 +144,8 @@ static int32_t plan_base(schedc_plan *p, const schedc_call *call)
     return fits ? SCHEDC_OK : SCHEDC_ERR_ARGUMENT;
 }
 
-/* Reads the memory of rows and output. Rows in a device's memory must be accessible to the device, and are
- * not converted. */
+/* Reads whether rows and output are in the host's memory or a device's. Rows in a device's memory are not
+ * converted. */
 static int32_t plan_place(schedc_plan *p, const schedc_call *call)
 {
     if (call->device < 0 || (call->memory != SCHEDC_MEMORY_HOST && call->memory != SCHEDC_MEMORY_DEVICE))
@@ -160,7 +161,7 @@ static int32_t plan_place(schedc_plan *p, const schedc_call *call)
     return p->convert ? SCHEDC_ERR_ARGUMENT : SCHEDC_OK;
 }
 
-/* Returns the number of threads: at most `wanted`, and no more than the work is worth. */
+/* Returns the number of threads: at most `wanted`, and fewer if the work is too short to wake that many. */
 static int32_t plan_threads(const schedc_plan *p, int32_t wanted)
 {
     double worth = (double)p->n_rows * p->model->ns_per_row / WORTH_A_THREAD_NS;
@@ -183,7 +184,7 @@ static const schedc_model *usable(const schedc_model *model)
     return model;
 }
 
-/* Returns the model for rows of a type; null if its kernels would have to round these rows. */
+/* Returns the version of a model for rows of a type; null if its kernels would have to round these rows. */
 static const schedc_model *for_rows(const schedc_model *model, int32_t dtype)
 {
     if (model->other_rows && model->other_rows->row_type == dtype)
@@ -278,8 +279,8 @@ const char *schedc_rt_error(const schedc_model *model, int32_t status)
                "memory";
     case SCHEDC_ERR_UNSUPPORTED:
         return "the model has no output of this kind, for example the class of a regression; or a base "
-               "margin is given to a model that was not built with --base-margin; or values that mean "
-               "missing are named for rows in memory of a GPU";
+               "margin is given to a model that was not built with --base-margin; or a number that counts "
+               "as missing is given for rows in memory of a GPU";
     case SCHEDC_ERR_DRIVER:
         return model && usable(model)->gpu && usable(model)->gpu->maker == SCHEDC_AMD
                    ? "the model runs on a GPU of AMD, and there is no driver for one (libamdhip64.so); "
@@ -287,19 +288,19 @@ const char *schedc_rt_error(const schedc_model *model, int32_t status)
                    : "the model runs on a GPU, and there is no driver for one (libcuda.so.1); install it, "
                      "or compile the model for the processor";
     case SCHEDC_ERR_DEVICE:
-        return "there is no GPU of this number, or it is too old or has too little shared memory for what "
-               "the model was compiled for; compile it for the GPU that is there";
+        return "there is no GPU of this number, or it is too old or has too little shared memory for the "
+               "compiled code; compile the model for the GPU of this machine";
     case SCHEDC_ERR_DEVICE_MEMORY:
-        return "the GPU has not enough memory for the model's tables and the rows; predict fewer rows at a "
+        return "the GPU has too little memory for the model's tables and the rows; predict fewer rows at a "
                "time";
     case SCHEDC_ERR_LAUNCH:
-        return "the GPU failed, or was asked for what it cannot do, for example to read memory that is not "
-               "its own";
+        return "the GPU failed, for example because it has a fault, or because rows or results are in memory "
+               "that it cannot access";
     case SCHEDC_ERR_ROWS:
-        return "the rows are 64-bit floats, or columns that only these hold, and the model is compiled for "
-               "32-bit floats alone; rounded, rows could end in other leaves: build it with --row-type both, "
-               "or pass 32-bit floats, to which a forest of scikit-learn rounds its rows itself (in Python, "
-               "X.astype(\"float32\"))";
+        return "the rows are 64-bit floats, or columns that need these, and the model is compiled for "
+               "32-bit floats only; after rounding, rows could end in other leaves: build it with "
+               "--row-type both, or pass 32-bit floats, to which a forest of scikit-learn rounds its rows "
+               "itself (in Python, X.astype(\"float32\"))";
     default:
         return "unknown status";
     }

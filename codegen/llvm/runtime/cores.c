@@ -1,4 +1,4 @@
-/* The number of threads of calls that name none. */
+/* The default number of threads of a call, and the largest one. */
 #include "internal.h"
 
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads a whole number that is not negative, and moves behind it; returns -1 if there is none. Numbers
- * that are too large become INT64_MAX. (The symbol behind strtol depends on the headers of the C library,
+/* Reads a non-negative integer, and advances `*text` past it; returns -1 if there is none. Numbers
+ * that are too large become INT64_MAX. (The symbol of strtol depends on the headers of the C library,
  * and newer symbols would keep the object from older systems.) */
 static int64_t read_number(const char **text)
 {
@@ -24,7 +24,7 @@ static int64_t read_number(const char **text)
     return number;
 }
 
-/* Reads a small text file; returns false if that fails. Longer text is cut. */
+/* Reads a small text file; returns false if that fails. Longer text is truncated. */
 static bool read_text(const char *path, char *text, size_t size)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);

@@ -13,7 +13,7 @@
 static const struct level {
     const char *word;
     bool is_target;   /* SCHEDC_CPU may name it */
-    uint64_t bit, on; /* for what it adds, and for the levels below it */
+    uint64_t bit, on; /* the level's own bit, and those of the levels below it */
     uint32_t cpuid[SCHEDC_CPUID_WORDS];
     uint64_t state; /* registers that the operating system must save */
     const char *lacks;

@@ -1,11 +1,12 @@
-/* Models on devices: loaded at the first call, and kept until the end. */
+/* Models on devices: loaded at the first call, and kept until the model is released. */
 #include "device.h"
 
 #include <stdlib.h>
 
 enum { TABLE_ALIGN = 256 };
 
-/* Held while a model is loaded to a device. Calls whose device is in the list do not wait for it. */
+/* Held while a model is loaded to a device. Calls that find their device in the model's list do not need
+ * it. */
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t rounded(int64_t bytes)
@@ -19,7 +20,8 @@ int32_t schedc_area_device(schedc_lane *lane, schedc_area *area, size_t bytes)
         return SCHEDC_OK;
     const schedc_driver *driver = lane->device->driver;
     int32_t status = SCHEDC_OK;
-    /* Kernels of this call, or of the last one, may still run. Drivers need not wait for them. */
+    /* Kernels of this call, or of the previous one, may still use the memory, and drivers need not wait for
+     * them. */
     if (area->device && !schedc_seeded(SCHEDC_GROWTH_NOT_AWAITED))
         status = schedc_driver_status(driver->stream_synchronize(lane->stream));
     if (status != SCHEDC_OK)
@@ -56,7 +58,7 @@ static int32_t load_code(schedc_device *device, int32_t capability)
     for (int32_t i = 0; i < gpu->num_images && !device->module; i++) {
         const schedc_image *image = &gpu->images[i];
         bool same = image->capability / 10 == capability / 10;
-        /* AMD's driver checks itself what its GPUs can run. */
+        /* AMD's driver itself checks whether a GPU can run an image. */
         if (gpu->maker == SCHEDC_NVIDIA && (image->capability > capability || (image->is_final && !same)))
             continue;
         status = schedc_driver_status(driver->module_load(&device->module, image->bytes));
@@ -90,9 +92,9 @@ static int32_t copy_tables(schedc_device *device, const void *const *tables, cu_
     return status;
 }
 
-/* Copies the tables, which are pageable memory. Copies of such memory may be under way when the call for
- * them returns, and streams of calls wait for no other. The function therefore waits for the stream of the
- * copies, also before it frees their memory after a failure. */
+/* Copies the tables, which are in pageable memory. The driver's function may return before such a copy has
+ * ended, and the streams of calls wait for no other stream. This function therefore waits for the stream of
+ * the copies, also after a failure, since the caller then frees the memory. */
 static int32_t load_tables(schedc_device *device, const void *const *tables)
 {
     const schedc_driver *driver = device->driver;
@@ -112,7 +114,8 @@ static int32_t load_tables(schedc_device *device, const void *const *tables)
     return status == SCHEDC_OK ? schedc_driver_status(error) : status;
 }
 
-/* Releases a model. The device's context is current if anything of the model is on the device. */
+/* Releases a model. If its code or tables are on the device, the caller has made the device's context
+ * current. */
 static void unload(schedc_device *device)
 {
     if (device->memory)

@@ -6,10 +6,10 @@
 #include "fault.h"
 #include "plan.h"
 
-/* Memory that grows, and stays for the next call. */
+/* Memory that grows if a call needs more, and is kept for the next call. */
 typedef struct schedc_area {
     cu_pointer device;
-    void *pinned; /* the host's, which the device reads and writes at full speed */
+    void *pinned; /* memory of the host that the device reads and writes at full speed */
     size_t size;
 } schedc_area;
 
@@ -22,7 +22,8 @@ typedef struct schedc_scratch {
 
 typedef struct schedc_device schedc_device;
 
-/* One run of a call: copies in, kernels, copies out. */
+/* The stream and the memory of one run at a time: its rows are copied in, kernels run, and results are copied
+ * out. */
 struct schedc_lane {
     schedc_device *device;
     cu_handle own_stream, stream; /* the stream in use: own_stream or the caller's */
@@ -33,9 +34,10 @@ struct schedc_lane {
     int64_t first, n_rows; /* the run under way; n_rows is 0 if there is none */
 };
 
-/* Lanes of a call: the next run is copied while one is computed. */
+/* Lanes of a call: one copies the next run while another computes. */
 enum { SCHEDC_LANES = 2 };
 
+/* The streams and memory of one call at a time. */
 typedef struct schedc_session {
     struct schedc_session *next;
     schedc_lane lanes[SCHEDC_LANES];
@@ -56,12 +58,12 @@ struct schedc_device {
     schedc_session *sessions; /* sessions that no call uses */
 };
 
-/* Returns the model on a device, after loading it at the first call. Its context is current for the thread
- * until schedc_device_leave. Returns null, with a status, if that fails. */
+/* Returns the model on a device, and loads it at the first call. The device's context is current for the
+ * thread until schedc_device_leave. Returns null, with a status, if that fails. */
 schedc_device *schedc_device_enter(const schedc_model *model, int32_t ordinal, int32_t *status);
 void schedc_device_leave(schedc_device *device);
 
-/* Streams and memory for one call. */
+/* Takes a session for one call, and gives it back for later calls. */
 schedc_session *schedc_session_take(schedc_device *device, int32_t *status);
 void schedc_session_give(schedc_device *device, schedc_session *session);
 

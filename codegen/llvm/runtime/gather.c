@@ -1,4 +1,4 @@
-/* Calls whose rows are columns: checks of the columns, and their values in the type of the kernels' rows. */
+/* Calls with columns: checks of the columns, and conversion of their values to the type that kernels read. */
 #include "plan.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static bool is_whole(int32_t type)
     return type >= SCHEDC_COLUMN_I32 && type <= SCHEDC_COLUMN_U64;
 }
 
-/* Whether the offsets of all rows' bits can be computed. */
+/* Whether the index of every row's bit fits 64 bits. */
 static bool are_bits(int64_t offset, int64_t n_rows)
 {
     int64_t end;
@@ -112,8 +112,8 @@ static bool bit_at(const uint8_t *bits, int64_t place)
         }                                                                                                    \
     } while (0)
 
-/* Writes the numbers that indices select; indices beyond the dictionary are missing. Negative indices
- * become large ones. */
+/* Writes the numbers that indices select. Indices beyond the dictionary are missing values, also negative
+ * ones, which become large numbers. */
 #define TRANSLATE(from_type, to_type, nan)                                                                   \
     do {                                                                                                     \
         for (int64_t i = 0; i < n; i++) {                                                                    \
@@ -243,7 +243,7 @@ int32_t schedc_count_converted(const schedc_plan *p)
     return count + absent;
 }
 
-/* The numbers of the converted features lie behind the order. */
+/* The list of the converted features follows the order. */
 size_t schedc_order_bytes(const schedc_plan *p)
 {
     size_t features = (size_t)p->model->num_features;

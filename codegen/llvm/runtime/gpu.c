@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    PIECE_BYTES = 4 * 1024 * 1024, /* bytes of rows: 100 microseconds on a bus; a launch takes 5 */
+    PIECE_BYTES = 4 * 1024 * 1024, /* bytes of a piece's rows: a bus takes 100 microseconds, a launch 5 */
     PIECE_ROWS = 16 * 1024,        /* fewest rows of a piece: fewer leave most of a device idle */
     MAX_GRID_YZ = 65535,           /* blocks of one launch in the directions y and z */
 };
@@ -93,7 +93,7 @@ static bool is_direct(const schedc_plan *p)
 /* Addresses on the device that the kernels of a run read and write. */
 typedef struct device_buffers {
     cu_pointer rows, margins, out;
-    const schedc_transfer *bins; /* the transfer that made the rows bins; null: they are values */
+    const schedc_transfer *bins; /* the transfer of which `rows` are the bins; null: `rows` are values */
 } device_buffers;
 
 /* Returns the output of a run's first kernel. */
@@ -151,7 +151,7 @@ static size_t result_bytes(const schedc_plan *p)
     return p->margin_bytes && !p->finish ? p->margin_bytes : p->out_bytes;
 }
 
-/* Writes the rows of a run to pinned memory, as bins or as they are. */
+/* Writes the rows of a run to pinned memory, as bins or as values. */
 static int32_t stage(const schedc_plan *p, const schedc_transfer *bins, int64_t first, int64_t n_rows,
                      void *pinned)
 {
@@ -259,7 +259,8 @@ static int32_t execute_from_host(const schedc_plan *p, schedc_session *session)
             lane->device->driver->stream_synchronize(lane->stream);
         lane->n_rows = 0;
     }
-    /* The lanes waited for the earlier call, and this call for the lanes, unless the host ran all of it. */
+    /* If a run took place on the device, its lane waited for the earlier call, and this call has waited for
+     * the lane. */
     if (is_used || schedc_seeded(SCHEDC_LAST_CALL_DROPPED))
         session->pending = false;
     return status;
@@ -292,13 +293,13 @@ static int32_t execute_in_place(const schedc_plan *p, schedc_session *session)
     }
     int32_t recorded = schedc_driver_status(driver->event_record(lane->done, lane->stream));
     session->pending = recorded == SCHEDC_OK;
-    /* Without a record, no later call could wait for this one. */
+    /* Without a recorded event, no later call could wait for this one. */
     if (recorded != SCHEDC_OK && !schedc_seeded(SCHEDC_RECORD_NOT_CHECKED))
         driver->stream_synchronize(lane->stream);
     return status == SCHEDC_OK ? recorded : status;
 }
 
-/* Makes the streams of a session wait for the earlier call that used it. */
+/* Makes the streams of a session wait for the previous call that used it. */
 static int32_t after_the_last_call(const schedc_plan *p, schedc_session *session)
 {
     const schedc_driver *driver = session->lanes[0].device->driver;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Header of a piece of an arena. Pieces lie one behind the other. */
+/* Header of an allocated piece of an arena. Pieces are contiguous. */
 typedef union header {
     struct {
         size_t bytes;  /* of header and piece */
@@ -29,7 +29,7 @@ static header *piece_at(const schedc_arena *arena, size_t start)
 }
 
 /* Takes a free piece of the wanted size, or else a new one, or else the smallest larger free one. The
- * iterations of a loop therefore need no more room than those that run at the same time. */
+ * iterations of a loop therefore need no more memory than those that run at the same time. */
 static header *take(schedc_arena *arena, size_t bytes)
 {
     header *larger = NULL;
@@ -84,7 +84,7 @@ void *schedc_rt_alloc(schedc_ctx *ctx, int64_t bytes)
         return ctx->team->alloc(ctx, bytes);
     schedc_arena *arena = ctx->team ? &ctx->team->arena : NULL;
     bool only_arena = arena && arena->is_all;
-    /* The call repeats the run with fewer rows: the sooner it ends, the better. */
+    /* The run has failed, and the call repeats it with fewer rows: this run should end soon. */
     if (only_arena && __atomic_load_n(&ctx->status, __ATOMIC_RELAXED) != SCHEDC_OK)
         return NULL;
     if (bytes >= 0 && bytes <= PTRDIFF_MAX - 4 * SCHEDC_ALIGN) {

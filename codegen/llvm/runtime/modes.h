@@ -1,5 +1,5 @@
 /* Modes of floating-point operations of a thread: rounding, and whether denormal numbers count as zero.
- * Programs change them, some without knowing it; kernels always run with the default modes. */
+ * Programs may change them, also through their libraries; kernels always run with the default modes. */
 #ifndef SCHEDC_MODES_H
 #define SCHEDC_MODES_H
 

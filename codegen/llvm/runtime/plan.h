@@ -1,4 +1,4 @@
-/* The plan of a call, between its checks and its kernels. */
+/* The plan of a call: the result of its checks, and the input of its runs. */
 #ifndef SCHEDC_PLAN_H
 #define SCHEDC_PLAN_H
 
@@ -9,29 +9,29 @@ typedef struct schedc_plan {
     const schedc_model *model;
     const unsigned char *rows;
     const schedc_column *columns; /* the caller's columns; null: its rows are in `rows` */
-    int64_t first_row;     /* first row of the part, in the columns */
+    int64_t first_row;     /* index in the columns of the plan's first row */
     int64_t n_rows;
     size_t row_step;       /* bytes from one of the caller's rows to the next */
     int32_t dtype;         /* element type of the caller's rows */
-    size_t row_bytes;      /* one packed row, in the kernels' element type */
+    size_t row_bytes;      /* bytes of a packed row, in the kernels' element type */
     bool convert;          /* whether rows are copied to scratch and converted */
-    bool direct;           /* whether runs get columns: the caller's own if possible */
-    size_t converted_bytes; /* bytes of a row's columns that are converted then */
+    bool direct;           /* whether kernels read columns: the caller's own if possible */
+    size_t converted_bytes; /* bytes, for each row, of the columns that must be converted then */
     double missing;        /* stands for missing values, besides NaN; NaN: none */
     const unsigned char *base_margin; /* the caller's initial margins; null: the model's own */
-    size_t base_bytes;     /* one row of it */
+    size_t base_bytes;     /* bytes of a row of base_margin */
     schedc_kernel walk;    /* rows -> margins or leaves */
     schedc_kernel finish;  /* margins -> output; null: none */
-    size_t margin_bytes;   /* one row of margins in scratch; 0: the first kernel writes the output */
+    size_t margin_bytes;   /* bytes of a row of margins in scratch; 0: the first kernel writes the output */
     unsigned char *out;
     size_t out_element;    /* bytes of an element of output */
-    size_t out_bytes;      /* one row of output */
-    void *scratch;         /* the caller's */
+    size_t out_bytes;      /* bytes of a row of output */
+    void *scratch;         /* the caller's temporary memory */
     size_t scratch_bytes;
-    int32_t threads;       /* number to use: more are not worth the time to wake them */
+    int32_t threads;       /* number to use: waking more would take longer than they save */
     int32_t device;        /* number of the device, if the model has code for one */
-    bool on_device;        /* whether rows and output are that device's memory */
-    void *stream;          /* the caller's stream, which such a call runs in */
+    bool on_device;        /* whether rows and output are in that device's memory */
+    void *stream;          /* the caller's stream, in which such a call runs */
 } schedc_plan;
 
 /* Packs the caller's rows [first, first + n_rows) into `to`, in the kernels' type, with the threads of
@@ -52,11 +52,11 @@ void schedc_read_column(const schedc_plan *p, int32_t feature, int64_t first, in
 /* Returns the number of columns that must be converted before kernels can read them. */
 int32_t schedc_count_converted(const schedc_plan *p);
 
-/* Returns the bytes of the order of columns (schedc_ctx). */
+/* Returns the bytes of the order of columns (schedc_ctx), with the list of converted columns. */
 size_t schedc_order_bytes(const schedc_plan *p);
 
-/* Gives columns to the run on the rows [first, first + ctx->n_rows). `columns` has room for the converted
- * ones, `room` rows of each; `order` has room for their order. */
+/* Makes `ctx` read the columns' rows [first, first + ctx->n_rows), after converting columns if necessary.
+ * `columns` has room for the converted ones, `room` rows of each; `order` has schedc_order_bytes. */
 void schedc_hand_columns(const schedc_plan *p, schedc_ctx *ctx, int64_t first, int64_t room,
                          unsigned char *columns,
                          int64_t *order);
@@ -67,8 +67,8 @@ void schedc_gather_rows(const schedc_plan *p, int64_t first, int64_t n_rows, uns
 /* Packs rows as schedc_pack_rows does, with one thread. */
 void schedc_pack_serially(const schedc_plan *p, int64_t first, int64_t n_rows, unsigned char *to);
 
-/* Returns the transfer of a run's rows as bins; null if they travel as they are. Leaf indices have no
- * kernels that read bins, and are more bytes than rows. */
+/* Returns the transfer of a run's rows as bins; null if rows are transferred as values. Kernels of leaf
+ * indices never read bins: their results have more bytes than the rows anyway. */
 const schedc_transfer *schedc_transfer_of(const schedc_plan *p, int64_t n_rows);
 
 /* Returns the bytes of the bins of n_rows rows, at least one. */
@@ -85,8 +85,8 @@ void schedc_begin_sums(const schedc_plan *p, int64_t first, int64_t n_rows, void
 /* Writes margins of n_rows rows to an output of another type. */
 void schedc_convert_margins(const schedc_plan *p, const void *margins, int64_t n_rows, void *out);
 
-/* Runs a call whose rows and output are the host's memory, in runs on the host or on devices, as the
- * model's ranges say. */
+/* Runs a call whose rows and output are in the host's memory. The model's ranges decide which runs take
+ * place on a device. */
 int32_t schedc_execute(const schedc_plan *p);
 
 /* Returns the part of a call on the rows [first, first + n_rows). */

@@ -1,9 +1,10 @@
 /* The worker threads of an artefact.
  *
- * One loop at a time owns the pool. Its caller opens a number of seats. Workers take seats, draw
- * iterations from a counter that they share with the caller, and leave. When no iterations are left, the
- * caller closes the free seats and waits for the seated workers. If another call or a surrounding loop
- * owns the pool, a loop runs in its own thread: nothing here ever waits for another call. */
+ * One loop at a time owns the pool. Its caller opens a number of seats, each of which admits one worker.
+ * Workers take seats, draw iterations from a counter that they share with the caller, and leave. When no
+ * iterations are left, the caller closes the free seats and waits for the seated workers. If another call
+ * or a surrounding loop owns the pool, the calling thread runs the loop alone: no loop waits for another
+ * call. */
 #include "internal.h"
 #include "modes.h"
 
@@ -27,7 +28,7 @@ typedef struct job {
 #define SEATS_MASK 0x7fff0000u
 #define CALLER_SLEEPS (1u << 31)
 
-/* Different threads write each cache line at different times. */
+/* Fields that are written by the same threads, at the same stage of a loop, share a cache line. */
 static struct {
     _Alignas(64) _Atomic uint32_t owned; /* 1: a loop owns the pool, or the pool has stopped */
     uint32_t count;                      /* number of workers; this line belongs to the owner */
@@ -52,8 +53,8 @@ static void wake(_Atomic uint32_t *word, uint32_t count)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
-/* Spinning spares loops in quick succession a sleep in the kernel. Its time is bounded to that of a sleep
- * and a wake together. */
+/* Threads spin before they sleep in the kernel, so that loops in quick succession need no sleep. They spin
+ * at most for the time that a sleep and a wake take together. */
 #if defined(__x86_64__)
 #define SPIN_TICKS 80000u /* 20 to 40 microseconds */
 
@@ -82,7 +83,7 @@ static void relax(void)
 }
 #endif
 
-/* Returns the end of a spin that starts now; at once on a single core. */
+/* Returns the time, in ticks, until which a thread spins from now on: the present time on a single core. */
 static uint64_t spin_end(void)
 {
     return ticks() + (schedc_usable_cores() > 1 ? SPIN_TICKS : 0);
@@ -132,7 +133,7 @@ static void *worker(void *unused)
     schedc_enter_modes(); /* a thread inherits the modes of its creator */
     uint64_t awake_until = spin_end();
     for (;;) {
-        /* Read before the gate: a loop that opens its seats after the look at the gate changes it. */
+        /* Read before the gate is checked: a loop that opens seats after the check changes the signal. */
         uint32_t seen = atomic_load_explicit(&pool.signal, memory_order_acquire);
         if (take_seat()) {
             work();
@@ -188,7 +189,7 @@ static uint32_t have_workers(uint32_t wanted)
     pthread_sigmask(SIG_SETMASK, &before_blocked, NULL);
 
     if (pool.count < wanted)
-        pool.limit = pool.count; /* another attempt in every loop would cost more */
+        pool.limit = pool.count; /* trying again in every loop would take too long */
     return pool.count;
 }
 

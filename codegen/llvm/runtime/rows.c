@@ -1,4 +1,4 @@
-/* Copies of rows and margins, in other types, through memory of the runtime. */
+/* Copies of rows and margins that convert their types. */
 #include "plan.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* The interface between generated code and the runtime. The compiler links the runtime for code in memory,
- * and every artefact contains it. In a shared library all of its symbols are hidden. */
+/* The interface between generated code and the runtime. schedc contains the runtime for code in memory, and
+ * every artefact contains it. In a shared library all of its symbols are hidden. */
 #ifndef SCHEDC_RT_H
 #define SCHEDC_RT_H
 
@@ -20,14 +20,14 @@ enum {
     SCHEDC_ERR_DEVICE = 6,      /* no GPU has this number, or it cannot run the model's code */
     SCHEDC_ERR_DEVICE_MEMORY = 7, /* no memory of the GPU is left */
     SCHEDC_ERR_LAUNCH = 8,      /* the GPU failed */
-    SCHEDC_ERR_ROWS = 9,        /* rows would have to be rounded, which may lead them to other leaves */
+    SCHEDC_ERR_ROWS = 9,        /* rows would have to be rounded, and could then end in other leaves */
 };
 
 /* Element types. The types of rows, margins and results are independent of each other. */
 enum {
     SCHEDC_DTYPE_F32 = 0,
     SCHEDC_DTYPE_F64 = 1,
-    SCHEDC_DTYPE_I32 = 2, /* of leaves only */
+    SCHEDC_DTYPE_I32 = 2, /* only of leaf indices */
 };
 
 /* The threads of one call, opaque to generated code. */
@@ -39,7 +39,7 @@ typedef struct schedc_ctx {
     int64_t n_rows;
     void *out;                   /* packed row-major output of the kernel */
     const void *const *tables;   /* the model's buffers */
-    schedc_team *team;
+    schedc_team *team;           /* the call's threads; null: the calling thread runs every loop */
     int64_t status;              /* first error, which schedc_rt_fail sets atomically */
     /* Describes `rows`. Word 0 is 0 for packed rows. Otherwise it is 1, word 1 + f is the element of
      * feature f in the first row, and values of a feature are contiguous. */
@@ -70,22 +70,22 @@ typedef struct schedc_launch {
     int32_t is_split;            /* 1: two more arguments, the first block in the directions y and z */
 } schedc_launch;
 
-/* The place of runs of at most max_rows rows. */
+/* The place, device or host, of runs of at most max_rows rows. */
 typedef struct schedc_range {
     int64_t max_rows;            /* INT64_MAX: all other runs */
-    int64_t on_device;
+    int64_t on_device;           /* 1: on a device, 0: on the host */
 } schedc_range;
 
-/* The transfer of the host's rows to a device as bins, which are fewer bytes. Bins lie in blocks of rows:
+/* The transfer of the host's rows to a device as bins, which are fewer bytes. Bins are in blocks of rows:
  * the first bin of all rows of a block, then the second bin, and so on. The last block is as long as the
  * others. */
 typedef struct schedc_transfer {
     schedc_kernel quantize;      /* rows [n][num_features] -> bins, on the host */
-    schedc_kernel raw;           /* as the model's kernel of margins, and `direct`, but they read bins */
-    schedc_kernel direct;
-    int64_t block;               /* rows */
-    int64_t row_bytes;           /* of the bins of a row */
-    int64_t least_rows;          /* fewest rows of a run that travels as bins */
+    schedc_kernel raw;           /* bins -> margins */
+    schedc_kernel direct;        /* bins -> results of value output; null: `raw`, then value */
+    int64_t block;               /* rows of a block of bins */
+    int64_t row_bytes;           /* bytes of the bins of a row */
+    int64_t least_rows;          /* fewest rows of a run that is transferred as bins */
     int64_t least_threads;       /* fewest threads that quantize as fast as a bus transfers values */
 } schedc_transfer;
 
@@ -101,18 +101,23 @@ typedef struct schedc_gpu {
     /* rows [n][num_features] -> results of value output; null: margins, then value */
     schedc_kernel direct;
     schedc_kernel base;          /* writes the model's initial margins, if kernels add to their output */
-    const schedc_transfer *transfer; /* null: rows travel as they are */
-    /* schedc_rt_execute_on_device. Nothing else refers to it, so code for processors is linked without it. */
+    const schedc_transfer *transfer; /* null: rows are transferred as values */
+    /* schedc_rt_execute_on_device. Only this field refers to it, so that code for processors alone is linked
+     * without it. */
     int32_t (*execute)(const struct schedc_plan *);
     void **state;                /* state of the runtime, null at first */
 } schedc_gpu;
 
 /* Kernels that an output needs. */
 enum {
-    SCHEDC_NEEDS_MARGINS = 0,        /* that of SCHEDC_KIND_RAW, the kernel of margins */
-    SCHEDC_NEEDS_FINISH = 1,         /* margins, then its own; without its own, results are the margins */
-    SCHEDC_NEEDS_FINISH_OR_NONE = 2, /* margins, then its own; without its own, the model lacks the output */
-    SCHEDC_NEEDS_WALK = 3,           /* its own; without it, the model lacks the output */
+    /* the kernel of margins, that of SCHEDC_KIND_RAW */
+    SCHEDC_NEEDS_MARGINS = 0,
+    /* the kernel of margins, then the output's own kernel; without the latter, results are the margins */
+    SCHEDC_NEEDS_FINISH = 1,
+    /* the same two kernels; without the output's own, the model lacks the output */
+    SCHEDC_NEEDS_FINISH_OR_NONE = 2,
+    /* the output's own kernel alone; without it, the model lacks the output */
+    SCHEDC_NEEDS_WALK = 3,
 };
 
 /* An output of a model. */
@@ -120,32 +125,32 @@ typedef struct schedc_output {
     /* rows [n][num_features], or margins [n][num_margins] for outputs that finish them -> [n][columns], of
      * `type`; null: none. The kernel of margins writes [n][num_margins] of margin_type. */
     schedc_kernel kernel;
-    int32_t columns;             /* 0: the model lacks the output */
+    int32_t columns;             /* values per row; 0: the model lacks the output */
     int32_t type;                /* SCHEDC_DTYPE_* of its elements */
     int64_t needs;               /* SCHEDC_NEEDS_* */
 } schedc_output;
 
-/* A compiled model, as the entry points know it. The compiler emits it as a constant. */
+/* The description of a compiled model for the entry points. The compiler emits it as a constant. */
 typedef struct schedc_model {
     uint32_t size;               /* of this struct */
-    int32_t num_features;        /* columns of a row */
-    int32_t num_margins;         /* columns of margins */
+    int32_t num_features;        /* features of a row */
+    int32_t num_margins;         /* margins of a row */
     int32_t row_type;            /* SCHEDC_DTYPE_* of the rows that kernels read */
-    int32_t margin_type;         /* of margins, the type in which trees are added up */
-    int32_t result_type;         /* of raw and value output */
-    int64_t rows_per_run;        /* rows of the longest run of a call; INT64_MAX: any number */
+    int32_t margin_type;         /* SCHEDC_DTYPE_* of margins, in which trees are added up */
+    int32_t result_type;         /* SCHEDC_DTYPE_* of raw and value output */
+    int64_t rows_per_run;        /* most rows of a run; INT64_MAX: any number */
     double ns_per_row;           /* estimated time of one row: the number of threads depends on it */
     const void *const *tables;
     const char *info;            /* JSON text, NUL-terminated */
     uint64_t cpu_needs;          /* bits of SCHEDC_CPU_* */
-    const struct schedc_model *otherwise; /* for processors that lack these; null: none */
+    const struct schedc_model *otherwise; /* version for processors that lack these bits; null: none */
     const schedc_gpu *gpu;       /* null: the model has no code for GPUs */
     double missing;              /* stands for missing values, besides NaN; NaN: none */
     const void *base;            /* initial margins, of margin_type; null: kernels set them */
-    const struct schedc_model *other_rows; /* for rows of another type; null: none */
-    /* SCHEDC_DTYPE_* of the rows that the trainer's program reads; no row is rounded */
+    const struct schedc_model *other_rows; /* version for rows of another type; null: none */
+    /* SCHEDC_DTYPE_* of the rows that the trainer's program reads. Rows of this type are never rounded. */
     int64_t own_row_type;
-    int64_t columns_from;        /* fewest rows of a run that may get columns; INT64_MAX: no run may */
+    int64_t columns_from;        /* fewest rows of a run that may read columns; INT64_MAX: no run may */
     schedc_output outputs[SCHEDC_NUM_KINDS]; /* by SCHEDC_KIND_* */
 } schedc_model;
 
@@ -170,7 +175,7 @@ void *schedc_rt_alloc(schedc_ctx *ctx, int64_t bytes);
 void schedc_rt_free(schedc_ctx *ctx, void *memory);
 
 /* Runs a launch of the model, by its number, on a grid of x * y * z blocks. `arguments` has the address of
- * each argument of the kernel, and room for two more. In a run on a device, all buffers are the device's
+ * each argument of the kernel, and room for two more. In a run on a device, all buffers are in the device's
  * memory, also those of schedc_rt_alloc. */
 void schedc_rt_launch(schedc_ctx *ctx, int32_t number, int64_t x, int64_t y, int64_t z, void **arguments);
 

@@ -5,9 +5,9 @@
 
 enum {
     STACK_BYTES = 16 * 1024,  /* bytes of stack for small calls, which never allocate */
-    CHUNK_BYTES = 256 * 1024, /* bytes of temporary rows and margins of a thread: they fit the core's cache */
-    CHUNK_THREADS = 16,       /* most threads for which a chunk grows */
-    MIN_CHUNK_ROWS = 64,      /* fewest rows of a chunk: full tiles are faster */
+    CHUNK_BYTES = 256 * 1024, /* bytes of temporary rows and margins for each thread: they fit L2 */
+    CHUNK_THREADS = 16,       /* a run's rows grow with the number of threads up to this one */
+    MIN_CHUNK_ROWS = 64,      /* longer runs have a multiple of this number of rows: full tiles are faster */
 };
 
 bool schedc_on_device(const schedc_plan *p, int64_t n_rows)
@@ -16,7 +16,7 @@ bool schedc_on_device(const schedc_plan *p, int64_t n_rows)
     if (!gpu)
         return false;
     const schedc_range *range = gpu->ranges;
-    /* Leaf indices are computed where the largest runs are. */
+    /* Leaf indices are computed in the place, host or device, of the longest runs. */
     bool by_tree = p->walk != p->model->outputs[SCHEDC_KIND_RAW].kernel;
     while (range->max_rows != INT64_MAX && (by_tree || n_rows > range->max_rows))
         range++;
@@ -91,8 +91,8 @@ static void run(const schedc_plan *p, schedc_ctx *ctx, int64_t first, const run_
         schedc_convert_margins(p, ctx->rows, ctx->n_rows, ctx->out);
 }
 
-/* Returns the rows of the next run. Kernels take no columns in short runs, so the last run must not be
- * one. */
+/* Returns the number of rows of the next run. Kernels cannot read columns in short runs, so the last run must
+ * not be short. */
 static int64_t next_run(const schedc_plan *p, int64_t left, int64_t chunk)
 {
     if (left <= chunk)
@@ -101,8 +101,8 @@ static int64_t next_run(const schedc_plan *p, int64_t left, int64_t chunk)
     return leaves_few ? chunk - p->model->columns_from : chunk;
 }
 
-/* Splits the rows from `first` on into runs whose temporary data fit `memory`, and stops at a run that
- * fails. */
+/* Splits the rows from `*first` on into runs whose temporary data fit `memory`. Stops at a run that fails;
+ * `*first` is then its first row. */
 static int32_t run_all(const schedc_plan *p, schedc_team *team, unsigned char *memory, int64_t chunk,
                        int64_t *first)
 {
@@ -127,13 +127,13 @@ static int32_t run_all(const schedc_plan *p, schedc_team *team, unsigned char *m
 
 enum { SLACK = 3 * SCHEDC_ALIGN }; /* bytes lost by aligning the order, rows and margins */
 
-/* Returns the rows whose temporary data fit `bytes`. */
+/* Returns the number of rows whose temporary data fit `bytes`. */
 static int64_t rows_in(size_t bytes, needs wanted)
 {
     return bytes > SLACK + wanted.beside ? (int64_t)((bytes - SLACK - wanted.beside) / wanted.per_row) : 0;
 }
 
-/* Returns the rows of a run that suit the caches, whatever memory there is. */
+/* Returns the number of rows of a run that suits the caches, regardless of the available memory. */
 static int64_t wanted_chunk(const schedc_plan *p, size_t per_row)
 {
     int64_t chunk = p->model->rows_per_run > 1 ? p->model->rows_per_run : 1;
@@ -159,7 +159,7 @@ static size_t bytes_for(needs wanted, int64_t chunk)
     return none ? 0 : (size_t)chunk * wanted.per_row + wanted.beside + SLACK;
 }
 
-/* Whether runs of `chunk` rows, also the last one, can get columns. */
+/* Whether all runs are long enough to read columns if each has `chunk` rows, also the last one. */
 static bool are_long(const schedc_plan *p, int64_t chunk)
 {
     return chunk >= p->n_rows || chunk / 2 >= p->model->columns_from;
@@ -225,8 +225,8 @@ static void plan_direct(schedc_plan *p)
     p->direct = are_long(p, wanted_chunk(p, needs_of(p).per_row));
 }
 
-/* Runs a call on the host. Scratch of at most the stack's size is not used. If columns do not fit scratch,
- * rows may. */
+/* Runs a call on the host. Scratch is not used if it has at most STACK_BYTES. If converted columns do not fit
+ * it, packed rows may. */
 static int32_t execute_on_host(schedc_plan p)
 {
     bool has_scratch = p.scratch_bytes > STACK_BYTES;

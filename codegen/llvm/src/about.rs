@@ -34,7 +34,7 @@ pub fn llvm_info() -> LlvmInfo {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn all_targets_are_there() {
+    fn all_targets_are_available() {
         let info = super::llvm_info();
         assert!(info.llvm.starts_with("19.1."), "{info:?}");
         assert_eq!(info.targets, crate::target::triples());

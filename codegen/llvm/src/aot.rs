@@ -22,9 +22,9 @@ pub enum Emit {
     Object,
     /// A static library of that object.
     StaticLibrary,
-    /// LLVM IR after optimisation, without the model's tables, for people.
+    /// LLVM IR after optimisation, for people to read, without the model's tables.
     Llvm,
-    /// Assembly, without the model's tables, for people.
+    /// Assembly, for people to read, without the model's tables.
     Asm,
 }
 

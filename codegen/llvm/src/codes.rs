@@ -4,7 +4,7 @@ sched_diagnostics::codes! { Library in "explain/";
     ILL_FORMED 1 "L0001" Error "ill-formed code"
     REJECTED 2 "L0002" Error "code that LLVM rejects"
     UNKNOWN_CPU 3 "L0003" Error "unknown processor"
-    CANNOT_RUN 4 "L0004" Error "processor that this machine is not"
+    CANNOT_RUN 4 "L0004" Error "code for another processor"
     CODE_GENERATION 5 "L0005" Error "no machine code"
     LOADING 6 "L0006" Error "code that cannot be loaded"
     NO_TOOL 7 "L0007" Error "missing program"

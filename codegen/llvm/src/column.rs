@@ -22,7 +22,7 @@ pub enum ColumnValues<'a> {
     Bool(&'a [u8]),
 }
 
-/// A feature of some rows.
+/// The values of one feature in all rows of a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Column<'a> {
     /// A value for each row.
@@ -34,12 +34,12 @@ pub struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// A column without missing rows.
+    /// A column without missing values.
     pub fn of(values: ColumnValues<'a>) -> Column<'a> {
         Column { values, validity: None, dictionary: None }
     }
 
-    /// Whether some values have a type that 32-bit floats do not represent exactly.
+    /// Whether values have a type whose numbers 32-bit floats do not all represent exactly.
     pub fn needs_doubles(&self) -> bool {
         match (self.values, self.dictionary) {
             (ColumnValues::Absent | ColumnValues::F32(_) | ColumnValues::Bool(_), _) => false,
@@ -73,7 +73,8 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Returns the column as C has it; none if it lacks a value or a bit for some of `n_rows` rows.
+    /// Returns the column in the form of the C interface; none if it lacks a value or a bit for some of
+    /// `n_rows` rows.
     pub(crate) fn raw(&self, n_rows: usize) -> Option<RawColumn> {
         let (values, have, kind): (*const c_void, _, _) = match self.values {
             ColumnValues::Absent => return Some(RawColumn::ABSENT),

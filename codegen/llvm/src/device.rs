@@ -1,4 +1,4 @@
-//! The parts of a model for GPUs, beside its code for the host: the code of its launches, and their
+//! The parts of a model for GPUs, in addition to its code for the host: the code of its launches, and their
 //! description for the runtime.
 
 use crate::emit::{LaunchInfo, launch_infos};
@@ -37,8 +37,8 @@ pub(crate) struct DeviceImage {
 }
 
 impl DeviceCode {
-    /// The launches of a module in the form that the driver of the GPU's maker takes: PTX for the GPUs from
-    /// `gpu` on, or a code object for `gpu` alone.
+    /// The launches of a module in the form that the driver of the GPU's maker takes: PTX for `gpu` and newer
+    /// GPUs, or a code object for `gpu` alone.
     ///
     /// # Errors
     /// As for compiling the module, and as for [`code_object`].
@@ -60,7 +60,7 @@ impl DeviceCode {
         }
     }
 
-    /// Wraps an image that a driver loads, for GPUs from `gpu` on.
+    /// Wraps an image that a driver loads, for `gpu` and newer GPUs.
     pub fn of_image(bytes: Vec<u8>, gpu: Gpu) -> DeviceCode {
         DeviceCode::of(gpu.maker(), DeviceImage { bytes, capability: gpu.code(), is_final: false })
     }
@@ -95,7 +95,7 @@ impl DeviceCode {
         Ok(())
     }
 
-    /// Registers and memory that each kernel takes, if they have been assembled.
+    /// Registers and memory that each kernel takes; empty before [`DeviceCode::assemble`].
     pub fn kernels(&self) -> &[KernelResources] {
         &self.kernels
     }
@@ -112,7 +112,7 @@ impl DeviceCode {
     }
 }
 
-/// Numbers of rows with the place of their runs, in the runtime's form.
+/// The ranges of run lengths in the runtime's form, each with the place of its runs: host or device.
 pub(crate) fn ranges(module: &lir::Module) -> Vec<RunRange> {
     let range = |(max_rows, place): (Option<u32>, &ProcessorKind)| RunRange {
         max_rows: max_rows.map_or(i64::MAX, i64::from),

@@ -10,9 +10,9 @@ use std::mem;
 /// Numbers and texts of a model, besides its kernels and tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EntryInfo {
-    /// Columns of a row.
+    /// Number of features of a row.
     pub num_features: i32,
-    /// The counts of which outputs have columns.
+    /// The counts that decide how many columns each output has.
     pub counts: Counts,
     /// Type of the rows that the trainer's program reads. Kernels for narrower rows refuse wider ones, which
     /// they would have to round.
@@ -111,22 +111,23 @@ pub(crate) fn base_bytes(entry: &EntryInfo, module: &Module) -> Option<Vec<u8>> 
 
 /// The type into which the runtime packs rows.
 fn packed(types: Interface) -> Scalar {
-    // Kernels that read longer rows than the packed ones would read beyond their end.
+    // This seeded fault packs rows in the type of sums, which kernels then misread. It must not make rows
+    // shorter, since kernels would read beyond their end.
     let longer = types.margins.bytes() > types.rows.bytes();
     if longer && seeded(Fault::RowsPackedAsSums) { types.margins } else { types.rows }
 }
 
-/// Rows of a run, as the runtime reads them.
+/// Most rows of a run, in the runtime's form.
 pub(crate) fn rows_per_run(module: &Module) -> i64 {
     module.rows_per_run.unwrap_or(i64::MAX)
 }
 
-/// Rows of the smallest run that may get columns instead of rows, as the runtime reads them.
+/// Fewest rows of a run whose input may be columns instead of rows, in the runtime's form.
 pub(crate) fn columns_from(module: &Module) -> i64 {
     module.columns_from.unwrap_or(i64::MAX)
 }
 
-/// Bytes of the model's structure as generated code lays it out. It has six 32-bit numbers and twelve numbers
-/// or words of 64 bits, and for each output two of either.
+/// Bytes of the model's structure as generated code lays it out. It has six 32-bit fields and twelve 64-bit
+/// fields, and for each output two fields of each size.
 pub(crate) const MODEL_BYTES: usize = 6 * 4 + 12 * 8 + Kind::ALL.len() * (2 * 8 + 2 * 4);
 const _: () = assert!(MODEL_BYTES == mem::size_of::<runtime::ModelDescriptor>());

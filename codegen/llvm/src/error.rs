@@ -5,7 +5,7 @@ use sched_diagnostics::{Code, Diagnostic, Place, internal};
 use std::fmt::Display;
 
 sched_diagnostics::error! {
-    /// A failure of the LLVM back end. It has written and loaded nothing.
+    /// A failure of the LLVM back end. The failed call has written no file and loaded no code.
     LlvmError
 }
 

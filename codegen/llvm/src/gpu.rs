@@ -15,7 +15,7 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// The GPU that code is made for if nobody names one of the maker's and none is present.
+    /// The default GPU of a maker, for which code is generated if no GPU is named and none is present.
     pub fn usual(maker: Maker) -> Gpu {
         Gpu::of(GpuKind::usual(maker))
     }
@@ -24,7 +24,7 @@ impl Gpu {
         Gpu { kind, capability: kind.capability }
     }
 
-    /// Returns the first GPU of this machine, if it is one of NVIDIA's that has code.
+    /// Returns the first GPU of this machine, if it is a GPU of NVIDIA for which code can be generated.
     pub fn present() -> Option<Gpu> {
         let capability = runtime::capability(0)?;
         GpuKind::of_capability(capability).map(|kind| Gpu { kind, capability })
@@ -78,7 +78,7 @@ impl FromStr for Gpu {
     fn from_str(text: &str) -> Result<Gpu, LlvmError> {
         GpuKind::named(text).map(Gpu::of).ok_or_else(|| {
             let names: Vec<&str> = GPUS.iter().map(|gpu| gpu.name).collect();
-            LlvmError::new(codes::UNKNOWN_CPU, format!("there is no GPU `{text}` that code is made for"))
+            LlvmError::new(codes::UNKNOWN_CPU, format!("unknown GPU `{text}`"))
                 .with_help(format!("use one of {}", names.join(", ")))
         })
     }

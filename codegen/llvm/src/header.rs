@@ -10,9 +10,9 @@ pub const ABI_VERSION: i32 = 1;
 /// Numbers of a model that its header states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeaderInfo {
-    /// Columns of a row.
+    /// Number of features of a row.
     pub num_features: i32,
-    /// Columns of each output; 0 if the model lacks it.
+    /// Number of values per row of each output; 0 if the model lacks the output.
     pub columns: [usize; Kind::ALL.len()],
     /// Whether categories have names.
     pub has_categories: bool,
@@ -40,22 +40,22 @@ impl TakenRows {
         match self {
             TakenRows::Converted => (
                 format!("{bits}-bit floats"),
-                "Rows of either float type are welcome: they are rounded or widened to the model's own.",
+                "Rows of either float type are accepted: they are rounded or widened to the model's.",
             ),
             TakenRows::Each => (
-                "32- or 64-bit floats, as they are,".to_string(),
-                "Rows of either float type are welcome: there is code for each.",
+                "32- or 64-bit floats, without conversion,".to_string(),
+                "Rows of either float type are accepted: there is code for each.",
             ),
             TakenRows::Narrow => (
-                "32-bit floats alone".to_string(),
+                "32-bit floats only".to_string(),
                 "Rows are 32-bit floats: 64-bit floats would have to be rounded, and are refused.",
             ),
         }
     }
 }
 
-/// Characters of the longest prefix. C99 guarantees 31 significant characters of an external name; compilers
-/// of today keep far more.
+/// Characters of the longest prefix. C99 guarantees only 31 significant characters of an external name, but
+/// today's compilers keep far more.
 const MAX_PREFIX: usize = 64;
 
 /// Whether exported names can start with `prefix`: a C identifier that neither C nor the runtime reserves.
@@ -91,7 +91,7 @@ pub fn header(prefix: &str, constants: &HeaderInfo) -> String {
         .replace("@p@", prefix)
 }
 
-/// The constants with the columns of outputs. That of predictions has a plural as its name.
+/// The C constants for the number of columns of each output. The name of the one for predictions is a plural.
 fn columns_of_outputs(columns: &[usize]) -> String {
     let line = |(kind, columns): (Kind, &usize)| {
         let word = kind.word().to_ascii_uppercase();
@@ -121,15 +121,15 @@ fn kinds() -> String {
     Kind::ALL.map(entry).join("\n")
 }
 
-/// Whether a file is a header that [`header()`], for any model, or [`loader_header`] made.
+/// Whether a file is a header that [`header()`] (for any model) or [`loader_header`] has written.
 pub fn is_header(bytes: &[u8]) -> bool {
     TEMPLATE.lines().next().is_some_and(|mark| bytes.starts_with(mark.as_bytes()))
 }
 
 /// Declaration in the header of a model whose categories have names.
 const ENCODE: &str = "\
-/* The code of a category of a feature by its name, in UTF-8: its number in rows. NaN, a missing value, for a
- * null pointer, for a name that the model does not know, and for a feature without named categories. */
+/* The number that stands for a category of a feature in rows, by its name in UTF-8. NaN, a missing value, for
+ * a null pointer, for a name that the model does not know, and for a feature without named categories. */
 double @p@_encode(int32_t feature, const char *text);
 
 ";
@@ -143,7 +143,7 @@ pub fn loader_header() -> String {
         let (_, rest) = text.split_once(start)?;
         rest.split_once(end).map(|(found, _)| found)
     };
-    // The header of a model describes calls, kinds and statuses; this one repeats it.
+    // This header repeats the declarations of calls, kinds and statuses from the header of a model.
     let call = between(TEMPLATE, "#define @P@_CALL_DECLARED\n", "#endif /* @P@_CALL_DECLARED */")
         .unwrap_or_default();
     LOADER

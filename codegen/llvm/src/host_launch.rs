@@ -1,6 +1,6 @@
 //! Launches as functions of this machine's processor, for tests without a GPU. The code that emits kernels
-//! for GPUs emits them. The test calls a kernel once for each thread of each block. The threads of a block
-//! wait for each other at barriers, so each needs a stack of its own, such as that of a fiber.
+//! for GPUs also emits these. The test calls a kernel once for each thread of each block. The threads of a
+//! block wait for each other at barriers, so each needs a separate stack, such as that of a fiber.
 
 use crate::emit::{LaunchKernel, emit_launches};
 use crate::error::LlvmError;
@@ -21,15 +21,16 @@ pub type HostKernelFn = unsafe extern "C" fn(*const HostThread, *const *const c_
 /// A kernel for this machine.
 #[derive(Clone, Debug)]
 pub struct HostKernel {
-    /// Its name, as that of the kernel for GPUs.
+    /// Its name, the same as on GPUs.
     pub name: String,
     /// Bytes of shared memory of a block.
     pub shared_bytes: usize,
-    /// The buffers whose addresses it takes first, by their numbers in LIR.
+    /// The buffers whose addresses are its first parameters, by their numbers in LIR.
     pub buffers: Vec<lir::BufferId>,
-    /// The values of the host that it takes next, by their numbers in LIR.
+    /// The values of the host that are its next parameters, by their numbers in LIR.
     pub values: Vec<lir::Value>,
-    /// Whether it takes the first block in the directions y and z last, 32 bits each.
+    /// Whether its last two parameters are the numbers of the launch's first block in the directions y and z,
+    /// of 32 bits each.
     pub is_split: bool,
     /// Its code.
     pub function: HostKernelFn,
@@ -70,7 +71,7 @@ impl HostLaunches {
 }
 
 /// Compiles all launches of a module to an object file for this machine, for a test to link. It has a
-/// [`HostKernelFn`] for each launch. A block has at most the shared memory of a GPU's block.
+/// [`HostKernelFn`] for each launch. A block needs no more shared memory than it would need on a GPU.
 ///
 /// # Errors
 /// When this machine cannot run the code, and when LLVM fails.

@@ -68,8 +68,8 @@ fn environment_variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Returns LLD for ELF files: the one that `LLD` names, `ld.lld` in the search path or of ROCm, else the one
-/// of Rust.
+/// Returns LLD for ELF files: the one that `LLD` names, else `ld.lld` in the search path or in ROCm's folder,
+/// else that of Rust.
 fn linker() -> Option<Command> {
     if let Some(named) = environment_variable("LLD") {
         return Some(of_gnu(Path::new(&named)));

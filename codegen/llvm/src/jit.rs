@@ -19,13 +19,13 @@ use std::ffi::CString;
 
 /// A model compiled into this process; its code and its tables live as long as this value.
 pub struct Jit {
-    // Memory on devices is released first.
+    // The order of the fields is that of their drops. Memory on devices is released first.
     _launches: Option<DeviceTables>,
     // The code is unloaded before the tables that it refers to.
     _code: Orc,
     _tables: Tables,
     _info: CString,
-    // In words, so that it is aligned for 64-bit floats.
+    // Initial margins, as 64-bit words, so that they are aligned for 64-bit floats.
     _base: Option<Vec<u64>>,
     model: ModelDescriptor,
 }
@@ -129,7 +129,7 @@ impl Jit {
         Ok(Jit { _launches: launches, _code: code, _tables: tables, _info: info, _base: base, model })
     }
 
-    /// Returns the model as the runtime sees it. Its pointers are valid as long as this value lives.
+    /// Returns the model's description for the runtime. Its pointers are valid as long as this value lives.
     pub fn model(&self) -> &ModelDescriptor {
         &self.model
     }
@@ -197,7 +197,7 @@ fn object(
     passes::generate(&session, emitted, machine, FileType::Object)
 }
 
-/// Returns the text about the model as C's strings are.
+/// Returns the text about the model as a C string.
 pub(crate) fn info_text(info: &str) -> Result<CString, LlvmError> {
     CString::new(info).map_err(|_| LlvmError::ill_formed("the text about the model contains a NUL"))
 }

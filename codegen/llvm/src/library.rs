@@ -16,8 +16,8 @@ impl Library {
     /// Loads a library whose functions begin with `prefix`.
     ///
     /// # Errors
-    /// When the file is not a library, or not one of schedc with that prefix. A library runs code while it is
-    /// loaded, so it should come from a trusted place.
+    /// When the file is not a library, or when schedc did not build it with that prefix. A library runs code
+    /// while it is loaded, so it should come from a trusted source.
     pub fn load(path: &Path, prefix: &str) -> Result<Library, LlvmError> {
         let shown = path.display();
         // SAFETY: the caller trusts the library.
@@ -28,13 +28,13 @@ impl Library {
             }
             Refusal::NoFunction(name) => {
                 LlvmError::new(codes::LOADING, format!("{shown} has no function `{name}`"))
-                    .with_help("if it was built with --name PREFIX, name that prefix here, too")
+                    .with_help("if it was built with --name PREFIX, pass the same prefix here")
             }
         })?;
         Ok(Library { loaded })
     }
 
-    /// Whether calls may have columns: libraries that were built before there were columns refuse them.
+    /// Whether calls may pass columns instead of rows. Old libraries refuse columns.
     pub fn takes_columns(&self) -> bool {
         self.loaded.takes_columns()
     }

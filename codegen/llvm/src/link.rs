@@ -31,11 +31,11 @@ const LINKER: Linker = Linker::Toolchain;
 /// refuses a program that uses them with an older library.
 const SYMBOL_VERSION: &str = "SCHEDC_1";
 
-/// Options with which a shared library is linked, for every linker that takes the options of GNU's.
+/// Options with which a shared library is linked, for every linker that takes GNU ld's options.
 fn shared_options(script: &Path, soname: Option<&str>) -> Vec<OsString> {
     let options = [
-        // Drops unused sections, and makes the stack not executable. The loader resolves all symbols at once,
-        // so that no prediction waits for it.
+        // Drops unused sections, and makes the stack not executable. The loader resolves all symbols when it
+        // loads the library, so that no prediction waits for it.
         ["--gc-sections", "--no-undefined"].as_slice(),
         &["-z", "noexecstack", "-z", "now", "-z", "relro"],
         // Binds a library to its own functions, even if the program has another model with the same prefix.
@@ -48,7 +48,7 @@ fn shared_options(script: &Path, soname: Option<&str>) -> Vec<OsString> {
 }
 
 /// Links generated code and the runtime into a shared library with the given exports. Programs that are
-/// linked with it look for the name `soname`.
+/// linked with the library look for it by the name `soname`.
 pub(crate) fn shared_library(
     model: &[u8],
     exports: &[String],
@@ -145,7 +145,7 @@ fn with_path(option: &str, path: &Path) -> OsString {
     argument
 }
 
-/// ToolNeed of the C toolchain.
+/// The task of the C toolchain, and how to install it.
 const LINKING: ToolNeed = ToolNeed {
     task: "linking",
     help: "install a C compiler and binutils (on Debian and Ubuntu: the packages gcc and binutils)",

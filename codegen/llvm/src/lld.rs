@@ -55,7 +55,7 @@ unsafe extern "C" fn take(to: *mut c_void, bytes: *const c_char, count: usize) {
     if count == 0 {
         return;
     }
-    // SAFETY: `to` is the vector of a caller below, which waits, and `bytes` leads to `count` bytes.
+    // SAFETY: `to` is the vector of a caller below, which waits, and `bytes` points to `count` bytes.
     unsafe {
         let to = &mut *to.cast::<Vec<u8>>();
         to.extend_from_slice(std::slice::from_raw_parts(bytes.cast(), count));
@@ -87,8 +87,8 @@ static USABLE: Mutex<bool> = Mutex::new(true);
 
 /// Runs LLVM's linker with the arguments of `ld.lld`.
 pub(crate) fn link(arguments: &[&OsStr]) -> Result<(), LlvmError> {
-    // One thread suffices for a few objects, and a fork loses no other. If the disk is full, output that is
-    // not mapped leads to an error instead of a signal.
+    // One thread suffices for a few objects, and a process that forks then loses no thread of LLD. If the
+    // disk is full, writing the output without mapping it leads to an error instead of a signal.
     let all = ["ld.lld", "--threads=1", "--no-mmap-output-file", "--no-color-diagnostics"].map(OsStr::new);
     let texts = all.iter().chain(arguments).map(|text| c_string(text.as_bytes()));
     let texts = texts.collect::<Result<Vec<_>, _>>()?;
@@ -100,7 +100,7 @@ pub(crate) fn link(arguments: &[&OsStr]) -> Result<(), LlvmError> {
     }
     // LLD resets LLVM's switches, so no code may be generated meanwhile.
     let _switches = Switches::hold(false);
-    // SAFETY: the pointers lead to texts that end with NUL, and `take` gets the vector that it expects.
+    // SAFETY: the pointers point to texts that end with NUL, and `take` gets the vector that it expects.
     let status = unsafe {
         schedc_link(pointers.as_ptr(), pointers.len(), take, std::ptr::from_mut(&mut messages).cast())
     };

@@ -1,5 +1,5 @@
-//! Makers of GPUs: how LLVM compiles for them, in which form their drivers take code, and who reserves shared
-//! memory.
+//! Makers of GPUs: LLVM's target for their GPUs, the form in which their drivers take code, and the side that
+//! reserves shared memory.
 
 use crate::machine_kind::MachineKind;
 use inkwell::targets::RelocMode;
@@ -8,7 +8,7 @@ use sched_machines::Maker;
 /// The form in which a driver takes code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ImageKind {
-    /// PTX, ended by a NUL. The driver of each GPU from the named one on translates it.
+    /// PTX, ended by a NUL, which the drivers of the named GPU and of newer ones translate.
     Ptx,
     /// Machine code of one GPU, linked as an ELF file.
     CodeObject,

@@ -26,8 +26,8 @@ extern "C" fn container_failed(_: *mut c_void, _: *const c_char, _: bool) {
     new_failed();
 }
 
-/// Makes the process call `give_up` when LLVM finds no memory, which is fatal to it. Only the first call has
-/// an effect.
+/// Makes the process call `give_up` when an allocation in LLVM fails, since LLVM cannot continue then. Only
+/// the first call has an effect.
 pub fn without_memory(give_up: fn() -> !) {
     if GIVE_UP.set(give_up).is_ok() {
         // SAFETY: both are called once in a process, and the functions that they get end the process.

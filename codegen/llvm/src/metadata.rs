@@ -102,7 +102,7 @@ impl MessagePackValue {
 /// Deepest nesting of lists and maps that the reader follows.
 const DEEPEST: u32 = 16;
 
-/// Reads one value from the beginning of `bytes`, and advances `bytes` behind it.
+/// Reads one value from the beginning of `bytes`, and advances `bytes` past it.
 fn item(bytes: &mut &[u8], depth: u32) -> Option<MessagePackValue> {
     let kind = number(bytes, 1)?;
     let low = |mask: u64| (kind & mask) as usize;
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_early_or_is_too_deep_is_nothing() {
+    fn truncated_or_deep_values_are_refused() {
         for bytes in [&b""[..], b"\x93\x01", b"\xa5abc", b"\xcd\x01", b"\xc1", &[0x91; 40]] {
             assert!(item(&mut &bytes[..], 0).is_none(), "{bytes:?}");
         }

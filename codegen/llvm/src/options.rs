@@ -7,21 +7,21 @@ use std::ffi::{CStr, c_char};
 use std::sync::{Condvar, Mutex, Once, PoisonError};
 
 /// LLVM's switches for code that walks trees, each with its default. They belong to the one version of LLVM
-/// that this crate links. An unknown name would end the process, so a test sets them. Attributes of functions
-/// or target machines cannot carry them.
+/// that this crate links. LLVM ends the process for an unknown name, so a test sets all of them. LLVM has no
+/// attributes of functions or of target machines in their place.
 const SWITCHES: [(&CStr, &CStr); 5] = [
-    // Converts selects to branches where it expects good prediction. Lowering chooses selects because the
-    // branches of a walk are unpredictable.
+    // These passes convert selects to branches that they expect to be predicted well. Lowering chooses
+    // selects because the branches of a walk are unpredictable.
     (c"-x86-cmov-converter=false", c"-x86-cmov-converter=true"),
     (c"-disable-cgp-select2branch=true", c"-disable-cgp-select2branch=false"),
-    // The scheduler ahead of register allocation undoes the interleaving of walks and spills registers.
-    // Machines with hundreds of registers need it.
+    // The scheduler that runs before register allocation undoes the interleaving of walks and spills
+    // registers. Machines with hundreds of registers need it.
     (c"-enable-misched=false", c"-enable-misched=true"),
     // Lowering has chosen induction variables and addresses. Choosing again takes a twelfth of the compile
     // time, and the code is no faster.
     (c"-disable-lsr=true", c"-disable-lsr=false"),
-    // Loads of a block need no order. Merging the lists of their predecessors takes another twelfth of the
-    // compile time.
+    // The loads of a block need no order among each other. Merging their lists of predecessors takes another
+    // twelfth of the compile time.
     (c"-combiner-tokenfactor-inline-limit=1", c"-combiner-tokenfactor-inline-limit=2048"),
 ];
 
@@ -38,8 +38,8 @@ static USERS: Mutex<GeneratingThreads> = Mutex::new(GeneratingThreads { x86: 0, 
 /// Notified when the last thread of a kind has finished.
 static GONE: Condvar = Condvar::new();
 
-/// Holds LLVM's switches as code for a machine needs them. A thread that needs them otherwise waits until all
-/// holders are dropped, so a thread must have at most one.
+/// Keeps LLVM's switches, while it lives, in the state that code for one kind of machine needs. A thread that
+/// needs the other state waits until all such values are dropped, so a thread must hold at most one.
 pub(crate) struct Switches {
     for_x86: bool,
 }
@@ -76,10 +76,10 @@ impl Drop for Switches {
     }
 }
 
-/// Sets switches. The caller has the lock, and no thread generates code that the switches concern.
+/// Sets switches. The caller holds the lock, and no thread generates code to which the switches matter.
 fn set(switches: [&'static CStr; SWITCHES.len()]) {
     let all: Vec<*const c_char> = std::iter::once(c"schedc").chain(switches).map(CStr::as_ptr).collect();
-    // SAFETY: the pointers lead to static strings that end with NUL. The lock excludes other threads of this
+    // SAFETY: the pointers point to static strings that end with NUL. The lock excludes other threads of this
     // crate that set switches. Threads that read them generate code, and hold them meanwhile.
     unsafe { LLVMParseCommandLineOptions(all.len() as i32, all.as_ptr(), std::ptr::null()) };
 }
@@ -113,8 +113,8 @@ mod tests {
     use std::sync::mpsc;
     use std::time::Duration;
 
-    /// Assembly of sixteen sums of neighbours, all loads first. It has more values than registers, so a
-    /// scheduler would move loads to their uses.
+    /// Assembly of code that first loads 32 values, and then multiplies them in pairs. There are more values
+    /// than registers, so a scheduler would move loads to their uses.
     fn assembly(machine: &Machine) -> String {
         let mut text = "define void @f(ptr %p) {\n".to_string();
         for n in 0..32 {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn switches_stand_for_x86_only_while_they_are_held() {
+    fn switches_are_set_for_x86_only_while_they_are_held() {
         let machine = Machine::new(Cpu::X86_64V3).expect("a machine");
         // Code for other machines excludes the threads of other tests that generate code for x86.
         let others = Switches::hold(false);

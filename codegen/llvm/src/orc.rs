@@ -81,7 +81,10 @@ impl Orc {
         // SAFETY: `address` is written on success.
         check(unsafe { LLVMOrcLLJITLookup(self.jit, &mut address, name.as_ptr()) })?;
         if address == 0 {
-            return Err(LlvmError::new(codes::LOADING, format!("`{symbol}` has no address")));
+            return Err(LlvmError::new(
+                codes::LOADING,
+                format!("the machine code has no function `{symbol}`"),
+            ));
         }
         Ok(address as usize as *const ())
     }

@@ -1,4 +1,4 @@
-//! Calls on rows in slices. Slices are checked to be long enough.
+//! Calls on rows in slices, whose lengths are checked.
 
 use crate::column::{Column, RawColumn};
 use crate::runtime::{Call, Dtype, Kind};
@@ -16,7 +16,7 @@ pub enum Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Whether some values have a type that 32-bit floats do not represent exactly.
+    /// Whether values have a type whose numbers 32-bit floats do not all represent exactly.
     pub fn need_doubles(&self) -> bool {
         match self {
             Rows::F32(_) => false,
@@ -29,9 +29,10 @@ impl Rows<'_> {
 /// The output of a call, packed.
 #[derive(Debug)]
 pub enum Output<'a> {
-    /// Output of [`Kind::Class`]; of other kinds but [`Kind::Leaf`] if the model's type is 32-bit floats.
+    /// Output of [`Kind::Class`], and of all kinds except [`Kind::Leaf`] if the model's type is 32-bit
+    /// floats.
     F32(&'a mut [f32]),
-    /// Output of kinds but [`Kind::Class`] and [`Kind::Leaf`], if the model's type is 64-bit floats.
+    /// Output of all kinds except [`Kind::Class`] and [`Kind::Leaf`], if the model's type is 64-bit floats.
     F64(&'a mut [f64]),
     /// Output of [`Kind::Leaf`].
     I32(&'a mut [i32]),
@@ -54,16 +55,16 @@ pub trait Predict {
     /// The reason for which a call fails.
     type Error;
 
-    /// Returns the number of columns of a row.
+    /// Returns the number of features of a row.
     fn num_features(&self) -> usize;
 
-    /// Returns the number of columns of an output; 0 if the model has none of the kind.
+    /// Returns the number of values per row of an output; 0 if the model has no output of this kind.
     fn num_outputs(&self, kind: Kind) -> usize;
 
     /// Returns the type of an output's elements.
     fn output_type(&self, kind: Kind) -> Dtype;
 
-    /// Whether a GPU computes the results. A library does not say so.
+    /// Whether a GPU computes the results. Always false for libraries, which do not report it.
     fn is_for_gpu(&self) -> bool {
         false
     }
@@ -74,7 +75,7 @@ pub trait Predict {
     /// When the entry point refuses the call, or cannot finish it.
     ///
     /// # Safety
-    /// The pointers of the call lead to memory as `codegen/llvm/runtime/api.h` describes it.
+    /// The pointers of the call point to memory as `codegen/llvm/runtime/api.h` describes it.
     unsafe fn call(&self, call: &Call) -> Result<(), Self::Error>;
 
     /// Predicts `n_rows` packed rows with at most `threads` threads; 0 leaves the number to the runtime.
@@ -118,20 +119,21 @@ pub trait Predict {
     }
 }
 
-/// Columns of the rows of a call, and columns and element of its output.
+/// Columns of a call's rows, and columns and element type of its output.
 #[derive(Clone, Copy, Debug)]
 struct Widths {
-    /// Columns of a row.
+    /// Features of a row.
     features: usize,
-    /// Columns of the output.
+    /// Values per row of the output.
     outputs: usize,
     /// Type of the output's elements.
     element: Dtype,
-    /// Columns of the raw output.
+    /// Values per row of raw output.
     margins: usize,
 }
 
-/// Returns the columns as C has them; none if there are too few columns, or too few values in one.
+/// Returns the columns in the form of the C interface; none if there are too few columns, or too few values
+/// in a column.
 fn raw_columns(rows: Rows<'_>, features: usize, n_rows: usize) -> Option<Vec<RawColumn>> {
     match rows {
         Rows::Columns(columns) if columns.len() >= features => {
@@ -190,9 +192,9 @@ fn packed_call(
 }
 
 impl Widths {
-    /// Whether a base margin has the type of raw output and at least `n_rows * margins` elements. The output
-    /// of such a call may be classes. Results have single precision then, as in all models that take a base
-    /// margin.
+    /// Whether a base margin has the type of raw output and at least `n_rows * margins` elements. The type is
+    /// compared with that of the call's output. This is also right for classes, which are 32-bit floats,
+    /// since raw output has that type in all models that accept a base margin.
     fn base_fits(&self, n_rows: usize, have: usize, dtype: Dtype) -> bool {
         dtype == self.element && self.margins.checked_mul(n_rows).is_some_and(|n| n <= have)
     }

@@ -44,12 +44,14 @@ pub struct KernelResources {
 
 const ASSEMBLING: ToolNeed = ToolNeed {
     task: "machine code of GPUs",
-    help: "install the CUDA toolkit, or name its `ptxas` by PTXAS or its folder by CUDA_HOME; PTX needs none",
+    help: "install the CUDA toolkit, or set PTXAS to the path of `ptxas`, or CUDA_HOME to the toolkit's \
+           folder; PTX needs neither",
 };
 
 const DISASSEMBLING: ToolNeed = ToolNeed {
     task: "text of a GPU's machine code",
-    help: "install the CUDA toolkit, or name its `nvdisasm` by NVDISASM or its folder by CUDA_HOME",
+    help: "install the CUDA toolkit, or set NVDISASM to the path of `nvdisasm`, or CUDA_HOME to the \
+           toolkit's folder",
 };
 
 impl fmt::Display for KernelResources {
@@ -242,7 +244,7 @@ ptxas info    : Used 20 registers, used 0 barriers
     }
 
     #[test]
-    fn an_assembler_that_is_not_there_is_named() {
+    fn a_missing_assembler_is_named() {
         let ptxas = Ptxas { path: "no-such-folder/ptxas".into() };
         let error = ptxas.assemble("", Gpu::default()).unwrap_err();
         assert_eq!(error.code, codes::NO_TOOL);

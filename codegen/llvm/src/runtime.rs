@@ -57,9 +57,9 @@ pub type KernelFn = unsafe extern "C" fn(*mut Ctx);
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct OutputDescriptor {
-    /// The output's own kernel; none: margins are the results, or the model lacks the output.
+    /// The kernel of this output alone; none: the margins are the results, or the model lacks the output.
     pub kernel: Option<KernelFn>,
-    /// Its columns; 0: the model lacks the output.
+    /// Number of its values per row; 0: the model lacks the output.
     pub columns: i32,
     /// The [`Dtype`] of its elements.
     pub dtype: i32,
@@ -68,7 +68,8 @@ pub struct OutputDescriptor {
 }
 
 impl OutputDescriptor {
-    /// An output of code that has its own kernel or lacks it, without the address of the kernel.
+    /// The description of an output, without the address of its kernel. `has_kernel` says whether the code
+    /// has such a kernel.
     pub(crate) fn of(kind: Kind, counts: &Counts, types: &Interface, has_kernel: bool) -> OutputDescriptor {
         OutputDescriptor {
             kernel: None,
@@ -100,7 +101,7 @@ pub fn dtype(scalar: Scalar) -> Dtype {
     }
 }
 
-/// A count as the runtime reads it.
+/// A count in the runtime's form.
 pub(crate) fn count(n: usize) -> i32 {
     i32::try_from(n).unwrap_or(i32::MAX)
 }
@@ -111,9 +112,9 @@ pub(crate) fn count(n: usize) -> i32 {
 pub struct ModelDescriptor {
     /// Bytes of this structure.
     pub size: u32,
-    /// Columns of a row.
+    /// Number of features of a row.
     pub num_features: i32,
-    /// Columns of margins.
+    /// Number of margins of a row.
     pub num_margins: i32,
     /// The [`Dtype`] of the rows that kernels read.
     pub row_type: i32,
@@ -121,7 +122,7 @@ pub struct ModelDescriptor {
     pub margin_type: i32,
     /// The [`Dtype`] of raw and value output.
     pub result_type: i32,
-    /// The runtime splits a call into runs of at most this many rows.
+    /// Most rows of a run: the runtime splits longer calls into runs.
     pub rows_per_run: i64,
     /// Estimated time of one row, in nanoseconds. The runtime compares it with the cost of waking a thread.
     pub ns_per_row: f64,
@@ -185,7 +186,7 @@ pub struct LaunchDescriptor {
     pub is_split: i32,
 }
 
-/// The device of runs whose number of rows is in a range, `schedc_range` in C.
+/// The place, host or device, of runs whose number of rows is in a range, `schedc_range` in C.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct RunRange {
@@ -250,7 +251,7 @@ pub struct GpuDescriptor {
 /// [`ModelDescriptor::size`] of this build.
 pub const MODEL_SIZE: u32 = mem::size_of::<ModelDescriptor>() as u32;
 
-/// Reason for which a call failed: a status code of `runtime/rt.h` other than 0. It displays its message.
+/// Reason for which a call failed: a status code of `runtime/rt.h` other than 0, with its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
     code: i32,
@@ -313,7 +314,7 @@ pub unsafe fn call(model: &ModelDescriptor, call: &Call) -> Result<(), Status> {
     }
 }
 
-/// Returns the number of columns of an output; 0 if the model has none of the kind.
+/// Returns the number of values per row of an output; 0 if the model has no output of this kind.
 pub fn num_outputs(model: &ModelDescriptor, kind: Kind) -> i32 {
     // SAFETY: the function reads fields of a live structure.
     unsafe { schedc_rt_num_outputs(ptr::from_ref(model).cast(), kind as i32) }
@@ -328,7 +329,7 @@ pub fn output_type(model: &ModelDescriptor, kind: Kind) -> Dtype {
 /// Returns a handle by which other modules of this process call a model.
 ///
 /// # Safety
-/// As for [`call`], as long as somebody has the handle.
+/// As for [`call`], as long as a copy of the handle is in use.
 pub unsafe fn handle(model: &ModelDescriptor) -> ModelHandle {
     let num_features = usize::try_from(model.num_features).unwrap_or(0);
     let functions = HandleFunctions {
@@ -415,7 +416,8 @@ unsafe extern "C" {
         n_rows: i64,
         out: *mut f32,
     ) -> i32;
-    // These take a `ModelDescriptor`, of which a `ModelHandle` knows the address alone.
+    // These functions take the address of a `ModelDescriptor` as an untyped pointer, since a `ModelHandle`
+    // has only the address.
     fn schedc_rt_predict_ex(model: *const c_void, call: *const Call) -> i32;
     fn schedc_rt_num_outputs(model: *const c_void, kind: i32) -> i32;
     fn schedc_rt_output_type(model: *const c_void, kind: i32) -> i32;

@@ -23,7 +23,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Makes a context.
+    /// Creates a context with a handler.
     pub(crate) fn new() -> Session {
         options::initialise();
         let session = Session { context: Context::create(), messages: Box::default() };

@@ -15,7 +15,7 @@ pub(crate) struct Tables {
     pointers: Box<[*const c_void]>,
 }
 
-// SAFETY: the pointers lead into `_lines`, which never changes.
+// SAFETY: the pointers point into `_lines`, which never changes.
 unsafe impl Send for Tables {}
 // SAFETY: as above.
 unsafe impl Sync for Tables {}
@@ -35,7 +35,7 @@ impl Tables {
             }));
         }
         let memory = memory.into_boxed_slice();
-        // An empty table at the end starts behind the last line, where no code reads.
+        // An empty table at the end starts after the last line, where no code reads.
         let pointers = starts.iter().map(|start| memory.as_ptr().wrapping_add(*start).cast()).collect();
         Tables { _lines: memory, pointers }
     }

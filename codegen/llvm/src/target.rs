@@ -54,20 +54,20 @@ impl Cpu {
         self.level().map_or(0, Level::register_bits)
     }
 
-    /// The features that code for it may use, by the names of compilers, the newest of each kind.
+    /// The instruction set extensions that code for it may use, by the names that compilers give them. Older
+    /// ones that they include are left out.
     pub fn features(self) -> Vec<&'static str> {
         let needs = self.needs();
         let levels = Level::ALL.iter().filter(|level| needs & level.bit() != 0);
         levels.flat_map(|level| level.features().iter().copied()).collect()
     }
 
-    /// Whether its [gathers are slow](Family::gathers_slowly). Code for a level is made for processors
-    /// without this fault.
+    /// Whether its [gathers are slow](Family::gathers_slowly). Code for a level assumes fast gathers.
     pub fn gathers_slowly(self) -> bool {
         self == Cpu::Native && gathers_slowly(&host_name())
     }
 
-    /// Whether this machine can run its code.
+    /// Whether this machine can run code for it.
     pub fn runs_here(self) -> bool {
         self.needs() & !Level::host() == 0
     }
@@ -93,7 +93,7 @@ impl FromStr for Cpu {
     fn from_str(text: &str) -> Result<Cpu, LlvmError> {
         Cpu::all().find(|cpu| cpu.name() == text).ok_or_else(|| {
             let names: Vec<&str> = Cpu::all().map(Cpu::name).collect();
-            LlvmError::new(codes::UNKNOWN_CPU, format!("there is no CPU `{text}`"))
+            LlvmError::new(codes::UNKNOWN_CPU, format!("unknown processor `{text}`"))
                 .with_help(format!("use one of {}", names.join(", ")))
         })
     }
@@ -119,8 +119,8 @@ pub fn host_name() -> String {
     if is_disguised(&name, &features) { "sapphirerapids".to_string() } else { name }
 }
 
-/// Whether a processor has arithmetic of half precision, which those with [slow gathers](Cpu::gathers_slowly)
-/// lack.
+/// Whether LLVM's name for a processor is wrong. It is, if processors of that name have [slow
+/// gathers](Cpu::gathers_slowly), and this one has arithmetic of half precision, which they lack.
 fn is_disguised(name: &str, features: &str) -> bool {
     gathers_slowly(name) && features.split(',').any(|feature| feature == "+avx512fp16")
 }

@@ -82,7 +82,7 @@ pub fn launch_text(module: &lir::Module) -> String {
 }
 
 /// Returns the launches of a module as PTX, the assembly that NVIDIA's drivers translate. Without launches,
-/// it has no kernels.
+/// the text has no kernels.
 ///
 /// # Errors
 /// As for compiling the module, and for GPUs of AMD.
@@ -102,7 +102,7 @@ pub fn amdgpu_text(module: &lir::Module, gpu: Gpu) -> Result<String, LlvmError> 
     Ok(String::from_utf8_lossy(text.as_slice()).into_owned())
 }
 
-/// An error unless `maker` makes the GPU.
+/// Fails unless `maker` makes the GPU.
 pub(crate) fn only(gpu: Gpu, maker: Maker) -> Result<(), LlvmError> {
     if gpu.maker() == maker {
         return Ok(());
@@ -110,11 +110,11 @@ pub(crate) fn only(gpu: Gpu, maker: Maker) -> Result<(), LlvmError> {
     let (usual, other) = (maker.usual(), gpu.maker());
     let (message, help) = match Platform::of(maker).image {
         ImageKind::CodeObject => (
-            format!("{gpu} is no GPU of {maker}"),
-            format!("name a GPU of {maker}, such as {usual}, or ask for PTX"),
+            format!("{gpu} is not a GPU of {maker}"),
+            format!("name a GPU of {maker}, such as {usual}; the code for {gpu} is PTX"),
         ),
         ImageKind::Ptx => (
-            format!("{gpu} takes no PTX: {other} makes it"),
+            format!("there is no PTX for {gpu}, a GPU of {other}"),
             format!("name a GPU of {maker}, such as {usual}, or build a code object with --emit hsaco"),
         ),
     };

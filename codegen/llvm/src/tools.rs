@@ -27,7 +27,8 @@ fn pending() -> MutexGuard<'static, Pending> {
 }
 
 /// Ends the running programs of the C toolchain, and removes the temporary folders. A process calls this when
-/// it is about to end at once, as by a signal: from then on every attempt to link waits for ever.
+/// it is about to end immediately, for example after a signal. From then on, every attempt to link waits
+/// forever.
 pub fn abandon_links() {
     // A stopped thread may hold the lock, so the wait is bounded.
     for _ in 0..100 {
@@ -68,7 +69,7 @@ impl TemporaryFolder {
         Ok(TemporaryFolder { folder })
     }
 
-    /// Runs a program that puts its own temporary files into the folder, too.
+    /// Runs a program whose own temporary files also go into the folder.
     pub(crate) fn run(&self, mut command: Command, need: ToolNeed) -> Result<Output, LlvmError> {
         command.env("TMPDIR", self.folder.path());
         run(command, need)
@@ -103,7 +104,7 @@ fn temporary(path: &Path, error: &io::Error) -> LlvmError {
         .with_help("set TMPDIR to a folder with enough space")
 }
 
-/// Runs a program in a process group of its own, together with the programs that it starts.
+/// Runs a program, with the programs that it starts, in a separate process group.
 fn output_of(command: &mut Command) -> io::Result<Output> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let child = {

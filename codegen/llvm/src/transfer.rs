@@ -4,8 +4,8 @@ use crate::runtime::{KernelFn, TransferDescriptor};
 use sched_ir::lir::{BinTransfer, KernelKind};
 use sched_machines::Level;
 
-/// Fewest threads that quantize rows as fast as the bus would deliver their values. With fewer threads,
-/// copying the values is faster.
+/// Fewest threads of the host that quantize rows as fast as the bus would transfer their values. With fewer
+/// threads, transferring the values is faster.
 pub(crate) fn least_threads(transfer: &BinTransfer, cpu_needs: u64) -> i64 {
     let level = Level::of(cpu_needs).unwrap_or(Level::V2);
     let per_value = level.bin_picoseconds();

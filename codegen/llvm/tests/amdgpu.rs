@@ -1,6 +1,6 @@
-//! Launches as code objects of AMD's GPUs: kernels link, their metadata agree with the launches, and their
-//! loads are issued before the waits for them. Tests that need LLD report that they were left out if it is
-//! missing.
+//! Launches as code objects of AMD's GPUs: kernels link, their metadata agree with the launches, and several
+//! loads are issued before the first wait. If LLD is missing, the tests that need it report that they were
+//! skipped.
 
 use crate::launches::{ALL, DIRECT, WALKS, compiled, examples, model, schedules};
 use sched_forest::Forest;
@@ -56,7 +56,7 @@ fn launches_of(module: &Module) -> Vec<(String, &Launch)> {
 }
 
 #[test]
-fn kernels_link_and_say_what_they_take() {
+fn kernels_link_and_list_their_parameters() {
     let models = [model(), forests::forest(&mut Rng(1))];
     for (forest, (name, schedule)) in models.iter().flat_map(|f| examples().into_iter().map(move |e| (f, e)))
     {
@@ -80,7 +80,7 @@ fn kernels_link_and_say_what_they_take() {
 }
 
 #[test]
-fn copies_of_rows_lie_in_shared_memory_between_fences() {
+fn copies_of_rows_are_in_shared_memory_between_fences() {
     let module = lir(&model(), &format!("{DIRECT}cache(b0)\n"));
     for name in gpus().map(|kind| kind.name) {
         if let Some(object) = linked(&module, gpu(name)) {
@@ -119,7 +119,7 @@ fn nothing_is_fused_and_nothing_flushed_to_zero() {
     }
 }
 
-/// Every schedule has code without function calls, also with atomic additions.
+/// The code of every schedule has no function calls, also with atomic additions.
 #[test]
 fn every_schedule_has_code() {
     for (name, schedule) in schedules() {
@@ -137,13 +137,14 @@ fn every_schedule_has_code() {
     }
 }
 
-/// Interleaved walks of several trees have their loads under way together. With the switches for x86, each
-/// load would be waited for before the next one. Other threads generate code for x86 meanwhile.
+/// The loads of interleaved walks of several trees are issued before any is waited for. With LLVM's switches
+/// for x86, code would wait for each load before the next one. So other threads generate code for x86 during
+/// the test.
 #[test]
 fn loads_are_issued_together_also_while_code_for_x86_is_made() {
     let schedule = format!("{DIRECT}tile(tree, t0, t1, 4)\nunrollWalk(t1, 2)\ninterleave(t1, 4)\n");
     let module = lir(&model(), &schedule);
-    let on_cpu = sched_ir_of_cpu();
+    let on_cpu = module_for_processors();
     let alone = amdgpu_text(&module, gpu("gfx90a")).expect("assembly");
     let most = most_loads_before_a_wait(&alone);
     assert!(most >= 8, "at most {most} loads are under way together: {alone}");
@@ -157,7 +158,7 @@ fn loads_are_issued_together_also_while_code_for_x86_is_made() {
 }
 
 /// The example model for processors.
-fn sched_ir_of_cpu() -> Module {
+fn module_for_processors() -> Module {
     let options = sched_lang::Options {
         model: Some(forests::info(&model()).into()),
         supported: sched_lang::Supported::Compilable,
@@ -184,7 +185,7 @@ fn most_loads_before_a_wait(text: &str) -> usize {
 }
 
 #[test]
-fn each_maker_has_code_of_its_own() {
+fn each_maker_has_its_form_of_code() {
     let module = lir(&model(), DIRECT);
     let ptx = ptx_text(&module, gpu("gfx90a")).expect_err("AMD has no PTX");
     assert_eq!(ptx.code, codes::UNKNOWN_CPU);

@@ -24,8 +24,8 @@ const FEATURES: usize = 3;
 /// Bytes that no generated text contains by chance.
 const MARK: &str = "secret weights of trees";
 
-/// A linear model: margins are the products of rows with a table, values their exponentials, a class says
-/// whether a margin is positive, and leaves are row numbers.
+/// A linear model: margins are the products of rows with a table, values are their exponentials, classes are
+/// 1 for positive margins, and leaves are row numbers.
 fn linear(weights: [f32; FEATURES]) -> (Module, EntryInfo) {
     let bytes: Vec<u8> = weights.iter().flat_map(|w| w.to_le_bytes()).collect();
     let module = Module {
@@ -95,7 +95,7 @@ fn class(b: &mut Builder, x: Value, _: Value) -> Value {
     b.select(positive, one, zero)
 }
 
-/// A kernel with one output for each row, made from the first input and the row's number.
+/// A kernel with one output for each row, which `f` computes from the row's first input and number.
 fn each(name: &str, to: Scalar, f: impl FnOnce(&mut Builder, Value, Value) -> Value) -> Function {
     let mut b = Builder::new(name);
     let (input, output) = (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, to));
@@ -335,7 +335,7 @@ fn a_shared_library_has_the_soname_that_it_is_given() {
     assert!(!output_of("readelf", &["--wide", "--dynamic"], &path).contains("SONAME"));
 }
 
-/// The beginning of a library's `schedc_interface_v1`, as far as this test reads it.
+/// The first fields of a library's `schedc_interface_v1`, which this test reads.
 #[repr(C)]
 struct FunctionTable {
     size: u32,
@@ -349,7 +349,7 @@ struct FunctionTable {
 fn libraries_of_one_prefix_each_call_their_own_functions() {
     use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
     let folder = tempfile::tempdir().unwrap();
-    // All later look-ups by name find the functions of the first library.
+    // With `RTLD_GLOBAL`, later look-ups by name find the functions of the first library.
     let loaded = [(1.0, RTLD_GLOBAL), (2.0, RTLD_LOCAL)].map(|(weight, flag)| {
         let (module, entry) = linear([weight, 0.0, 0.0]);
         let bytes = build(&module, &options("same", Cpu::X86_64V2, &entry, Emit::SharedLibrary)).unwrap();
@@ -373,7 +373,7 @@ fn libraries_of_one_prefix_each_call_their_own_functions() {
     }
 }
 
-/// Names of columns that a library with these feature names returns.
+/// The names that a library with these feature names returns for the feature numbers `features`.
 fn names_in_library(feature_names: Vec<String>, features: &[i32]) -> Vec<Option<String>> {
     let (module, entry) = linear([1.0; 3]);
     let entry = EntryInfo { feature_names, ..entry };
@@ -431,7 +431,7 @@ fn two_models_in_one_program(emit: Emit, extension: &str) {
         let bytes = build(&module, &options(prefix, Cpu::X86_64V2, &entry, emit)).expect("an artefact");
         let path = write(&folder, &format!("{prefix}.{extension}"), &bytes);
         let symbols = output_of("nm", &["--defined-only", "--extern-only", "--format=posix"], &path);
-        // The name of an archive's member is on a line of its own.
+        // The name of an archive's member is on a separate line.
         let mut names: Vec<&str> =
             symbols.lines().filter_map(|line| line.split_once(' ').map(|(name, _)| name)).collect();
         names.sort_unstable();
@@ -525,12 +525,12 @@ fn a_library_of_versions_runs_the_best_one_that_is_allowed() {
         ("x86-64-v2", is_x86_feature_detected!("sse4.2"), 2.0),
         ("x86-64-v3", is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"), 3.0),
         ("x86-64-v4", is_x86_feature_detected!("avx512vl"), 4.0),
-        // An unknown level limits nothing.
+        // An unknown level sets no limit.
         ("newest", is_x86_feature_detected!("avx512vl"), 4.0),
     ];
     let folder = TempDir::new().unwrap();
     let library = write(&folder, "many.so", &three_versions());
-    // Each library reads the limit once, so each test of it needs its own process.
+    // Each library reads the limit once, so each case runs in a separate process.
     let this = std::env::current_exe().unwrap();
     for (level, runs_here, weight) in levels.into_iter().filter(|(_, runs_here, _)| *runs_here) {
         let output = Command::new(&this)
@@ -544,7 +544,7 @@ fn a_library_of_versions_runs_the_best_one_that_is_allowed() {
     }
 }
 
-/// The part of the test above that runs in another process.
+/// The part of the test above that runs in a separate process.
 #[test]
 #[ignore = "run by another test in a process of its own"]
 fn print_first_margin() {
@@ -552,7 +552,7 @@ fn print_first_margin() {
     // SAFETY: the library was built by the other test.
     let library = unsafe { Library::new(path) }.unwrap();
     type Predict = unsafe extern "C" fn(*const f32, i64, *mut f32) -> i32;
-    // SAFETY: the function has this type, and the row and the margin are there.
+    // SAFETY: the function has this type, and the row and the margin have the lengths that it expects.
     let margin = unsafe {
         let predict: Symbol<Predict> = library.get(b"many_predict_raw\0").unwrap();
         let mut margin = 0.0;

@@ -50,7 +50,7 @@ impl Case {
         Case::with_base(gpu, name, (forest, module), (rows, None))
     }
 
-    /// A case whose rows bring base margins, if these are given.
+    /// A case whose calls pass the base margins `base`, if there are any.
     fn with_base(
         gpu: Gpu,
         name: &str,
@@ -182,9 +182,9 @@ fn every_way_to_call_gives_the_results_of_the_simulator() {
     }
 }
 
-/// Predictions of isolation forests, in both types of results.
+/// Powers of two, as in predictions of isolation forests, in both types of results.
 #[test]
-fn powers_of_two_are_the_librarys() {
+fn powers_of_two_equal_the_librarys() {
     for (name, float) in [("powers32", Float::F32), ("powers64", Float::F64)] {
         let mut forest = model();
         forest.types = Types::all(float);
@@ -194,8 +194,9 @@ fn powers_of_two_are_the_librarys() {
     }
 }
 
-/// Rows bring base margins, of which host calls copy pieces as they copy rows, also of rows that travel as
-/// bins. Sums are those of the threads, of another launch, or of the threads of a block.
+/// Calls pass base margins. Those on rows of the host copy them in pieces, as they copy rows, also if rows
+/// are transferred as bins. The schedules add sums in threads, in another launch, or in the threads of a
+/// block.
 #[test]
 fn sums_begin_with_the_base_margins_of_rows() {
     let mut rng = Rng(23);
@@ -239,8 +240,8 @@ fn calls_are_cut_into_pieces() {
     let mut module = compiled(&forest, SHARED, &ALL).expect("the schedule is legal").lir;
     module.rows_per_run = Some(70);
     let case = Case::new("pieces", &forest, &module, &some_rows(&mut Rng(3), &forest, 300));
-    // With work in the order of its submission, in other orders, and with a driver that waits for pageable
-    // memory.
+    // With work as late as possible, with streams in two random orders, and with a driver that completes
+    // copies of pageable memory immediately.
     for mode in ["", "turns:1", "turns:2", "pageable:1"] {
         case.run(&[], &[("FAKE_CUDA", mode)]);
     }
@@ -258,14 +259,14 @@ fn small_calls_may_stay_on_the_host() {
 }
 
 #[test]
-fn what_fails_has_a_status() {
+fn failures_have_a_status() {
     let case = case_of("failing", SHARED, 90);
     case.run(&["5"], &[("SCHEDC_CUDA_DRIVER", "no-such-driver.so")]);
     // No device, an old device, and a device with too little shared memory for the rows of a block.
     for fault in ["devices:0", "capability:75", "shared:1000"] {
         case.run(&["6"], &[("FAKE_CUDA", fault)]);
     }
-    // A step that fails once may succeed the next time.
+    // A call fails because one step of the driver fails; the next call succeeds.
     for fault in ["alloc:1", "alloc:2", "alloc:3", "load:1"] {
         case.run(&["7", "then"], &[("FAKE_CUDA", fault)]);
     }
@@ -274,7 +275,7 @@ fn what_fails_has_a_status() {
 }
 
 #[test]
-fn grids_are_longer_than_devices_take() {
+fn grids_that_are_too_long_for_devices_are_split() {
     let mut forest = model();
     forest.trees.truncate(2);
     let schedule = "gpuDimension(batch, grid.y)\n";
@@ -285,7 +286,7 @@ fn grids_are_longer_than_devices_take() {
 
 /// Kernels for AMD declare their shared memory, which this driver does not read: no memory is requested.
 #[test]
-fn gpus_of_amd_are_driven_by_hip() {
+fn gpus_of_amd_run_through_hip() {
     let forest = model();
     let schedule = "tile(batch, b0, b1, 64)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
     let module = compiled(&forest, schedule, &ALL).expect("the schedule is legal").lir;
@@ -295,7 +296,7 @@ fn gpus_of_amd_are_driven_by_hip() {
     case.run(&["5"], &[("SCHEDC_HIP_DRIVER", "no-such-driver.so")]);
 }
 
-/// A case whose rows travel as bins from `least` rows on, which keeps the test fast.
+/// A case whose runs of at least `least` rows are transferred as bins. Small numbers keep the test fast.
 fn of_bins(name: &str, forest: &Forest, schedule: &str, count: usize, least: i64) -> Case {
     let mut module = compiled(forest, schedule, &ALL).expect("the schedule is legal").lir;
     let transfer = module.transfer.as_mut().expect("rows travel as bins");
@@ -308,7 +309,7 @@ fn of_bins(name: &str, forest: &Forest, schedule: &str, count: usize, least: i64
 }
 
 #[test]
-fn rows_travel_as_bins() {
+fn rows_are_transferred_as_bins() {
     let forest = model();
     let examples: BTreeMap<String, String> = examples().into_iter().collect();
     let mut in_doubles = model();
@@ -335,7 +336,7 @@ fn transfer(forest: &Forest, schedule: &str) -> BinTransfer {
     compiled.lir.transfer.expect("rows travel as bins")
 }
 
-/// Variants for runs whose rows travel as bins read bins from the transfer, if they read bins at all.
+/// Variants for runs whose rows are transferred as bins read the transferred bins, if they read bins at all.
 #[test]
 fn several_variants_read_bins() {
     let forest = model();
@@ -357,7 +358,7 @@ fn several_variants_read_bins() {
 }
 
 #[test]
-fn bins_are_as_many_bytes_as_was_predicted() {
+fn transfers_have_the_predicted_bytes() {
     let mut forest = model();
     forest.trees.truncate(4);
     let schedule = format!("{SHARED}representation(quantized)\n");
@@ -406,12 +407,12 @@ fn harnessed(case: &Case, forest: &Forest, schedule: &str, name: &str) -> PathBu
     case.path(name)
 }
 
-/// Runs a part of the harness; returns whether it succeeded, its output, and its errors.
+/// Runs a command of the harness; returns whether it succeeded, its output, and its errors.
 fn measured(case: &Case, part: &str, arguments: &[&str]) -> (bool, String, String) {
     measured_by(harness(), "", case, part, arguments)
 }
 
-/// Runs a part of a harness over a driver in some mode.
+/// Runs a command of a harness over the driver in some mode.
 fn measured_by(
     harness: &Path,
     mode: &str,
@@ -465,12 +466,12 @@ fn the_harness_measures_and_compares() {
     assert!(late.contains("\"batch\":1,\"left_out\":\"no time\""), "{late}");
     assert!(ok("once", &on_device).contains("\"rows\":1000"));
     harness_copies_in_the_stream(&case, &on_device);
-    harness_times_by_turns(&case, &forest, &given);
-    harness_sees_what_is_wrong(&case, &forest, &given);
+    harness_sweeps(&case, &forest, &given);
+    harness_detects_wrong_margins(&case, &forest, &given);
 }
 
-/// `sweep` checks each artefact of its list against the first one, and times those that are right.
-fn harness_times_by_turns(case: &Case, forest: &Forest, given: &[&str]) {
+/// `sweep` checks each artefact of its list against the first one, and times the correct ones.
+fn harness_sweeps(case: &Case, forest: &Forest, given: &[&str]) {
     // Other trees give other margins.
     let mut other = forest.clone();
     other.base.iter_mut().for_each(|base| *base += 1.0);
@@ -507,7 +508,7 @@ fn harness_copies_in_the_stream(case: &Case, on_device: &[&str]) {
     );
 }
 
-/// Stand-ins for programs of the CUDA toolkit as the script calls them: one runs the harness, the other
+/// Stand-ins for the programs of the CUDA toolkit that the script calls: one runs the harness, the other
 /// counts its calls.
 const TOOLS: [(&str, &str); 2] = [
     (
@@ -554,7 +555,7 @@ fn one_call_measures_a_folder() {
         (output.status.code(), text(&output.stdout), text(&output.stderr))
     };
     let (status, out, err) = run(driver());
-    // The tool that reports an error.
+    // A tool reports an error.
     assert_eq!(status, Some(1), "{err}{out}");
     assert!(err.contains("failed: initcheck of forest shared: status 1: found something"), "{err}");
     let line = |words: &[&str]| out.lines().any(|line| line.split_whitespace().eq(words.iter().copied()));
@@ -573,7 +574,7 @@ fn one_call_measures_a_folder() {
 }
 
 /// The harness detects wrong margins, within a bound if trees are added in another order.
-fn harness_sees_what_is_wrong(case: &Case, forest: &Forest, given: &[&str]) {
+fn harness_detects_wrong_margins(case: &Case, forest: &Forest, given: &[&str]) {
     let check = |artefact: &str, more: &[&str]| {
         measured(case, "check", &[given, &["--artefact", artefact, "--expected", "expected"], more].concat())
     };

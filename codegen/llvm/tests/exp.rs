@@ -1,4 +1,4 @@
-//! Powers of e and of 2 in code of launches equal the C library's, bit for bit.
+//! Comparison of powers of e and of 2 in code of launches with the C library's, bit for bit.
 
 use crate::launches::host::Host;
 use sched_ir::lir::{
@@ -92,7 +92,7 @@ fn compare_doubles(host: &mut Host, tested: Tested, xs: &[f64]) {
     }
 }
 
-/// Floats at the ends of the ranges, and those whose results are hardest to round.
+/// Floats at the ends of the ranges, and floats whose results are hardest to round.
 const EDGES: [u32; 24] = [
     0,
     0x8000_0000,
@@ -121,7 +121,7 @@ const EDGES: [u32; 24] = [
 ];
 
 #[test]
-fn of_floats_they_are_the_librarys() {
+fn powers_of_floats_equal_the_librarys() {
     if !library_fuses() {
         return;
     }
@@ -138,7 +138,7 @@ fn of_floats_they_are_the_librarys() {
 /// `cargo test -p sched-llvm exp:: -- --ignored`: four minutes.
 #[test]
 #[ignore = "all floats take minutes"]
-fn of_all_floats_they_are_the_librarys() {
+fn powers_of_all_floats_equal_the_librarys() {
     if !library_fuses() {
         return;
     }
@@ -153,7 +153,7 @@ fn of_all_floats_they_are_the_librarys() {
 }
 
 #[test]
-fn of_doubles_they_are_the_librarys() {
+fn powers_of_doubles_equal_the_librarys() {
     for tested in FUNCTIONS {
         // The library fuses no operations of powers of 2.
         if tested.math == Math::Exp && !library_fuses() {
@@ -167,7 +167,7 @@ fn of_doubles_they_are_the_librarys() {
 /// `cargo test -p sched-llvm exp:: -- --ignored`: half a minute.
 #[test]
 #[ignore = "millions of doubles take long"]
-fn of_millions_of_doubles_powers_of_2_are_the_librarys() {
+fn powers_of_2_of_millions_of_doubles_equal_the_librarys() {
     let [_, tested] = FUNCTIONS;
     let module = module_of(tested.math, Scalar::F64);
     compare_doubles(&mut Host::compile(&module), tested, &some_doubles(1_000_000));
@@ -199,7 +199,7 @@ fn some_doubles(count: usize) -> Vec<f64> {
 }
 
 #[test]
-fn gpus_have_them_in_plain_operations() {
+fn powers_on_gpus_are_plain_operations() {
     let all = FUNCTIONS
         .into_iter()
         .flat_map(|tested| [Scalar::F32, Scalar::F64].map(|scalar| (tested.math, scalar)));

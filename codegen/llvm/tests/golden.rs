@@ -1,7 +1,7 @@
 //! Every stage of the compiler as text, for a small forest and the schedules in `tests/ir`.
 //!
-//! The first line of a schedule, `// stages: mir lir`, names the stages that are kept beside it. `UPDATE=1`
-//! rewrites them.
+//! The first line of a schedule, `// stages: mir lir`, names the stages whose texts are stored beside it.
+//! `UPDATE=1` rewrites these files.
 
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
 use sched_ir::lir::Kind;
@@ -53,7 +53,7 @@ fn stage(name: &str, compiled: &Compiled) -> String {
 }
 
 #[test]
-fn stages_are_as_kept() {
+fn stages_equal_their_goldens() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ir");
     let update = std::env::var_os("UPDATE").is_some();
     let mut compared = 0;
@@ -91,5 +91,5 @@ fn stages_are_as_kept() {
             compared += 1;
         }
     }
-    assert!(compared >= 10, "only {compared} stages are kept");
+    assert!(compared >= 10, "only {compared} stages have goldens");
 }

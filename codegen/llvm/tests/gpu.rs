@@ -23,7 +23,7 @@ fn examples() -> Vec<String> {
     texts
 }
 
-/// Schedules of every kind that has code.
+/// Schedules of every kind for which there is code on GPUs.
 fn schedules() -> Vec<String> {
     let mut all = kinds();
     all.extend(examples());
@@ -70,7 +70,7 @@ fn kinds() -> Vec<String> {
         "tile(batch, b0, b1, 48)\ncache(b0)\nrepresentation(quantized)\ngpuDimension(b0, grid.x)\n\
          gpuDimension(b1, block.x)\n"
             .to_string(),
-        // Nodes of neighbouring trees side by side, for neighbouring threads.
+        // Adjacent nodes of neighbouring trees, for neighbouring threads.
         with("representation(reorg)"),
         with("cache(b0)\nrepresentation(reorg)\ninterleave(tree, 2)"),
         // Four rows of a thread, and eight, in the bytes of a word.
@@ -108,7 +108,8 @@ fn kinds() -> Vec<String> {
         groups_of_trees(3, "b1, t1"),
         groups_of_trees(2, "t1, b1"),
         groups_of_trees(5, "b1, t1") + "cache(b0)\nrepresentation(quantized)\n",
-        // Runs of trees, one of which is spread over threads that the other does not have.
+        // Two runs of trees, one of which is divided among threads of a dimension that the other run does not
+        // use.
         "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
          split(tree, ta, tb, 1)\ntile(tb, t0, t1, 2)\ngpuDimension(t0, block.y)\n"
             .to_string(),
@@ -119,9 +120,9 @@ fn kinds() -> Vec<String> {
         "tile(batch, b0, rest, 7)\ntile(rest, b1, b2, 4)\nreorder(b0, b1, tree, b2)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
             .to_string(),
-        // Sums of trees in threads that the threads of the block fold: alone, with rows in the other
-        // direction, with several rows for each thread, under a loop over trees, and beside pieces in the
-        // grid.
+        // Sums of trees in threads that the threads of the block fold. They are alone, with rows in another
+        // dimension, with several rows for each thread, inside a loop over trees, and with groups of trees in
+        // the grid.
         "gpuDimension(batch, grid.x)\ncache(batch)\ntile(tree, t0, t1, 3)\ngpuDimension(t0, block.x)\n\
          sharedReduce(t0)\n"
             .to_string(),
@@ -145,9 +146,9 @@ fn kinds() -> Vec<String> {
          gpuDimension(b0, grid.x)\ngpuDimension(t0, block.y)\ngpuDimension(t1, block.x)\nsharedReduce(t0)\n\
          atomicReduce(t1)\n"
             .to_string(),
-        // Trees in shared memory: all of them once for each block, in pieces around the threads and inside
-        // them, with rows of partial tiles, with several rows for each thread, beside cached rows, in all
-        // layouts.
+        // Trees in shared memory, in all layouts: all trees once for each block, or in pieces, in loops
+        // around the threads and inside them. Some with partial tiles of rows, several rows for each thread,
+        // or cached rows.
         "tile(batch, b0, b1, 4)\nreorder(b0, tree, b1)\ntile(tree, t0, t1, 100)\nreorder(b0, t0, b1, t1)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(t0)\n"
             .to_string(),
@@ -175,7 +176,8 @@ fn kinds() -> Vec<String> {
         "tile(batch, b0, b1, 3)\ntile(tree, g, rest, 5)\ntile(rest, t0, t1, 2)\nreorder(b0, g, b1, t0, t1)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(g, grid.y)\ngpuDimension(b1, block.x)\ncache(t0)\n"
             .to_string(),
-        // Pieces of trees that threads of the other direction walk; some threads have a shorter last piece.
+        // Pieces of the list of trees that threads of another dimension walk; some threads have a shorter
+        // last piece.
         "tile(batch, b0, b1, 3)\ntile(tree, t0, rest, 5)\ntile(rest, t1, t2, 2)\n\
          reorder(b0, b1, t0, t1, t2)\n\
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\ncache(t1)\n"
@@ -185,12 +187,12 @@ fn kinds() -> Vec<String> {
          gpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ngpuDimension(t0, block.y)\ncache(t1)\n\
          sharedReduce(t0)\n"
             .to_string(),
-        // Threads of a direction that other walks of the launch do not have.
+        // Threads of a dimension that other walks of the launch do not use.
         "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
          split(tree, ta, tb, 1)\n\
          tile(tb, t0, t1, 2)\ngpuDimension(t0, block.y)\ncache(ta)\n"
             .to_string(),
-        // Loops over threads that are leaf loops, in groups, and behind serial loops over trees.
+        // Loops over threads that are leaf loops, interleaved ones, and ones inside serial loops over trees.
         "tile(batch, b0, b1, 4)\nreorder(b0, tree, b1)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n"
             .to_string(),
         "tile(batch, b0, b1, 7)\nreorder(b0, tree, b1)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
@@ -198,7 +200,7 @@ fn kinds() -> Vec<String> {
             .to_string(),
         "gpuDimension(batch, grid.x)\ngpuDimension(tree, block.x)\ninterleave(tree, 2)\nsharedReduce(tree)\n"
             .to_string(),
-        // Threads with code of their own, alone and around one barrier for all.
+        // Threads with different code, alone and around one barrier for all.
         with("tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\nspecialize(t0)\ninterleave(t1, 2)"),
         with("tile(tree, t0, t1, 2)\ngpuDimension(t0, block.y)\nspecialize(t0)\nsharedReduce(t0)\ncache(b0)"),
         // A loop that ends earlier for some threads, with a barrier in it.
@@ -327,10 +329,11 @@ fn margins_are_those_of_the_walker() {
     assert!(checked.iter().all(|count| *count > 40), "{checked:?}");
 }
 
-/// Tests of levels and leaves of a block's trees are in shared memory: all trees, pieces with a shorter last
-/// one, pieces that threads of another direction walk, and those of each case of a specialized loop.
+/// The tests of levels and the leaves of oblivious trees are copied to shared memory. The cases are all
+/// trees, pieces with a shorter last one, pieces that threads of another dimension walk, and the trees of
+/// each case of a specialized loop.
 #[test]
-fn oblivious_trees_lie_in_shared_memory() {
+fn oblivious_trees_are_in_shared_memory() {
     let blocks = "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\ncache(b0)\n\
                   representation(oblivious)\n";
     let more = [
@@ -364,8 +367,8 @@ fn oblivious(seed: u64) -> Forest {
     oblivious.next().expect("a draw")
 }
 
-/// If each slot gets one tree, sums equal the walker's bit for bit, signs of zeros included: on processors,
-/// in launches that another launch folds, and in blocks that fold themselves.
+/// If each slot gets one tree, sums equal the walker's bit for bit, also the signs of zeros. The cases are
+/// processors, slots that another launch folds, and slots that each block folds.
 #[test]
 fn slots_of_one_tree_are_added_in_the_order_of_the_model() {
     let rows = "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n";
@@ -465,7 +468,7 @@ fn sums_are_stored_once_and_no_launch_only_sets_base_values() {
     }
 }
 
-/// Each seeded fault makes a wrong margin, or an access that the interpreter reports.
+/// Each seeded fault causes a wrong margin, or an access that the interpreter reports.
 #[test]
 fn seeded_faults_are_seen() {
     let rows = format!("{DIRECT}cache(b0)");
@@ -498,7 +501,7 @@ fn seeded_faults_are_seen() {
     }
 }
 
-/// Variants for processors and GPUs, and several for GPUs, are in one function.
+/// One function has variants for processors and for GPUs.
 #[test]
 fn variants_may_differ_in_where_they_run() {
     let on_cpu = "tile(batch, c0, c1, 4)\nreorder(c0, tree, c1)\n";
@@ -551,7 +554,8 @@ fn leaves_are_those_of_processors() {
     }
 }
 
-/// Adjacent rows of a thread are tested together and read separate banks; other rows are walked one by one.
+/// Adjacent rows of a thread are tested together, and threads read separate banks. Rows that are not adjacent
+/// are walked one by one.
 #[test]
 fn neighbouring_rows_share_words() {
     let apart = "tile(batch, b0, r, 16)\ntile(r, b1, s, 8)\ntile(s, b2, b3, 2)\n\
@@ -601,12 +605,12 @@ fn walks_read_copies_of_trees() {
         let compiled = compiled(&forest, &schedule).expect("the schedule is legal");
         let text = compiled.lir.kernels[0].1.to_string();
         assert!(text.contains(&format!("= load shared_{table}[")), "{text}");
-        // Pieces make up the copy.
+        // Only the copy reads the table, piece by piece.
         assert_eq!(text.matches(&format!("= load {table}[")).count(), 1, "{text}");
     }
 }
 
-/// The checker knows a lower bound of a layout's bytes, and the compiler the exact number.
+/// The checker uses a lower bound of the bytes of shared memory, and the compiler the exact number.
 #[test]
 fn shared_memory_is_counted_as_it_is_used() {
     let forest = |features| {
@@ -636,7 +640,7 @@ fn shared_memory_is_counted_as_it_is_used() {
     );
     let fits = nests(512, &cached(128, "representation(quantized)\n")).nests.expect("it is legal");
     compile(forest(512), None, fits, &[Kind::Raw], &Budget::default()).expect("it fits");
-    // 33 rows of 1000 values are 132000 bytes, and take the room of 64.
+    // 33 rows of 1000 values have 132000 bytes, but take as much memory as 64 rows.
     let checked = nests(1000, &cached(33, ""));
     let error =
         compile(forest(1000), None, checked.nests.expect("it may fit"), &[Kind::Raw], &Budget::default());
@@ -659,7 +663,7 @@ fn the_direct_schedule_is_one_launch() {
     assert_eq!(launches, 1, "{kernel}");
 }
 
-/// If a prediction needs one margin, the last launch that has the margin computes the prediction.
+/// If a prediction needs one margin, the launch that stores the final margin computes the prediction.
 #[test]
 fn predictions_come_from_one_kernel_where_margins_are_stored_once() {
     let kernels = [Kind::Raw, Kind::Value];

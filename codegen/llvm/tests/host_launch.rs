@@ -1,4 +1,4 @@
-//! Kernels of launches on this machine's processor, thread by thread: their results equal the interpreter's.
+//! Kernels of launches on this machine's processor, thread by thread, compared with the interpreter.
 
 use crate::launches::host::Host;
 use crate::launches::{WALKS, compiled, examples, model};
@@ -18,7 +18,7 @@ fn as_bytes(values: &[f64], float: Float) -> Vec<u8> {
     values.iter().flat_map(each).collect()
 }
 
-/// Compares both ways to run the kernels that walk trees.
+/// Compares the results of the kernels that walk trees, on this machine and in the interpreter.
 fn compare(forest: &Forest, module: &Module, host: &mut Host, rows: &[f64], what: &str) {
     let count = rows.len() / forest.num_features;
     let input = as_bytes(rows, forest.types.input);
@@ -55,7 +55,8 @@ const SMALL: [&str; 9] = [
     // Trees in blocks and threads, whose sums another launch adds up.
     "gpuDimension(batch, grid.x)\ncache(batch)\ntile(tree, t0, t1, 4)\ntile(t1, t2, t3, 2)\n\
      gpuDimension(t0, grid.y)\ngpuDimension(t2, block.y)\n",
-    // Runs of trees, one of which is spread over threads that the other does not have.
+    // Two runs of trees, one of which is divided among threads of a dimension that the other run does not
+    // use.
     "tile(batch, b0, b1, 4)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n\
      split(tree, ta, tb, 1)\ntile(tb, t0, t1, 2)\ngpuDimension(t0, block.y)\n",
     // A loop of the host around launches.
@@ -70,7 +71,7 @@ const SMALL: [&str; 9] = [
      gpuDimension(c0, grid.x)\ngpuDimension(c1, block.x)\n",
 ];
 
-/// Rows of thresholds of the forest and missing values.
+/// Rows whose values are thresholds of the forest or missing.
 fn some_rows(rng: &mut Rng, forest: &Forest, count: usize) -> Vec<f64> {
     let inner = forest.trees.iter().flat_map(|tree| &tree.inner);
     let thresholds: Vec<f64> = inner
@@ -138,7 +139,7 @@ fn random_forests_agree_with_the_interpreter() {
     }
 }
 
-/// Seeded faults make wrong margins here, too.
+/// Seeded faults cause wrong margins here, too.
 #[test]
 fn seeded_faults_are_seen() {
     let forest = model();

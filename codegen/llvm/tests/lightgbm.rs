@@ -1,5 +1,5 @@
-//! Predictions of LightGBM and of compiled code: models and predictions that LightGBM wrote, under schedules
-//! of all layouts, for rows of each type.
+//! Compiled code compared with models and predictions that LightGBM wrote, under schedules of all layouts,
+//! for rows of each type.
 
 use sched_forest::{Float, Forest, load, predict_margins};
 use sched_ir::{Budget, compile};
@@ -41,7 +41,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../forest/tests/fixtures/lightgbm")
 }
 
-/// The first list of numbers of this name in a JSON text, read as the bits of floats.
+/// The first list of numbers with this name in a JSON text. The numbers are the bits of floats.
 fn floats(text: &str, name: &str) -> Vec<f64> {
     let (_, list) = text.split_once(&format!("\"{name}\":[")).expect("the list is there");
     let (list, _) = list.split_once(']').expect("the list ends");

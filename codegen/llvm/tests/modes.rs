@@ -1,5 +1,5 @@
-//! Callers may change the modes of rounding and denormals: predictions do not depend on them, and a call
-//! restores them.
+//! Floating-point modes of callers, for rounding and denormal numbers: predictions do not depend on them, and
+//! a call restores them.
 
 use sched_forest::{
     Comparison, Float, Forest, ForestParts, Inner, Leaf, NodeRef, Output as Steps, Predicate, Target,

@@ -1,5 +1,5 @@
-//! One model of each objective as a shared library, linked by this program's linker (feature `lld`) or by the
-//! C toolchain: its predictions equal the reference's.
+//! One model of each objective as a shared library, compared with the reference walker. LLVM's linker in this
+//! program (feature `lld`) or the C toolchain links the library.
 
 use sched_forest::{Float, Forest};
 use sched_ir::{Budget, compile};
@@ -32,7 +32,7 @@ fn models() -> BTreeMap<String, (PathBuf, Forest)> {
     let mut models = BTreeMap::new();
     for path in all {
         let Ok(forest) = sched_forest::read(&fs::read(&path).expect("a file")) else { continue };
-        // Some have categories that fit no table.
+        // Models with sets of categories are left out: some sets are too large for the tables.
         if !forest.sets.is_empty() {
             continue;
         }
@@ -43,7 +43,7 @@ fn models() -> BTreeMap<String, (PathBuf, Forest)> {
     models
 }
 
-/// A model as a library in a file of its own.
+/// A model as a library in a separate file.
 fn library(path: &Path, forest: &Forest) -> Library {
     let options = Options { model: Some(forests::info(forest).into()), ..Options::default() };
     let nests = check("", &options).nests.expect("the plain nest");

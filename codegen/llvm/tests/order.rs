@@ -1,5 +1,6 @@
-//! The order of work on devices: the runtime over a driver that promises no more order than CUDA's documents,
-//! and that driver itself. The runtime is compiled here, without faults and with each seeded fault.
+//! The order of work on devices. The runtime runs over a test driver that keeps only the order which CUDA's
+//! documents promise, and that driver is tested itself. The runtime is compiled here without faults, and with
+//! each seeded fault.
 
 use crate::standin::{compiler, driver, folder, source, succeed};
 use std::path::{Path, PathBuf};

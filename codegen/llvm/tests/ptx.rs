@@ -49,7 +49,7 @@ fn a_launch_is_a_kernel() {
 }
 
 #[test]
-fn tables_and_rows_are_read_as_what_does_not_change() {
+fn loads_of_tables_and_rows_are_marked_invariant() {
     let ptx = ptx_text(&compiled(5, DIRECT).lir, Gpu::default()).expect("PTX");
     assert!(ptx.contains("ld.global.nc."), "{ptx}");
     assert!(ptx.contains("st.global."), "{ptx}");
@@ -76,7 +76,7 @@ fn sums_of_threads_are_in_registers() {
     }
 }
 
-/// Rows that fit a register of a processor, which is longer than a thread's on a GPU.
+/// Rows that would fit a vector register of a processor do not fit a register of a GPU's thread.
 #[test]
 fn short_rows_are_read_from_memory() {
     for (features, tile) in [(5, 2), (8, 3)] {
@@ -118,7 +118,7 @@ fn gpus_have_names() {
 }
 
 #[test]
-fn copies_and_slots_lie_in_shared_memory_behind_barriers() {
+fn copies_and_slots_are_in_shared_memory_after_barriers() {
     let trees = "tile(tree, t0, t1, 2)\n";
     for more in [
         "cache(b0)".to_string(),
@@ -144,7 +144,7 @@ fn atomic_additions_are_instructions() {
 
 /// A kernel's code may declare at most 48 KiB of shared memory, so the host requests the memory.
 #[test]
-fn shared_memory_is_left_to_the_launch() {
+fn the_host_requests_shared_memory() {
     let forest = launches::model();
     for threads in [256, 512] {
         let schedule = format!(

@@ -1,5 +1,5 @@
-//! PTX through NVIDIA's assembler, which `PTXAS` or the search path names. Without it, the test reports that
-//! it was left out.
+//! PTX through NVIDIA's assembler, found by `PTXAS` or in the search path. Without it, the test reports that
+//! it was skipped.
 
 use crate::launches::{ALL, DIRECT, Named, compiled, examples, model, schedules};
 use sched_forest::Forest;
@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 
 const GPUS: [&str; 2] = ["sm_80", "sm_90"];
 
-/// The example model, for all schedules, and forests of every kind of output and type of sums, each for half
-/// of the examples.
+/// The example model with all schedules, and forests of every kind of output and type of sums, each with half
+/// of the example schedules.
 fn models() -> Vec<(String, Forest, Vec<Named>)> {
     let mut all = vec![("breast_cancer".to_string(), model(), schedules())];
     let mut seen = BTreeSet::new();
@@ -62,7 +62,7 @@ fn kernels_assemble_without_spills() {
 }
 
 #[test]
-fn what_the_assembler_refuses_is_quoted() {
+fn errors_of_the_assembler_are_quoted() {
     let Some(ptxas) = ptxas() else { return };
     let error = ptxas.assemble(".version 7.0\n.target sm_80\nno PTX\n", Gpu::default()).expect_err("no PTX");
     assert_eq!(error.code, codes::TOOL_FAILED);

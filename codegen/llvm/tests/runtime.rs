@@ -1,5 +1,5 @@
-//! The C runtime below compiled models, with models written by hand. Their kernels are Rust functions here,
-//! and C functions in the artefact that the test programs in `c/` load.
+//! Tests of the C runtime with models written by hand. Their kernels are Rust functions here, and C functions
+//! in the artefact that the test programs in `c/` load.
 
 use std::{
     ffi::c_void,
@@ -32,13 +32,14 @@ fn present(x: f64) -> f64 {
     if x.is_nan() { 0.0 } else { x }
 }
 
-/// Margins of the models: a + 2 b + 4 c and a - b, missing values counting as zero.
+/// Margins of the models: a + 2 b + 4 c and a - b, where missing values count as zero.
 fn margins(row: &[f64]) -> [f64; 2] {
     let [a, b, c] = [present(row[0]), present(row[1]), present(row[2])];
     [a + 2.0 * b + 4.0 * c, a - b]
 }
 
-/// The outputs of the models: some of each of [`Needs`]. The runtime knows no others.
+/// The outputs of the models: at least one with each of [`Needs`], on which all differences between outputs
+/// in the runtime depend.
 const KINDS: [Kind; 5] = [Kind::Value, Kind::Raw, Kind::Class, Kind::Leaf, Kind::Tree];
 
 /// The output of a row, as the models' kernels compute it.
@@ -205,7 +206,7 @@ fn model<R: Element, M: Element, O: Element>() -> ModelDescriptor {
     }
 }
 
-/// A model with another kernel of an output, which gives the output other columns.
+/// A model with another kernel for one output, and with the number of columns that it writes.
 fn with(
     mut model: ModelDescriptor,
     kind: Kind,
@@ -243,7 +244,7 @@ impl CallOptions {
     }
 }
 
-/// Calls a model and compares every number of the output; memory behind the output must keep its content.
+/// Calls a model and compares every number of the output. Memory after the output must keep its content.
 fn check(model: &ModelDescriptor, how: CallOptions) {
     const GUARD: u64 = 0x7fc1_2345_7fc1_2345;
     let columns = runtime::num_outputs(model, how.kind) as usize;
@@ -423,7 +424,7 @@ fn wrong_calls_are_refused() {
 #[test]
 fn calls_of_other_versions() {
     let model = model::<f32, f32, f32>();
-    // An older caller's structure ends after `out`; the runtime reads nothing behind it.
+    // An older caller's structure ends after `out`; the runtime must not read beyond it.
     let older = |c: &mut Call| (c.size, c.dtype, c.threads, c.row_stride) = (32, 77, -7, 1);
     assert_eq!(code(&model, older), 0);
 
@@ -439,8 +440,8 @@ fn calls_of_other_versions() {
     assert_eq!(unsafe { runtime::call(&model, &newer.0) }.map_err(Status::code), Err(Status::ARGUMENT));
 }
 
-/// Kernels with narrower rows than the trainer's never get wider rows; rows of the other type have their own
-/// kernels.
+/// Kernels whose rows are narrower than the trainer's never get wider rows. Rows of the other type need a
+/// version with kernels for them.
 #[test]
 fn rows_are_not_rounded_where_the_trainer_does_not() {
     let wide = |call: &mut Call| call.dtype = Dtype::F64 as i32;
@@ -449,7 +450,7 @@ fn rows_are_not_rounded_where_the_trainer_does_not() {
     assert_eq!(code(&narrow, wide), Status::ROWS);
     check(&narrow, CallOptions::plain(Kind::Value, Dtype::F32, 100));
 
-    // Kernels whose output names them.
+    // Kernels whose output tells which of them has run.
     unsafe extern "C" fn two<M: Element>(ctx: *mut Ctx) {
         unsafe {
             finish::<M, f64, 2>(ctx, |_, _| [f64::from(u8::try_from(size_of::<M>()).expect("a size")); 2])
@@ -480,7 +481,7 @@ fn rows_are_not_rounded_where_the_trainer_does_not() {
 }
 
 #[test]
-fn refuses_processors_that_lack_something() {
+fn refuses_processors_that_lack_instructions() {
     let needs = |cpu_needs| code(&ModelDescriptor { cpu_needs, ..model::<f32, f32, f32>() }, |_| ());
     let have = |there: bool| if there { 0 } else { Status::CPU };
     for level in Level::ALL {
@@ -531,7 +532,7 @@ fn many_callers_at_once() {
     });
 }
 
-/// Counts how often each iteration of a loop runs.
+/// Counters of the runs of each iteration of a loop.
 #[test]
 fn loops_run_every_iteration_once() {
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -588,7 +589,8 @@ fn predicts_in_the_child_of_a_fork() {
         let child = unsafe { fork() };
         assert!(child >= 0);
         if child == 0 {
-            // Only calls that are safe in the child of a process with threads; an alarm ends a hang.
+            // The child of a process with threads may call only some functions safely. An alarm ends it if it
+            // hangs.
             unsafe {
                 alarm(20);
                 _exit(i32::from(predict() != want));
@@ -601,7 +603,7 @@ fn predicts_in_the_child_of_a_fork() {
     }
 }
 
-// The runtime as C programs see it.
+// Tests of the runtime by C programs.
 
 fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -636,7 +638,7 @@ fn folder() -> &'static Path {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("runtime");
         fs::create_dir_all(&folder).expect("a folder for test programs");
         for (name, bytes) in [("runtime.o", RUNTIME_OBJECT), ("m.h", header("m", &PROPERTIES).as_bytes())] {
-            // Renamed when complete: another process may run another of these tests.
+            // Renamed when complete, since another process may run another of these tests at the same time.
             let mine = folder.join(format!("{name}.{}", std::process::id()));
             fs::write(&mine, bytes).expect("a writable folder");
             fs::rename(mine, folder.join(name)).expect("a writable folder");
@@ -801,7 +803,7 @@ fn header_is_c_and_cpp() {
 }
 
 #[test]
-fn the_loader_is_c_and_cpp_alone_and_beside_a_model() {
+fn the_loader_compiles_as_c_and_cpp() {
     let text = loader_header();
     assert!(!text.contains('@'), "a placeholder is left");
     let folder = folder().join("loader");

@@ -1,6 +1,7 @@
-//! Numbers of instructions of the loops of kernels, pipe by pipe, in NVIDIA's machine code. `tests/sass`
-//! keeps them for one version of `ptxas`; `UPDATE=1` rewrites them. Without that version of `ptxas`, or
-//! without `nvdisasm`, the test reports that it was left out.
+//! Numbers of instructions of the loops of kernels in NVIDIA's machine code, by pipe: the part of a
+//! multiprocessor that runs them. Files of `tests/sass` have the expected numbers for one version of `ptxas`;
+//! `UPDATE=1` rewrites them. Without that version of `ptxas`, or without `nvdisasm`, the test reports that it
+//! was skipped.
 
 use crate::launches::{compiled, examples, model};
 use sched_ir::lir::Kind;
@@ -10,7 +11,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::Path;
 
-/// The version of `ptxas` whose numbers are kept.
+/// The version of `ptxas` for which numbers are stored.
 const VERSION: &str = "13.5.37";
 
 /// The part of a multiprocessor that runs an instruction.
@@ -49,12 +50,12 @@ impl Pipe {
     }
 }
 
-/// A kernel as the disassembler prints it.
+/// A kernel in the disassembler's output.
 struct Kernel {
     name: String,
     /// Instructions without their predicates.
     code: Vec<String>,
-    /// For each label, the instruction behind it.
+    /// For each label, the instruction after it.
     labels: BTreeMap<String, usize>,
 }
 
@@ -76,7 +77,7 @@ fn kernels(text: &str) -> Vec<Kernel> {
             if code.starts_with('@') { code.split_once(' ').map_or(code, |(_, code)| code) } else { code };
         kernel.code.push(code.trim().to_string());
     }
-    // Instructions behind the last exit are padding.
+    // Instructions after the last exit are padding.
     for kernel in &mut all {
         let used = kernel.code.iter().rposition(|code| code.starts_with("EXIT")).map_or(0, |last| last + 1);
         kernel.code.truncate(used);
@@ -99,7 +100,7 @@ impl Kernel {
         all.iter().filter(inner).cloned().collect()
     }
 
-    /// The longest run of instructions that no branch leaves and no label enters.
+    /// The longest run of instructions without branches and labels.
     fn longest_part(&self, range: Range<usize>) -> Range<usize> {
         let mut longest = range.start..range.start;
         let mut start = range.start;
@@ -145,10 +146,10 @@ impl Kernel {
     }
 }
 
-/// Loads of a pipe in a number of steps of a walk, by example. Code that reads features in shared memory
-/// reads nothing else there. Without a copy of rows, a step loads the number of the feature, its value and
-/// the threshold. A thread with four rows loads a word at each of the first seven nodes, and a byte for each
-/// row at the nodes of the two levels below.
+/// For each example schedule: a pipe, its number of loads, and the number of steps of a walk that make these
+/// loads. Code that reads features in shared memory reads nothing else there. Without a copy of rows, a step
+/// loads the number of the feature, its value and the threshold. A thread with four rows loads a word at each
+/// of the first seven nodes, and a byte for each row at the nodes of the two levels below.
 const LOADS_OF_STEPS: [(&str, Pipe, usize, usize); 8] = [
     ("direct", Pipe::Global, 3, 1),
     ("four_rows", Pipe::Shared, 15, 20),
@@ -160,8 +161,8 @@ const LOADS_OF_STEPS: [(&str, Pipe, usize, usize); 8] = [
     ("tree_pieces", Pipe::Global, 3, 1),
 ];
 
-/// Describes all innermost loops; of loops with branches, their longest part without one. Code walks if it
-/// makes the loads of a step and stores nothing to shared memory.
+/// Describes all innermost loops. For loops with branches, describes their longest part without branches.
+/// Code counts as a walk if it makes the loads of a step and stores nothing to shared memory.
 fn report(sass: &str, walked: Option<(Pipe, usize, usize)>) -> String {
     let mut out = String::new();
     for kernel in kernels(sass) {
@@ -180,7 +181,7 @@ fn report(sass: &str, walked: Option<(Pipe, usize, usize)>) -> String {
 }
 
 #[test]
-fn loops_are_as_kept() {
+fn loops_equal_their_goldens() {
     let Some(ptxas) = Ptxas::find() else {
         println!("left out: ptxas is not in the search path, and PTXAS names none");
         return;

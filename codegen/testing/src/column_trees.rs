@@ -1,13 +1,14 @@
-//! Random trees whose results are columns.
+//! Random trees as columns: trees whose sums of leaves are computed columns.
 
 use crate::forests::grid;
 use crate::schedules::Rng;
 use sched_columns::{ColumnTree, ColumnTrees, TreeNode, TreeTest, TreesForm};
 
-/// Most tests on a path.
+/// Most tests on a path from a root to a leaf.
 const DEEPEST: usize = 6;
 
-/// Trees of a form, some of them single leaves. Missing values go left, right, or either way.
+/// Trees of a form, some of them single leaves. Missing values go left, right, or to a random side at each
+/// node.
 pub fn column_trees(rng: &mut Rng, form: TreesForm) -> ColumnTrees {
     let missing = rng.below(3);
     let trees = (0..rng.below(11)).map(|_| {
@@ -20,7 +21,7 @@ pub fn column_trees(rng: &mut Rng, form: TreesForm) -> ColumnTrees {
     ColumnTrees::new(form, trees).expect("the generator keeps the promises of trees")
 }
 
-/// A tree while it grows.
+/// The state while a random tree is built.
 struct Growing<'a> {
     rng: &'a mut Rng,
     form: TreesForm,

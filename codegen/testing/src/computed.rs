@@ -1,4 +1,4 @@
-//! Random columns that forests compute, before the trees and behind them.
+//! Random computed columns: those that trees test, and those that are computed from margins.
 
 use crate::column_trees::column_trees;
 use crate::forests::grid;
@@ -11,8 +11,8 @@ use sched_forest::{
 };
 use std::sync::Arc;
 
-/// The forest, in some cases with tests of computed columns in place of some tests of features. It has its
-/// own seed, which keeps the other random cases unchanged.
+/// The forest, in some cases with tests of computed columns in place of some tests of features. The random
+/// choices depend on `seed` alone, so that the other generators' cases stay unchanged.
 pub fn with_computed_columns(seed: u64, forest: Forest) -> Forest {
     let rng = &mut Rng(seed.wrapping_mul(0x9fb2_1c65_1e98_df25));
     if !rng.one_in(4) {
@@ -38,14 +38,15 @@ pub fn with_computed_columns(seed: u64, forest: Forest) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
-/// The forms of columns.
+/// The forms of expressions, by their numbers in [`Drawn::column`].
 const FORMS: [usize; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 
 /// The forms whose results are finite for finite values.
 const FINITE_FORMS: [usize; 10] = [0, 1, 3, 4, 5, 6, 7, 8, 10, 11];
 
-/// The forest, in some cases with expressions over margins among the steps to predictions, and with classes
-/// that they compute. It has its own seed, which keeps the other random cases unchanged.
+/// The forest, in some cases with expressions over margins in the steps from margins to predictions, and with
+/// expressions that compute classes. The random choices depend on `seed` alone, so that the other generators'
+/// cases stay unchanged.
 pub fn with_output_expressions(seed: u64, forest: Forest) -> Forest {
     let rng = &mut Rng(seed.wrapping_mul(0xc2b2_ae3d_27d4_eb4f) ^ 0x1656_67b1);
     if !rng.one_in(4) {
@@ -81,7 +82,7 @@ pub fn with_output_expressions(seed: u64, forest: Forest) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
-/// Finite results over values of a row. Some are probabilities.
+/// Expressions over the values of a row, whose results are finite. Some results are probabilities.
 fn results(rng: &mut Rng, n_values: usize, float: Float) -> Result<Arc<OutputColumns>, TypeMismatch> {
     let count = 1 + rng.below(12);
     let mut drawn = Drawn { rng, columns: Columns::default(), features: n_values, float };
@@ -95,7 +96,7 @@ fn results(rng: &mut Rng, n_values: usize, float: Float) -> Result<Arc<OutputCol
     Ok(Arc::new(OutputColumns { columns: Arc::new(columns), results }))
 }
 
-/// Numbers of classes of up to three targets, also below 0.
+/// Expressions for the class numbers of up to three targets; some numbers are negative.
 fn class_numbers(rng: &mut Rng, margins: usize, float: Float) -> Result<Arc<OutputColumns>, TypeMismatch> {
     let mut drawn = Drawn { rng, columns: Columns::default(), features: margins, float };
     let count = 1 + drawn.rng.below(3);
@@ -106,7 +107,7 @@ fn class_numbers(rng: &mut Rng, margins: usize, float: Float) -> Result<Arc<Outp
     Ok(Arc::new(OutputColumns { columns: Arc::new(columns), results }))
 }
 
-/// Columns while they are drawn.
+/// The state while random columns are made.
 struct Drawn<'a> {
     rng: &'a mut Rng,
     columns: Columns,
@@ -115,7 +116,8 @@ struct Drawn<'a> {
 }
 
 impl Drawn<'_> {
-    /// Columns of some forms, in the type of rows. Some have one form and differ in features and constants.
+    /// Random columns of the given forms, in the type of rows. Runs of up to five columns have the same form
+    /// and differ in features and constants.
     fn read(&mut self, count: usize, forms: &[usize]) -> Result<Vec<ColumnId>, TypeMismatch> {
         let mut read = Vec::with_capacity(count);
         while read.len() < count {
@@ -129,8 +131,8 @@ impl Drawn<'_> {
         Ok(read)
     }
 
-    /// The columns that sums of a form read: values of features, sums of these, or results of trees. Those
-    /// that trees have are all results of the same trees.
+    /// The columns that an expression of a form reads: values of features, a layer of sums, or all results of
+    /// the same trees. Empty for forms that read features directly.
     fn below(&mut self, form: usize) -> Result<Vec<ColumnId>, TypeMismatch> {
         if form < 6 {
             return Ok(Vec::new());
@@ -157,7 +159,7 @@ impl Drawn<'_> {
         layer.collect()
     }
 
-    /// All results of some trees over columns in the type of rows.
+    /// All results of random trees over the columns `of`, in the type of rows.
     fn trees(&mut self, of: &[ColumnId]) -> Result<Vec<ColumnId>, TypeMismatch> {
         let other = if self.float == Float::F32 { Float::F64 } else { Float::F32 };
         let form = TreesForm {
@@ -215,7 +217,7 @@ impl Drawn<'_> {
                 self.columns.add(Expr::SquaredDistance { of: below.into(), point })
             }
             9 => {
-                // Rows in double precision may have features in single precision.
+                // Some columns of rows in double precision round a feature to single precision first.
                 let feature = self.rng.below(self.features) as u32;
                 let single = self.columns.input(feature, Float::F32);
                 let wide = self.columns.cast(single, ColumnType::F64)?;

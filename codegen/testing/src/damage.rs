@@ -1,9 +1,9 @@
-//! Invalid schedules, as they occur while editing.
+//! Schedules with random mistakes, as they occur while editing.
 
 use crate::Rng;
 
-/// A schedule with one to three random mistakes: lines that are removed, doubled or swapped, other
-/// digits, or blocks instead of grids. The same seed gives the same damage. The result may be legal.
+/// The schedule `text` with one to three random changes: a line removed, repeated or swapped with another,
+/// other digits, or `block` for `grid`. The same seed gives the same changes. The result may be legal.
 pub fn damaged(text: &str, rng: &mut Rng) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for _ in 0..1 + rng.below(3) {

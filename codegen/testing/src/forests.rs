@@ -8,12 +8,12 @@ use sched_forest::{
 use sched_nest::ModelInfo;
 use sched_pipeline::{Prepared, SetTests};
 
-/// Thresholds and values of rows, few so that ties are frequent. Both float types represent them
-/// exactly.
+/// Thresholds and values of rows: only a few, so that values often equal thresholds. Both float types
+/// represent them exactly.
 const GRID: [f64; 9] = [-2.5, -1.0, -0.5, -0.0, 0.25, 0.5, 1.0, 1.5, 3.0];
 
-/// A value of the grid. In double precision it is often a neighbour that single precision rounds to a
-/// grid value, up or down.
+/// A value of the grid. In double precision, often the next number above or below it, which single precision
+/// rounds to the grid value.
 pub(crate) fn grid(rng: &mut Rng, float: Float) -> f64 {
     let x = *rng.pick(&GRID).unwrap_or(&0.0);
     match (float, rng.below(6)) {
@@ -83,7 +83,7 @@ pub fn with_other_tests(rng: &mut Rng, forest: Forest) -> Forest {
     let mut parts = forest.into_parts();
     let rules = [CategoryRule::Truncated, CategoryRule::Positive { below: 3.0 }, CategoryRule::Whole];
     parts.category_rule = rules[rng.below(3)];
-    // Many sets make many classes, so that a set takes several bytes.
+    // With many sets, categories fall into many classes, so that a set takes several bytes.
     let many = rng.one_in(2);
     let (count, categories) = if many { (6 + rng.below(20), MOST_CATEGORIES) } else { (1 + rng.below(4), 5) };
     let mut set = || {
@@ -107,8 +107,8 @@ pub fn with_other_tests(rng: &mut Rng, forest: Forest) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
-/// The forest, in some cases with linear leaves in some trees without leaf vectors. It has its own seed,
-/// which keeps the other random cases unchanged.
+/// The forest, in some cases with linear leaves in some trees without leaf vectors. The random choices depend
+/// on `seed` alone, so that the other generators' cases stay unchanged.
 pub fn with_linear_leaves(seed: u64, forest: Forest) -> Forest {
     let rng = &mut Rng(seed.wrapping_mul(0xd134_2543_de82_ef95));
     if !rng.one_in(if forest.has_leaf_vectors() { 2 } else { 5 }) {
@@ -139,8 +139,8 @@ pub fn with_linear_leaves(seed: u64, forest: Forest) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
-/// The forest, in some cases with margins whose sums are rounded to single precision. It has its own seed,
-/// which keeps the other random cases unchanged.
+/// The forest, in some cases with margins whose sums are rounded to single precision. The random choices
+/// depend on `seed` alone, so that the other generators' cases stay unchanged.
 pub fn with_single_margins(seed: u64, forest: Forest) -> Forest {
     let rng = &mut Rng(seed.wrapping_mul(0xa076_1d64_78bd_642f));
     if forest.types.accumulator == Float::F32 || !rng.one_in(3) {
@@ -172,8 +172,8 @@ pub fn with_single_margins(seed: u64, forest: Forest) -> Forest {
 /// Levels of the deepest oblivious trees, which have more leaves than a byte can number.
 const MOST_LEVELS: u32 = 9;
 
-/// The forest, in some cases with oblivious trees instead of its own, of similar depth and with the
-/// same tests and leaves.
+/// The forest, in some cases with each tree replaced by an oblivious one of similar depth, with tests and
+/// leaves of the forest.
 pub fn with_oblivious_trees(rng: &mut Rng, forest: Forest) -> Forest {
     if !rng.one_in(4) {
         return forest;
@@ -205,8 +205,8 @@ fn level(rng: &mut Rng, tests: &[Inner], leaves: &[Leaf], tree: &mut Tree) -> No
     NodeRef::Inner(at as u32)
 }
 
-/// The forest, in some cases with an output of several expectiles. It takes logarithms, which GPUs have
-/// no code for.
+/// The forest, in some cases with predictions of several expectiles. They need logarithms, for which there is
+/// no code on GPUs.
 pub fn with_expectiles(rng: &mut Rng, forest: Forest) -> Forest {
     if forest.num_margins == 1 || !rng.one_in(4) {
         return forest;
@@ -216,7 +216,7 @@ pub fn with_expectiles(rng: &mut Rng, forest: Forest) -> Forest {
     Forest::new(parts).expect("the generator keeps the promises of a forest")
 }
 
-/// Replaces the steps of some outputs by the power of 2 of isolation forests.
+/// The forest, in some cases with the power of 2 of isolation forests as the only step to predictions.
 pub fn with_powers_of_two(seed: u64, mut forest: Forest) -> Forest {
     if seed % 9 == 4 && forest.output.value.iter().all(Transform::is_by_value) {
         forest.output.value = vec![Transform::PowerOfTwo { by: 2.5 }];
@@ -224,7 +224,8 @@ pub fn with_powers_of_two(seed: u64, mut forest: Forest) -> Forest {
     forest
 }
 
-/// Random types, independent of each other; half of the forests have XGBoost's.
+/// Random types, independent of each other. Half of the forests use single precision everywhere, as XGBoost
+/// does.
 fn types(rng: &mut Rng) -> Types {
     if rng.one_in(2) {
         return Types::all(Float::F32);
@@ -264,7 +265,7 @@ fn output(rng: &mut Rng, margins: usize) -> Output {
     Output { raw, value, classes: None }.with_classes(rule)
 }
 
-/// A random step on single values, which is defined for every value.
+/// A random step to predictions that transforms each value by itself and is defined for every value.
 fn by_value(rng: &mut Rng, margins: usize) -> Transform {
     let forms =
         [Sigmoid::Bounded, Sigmoid::Plain { slope: 1.0 }, Sigmoid::Plain { slope: 0.7 }, Sigmoid::Mirrored];
@@ -317,7 +318,7 @@ impl Maker<'_> {
             left: NodeRef::Leaf(0),
             right: NodeRef::Leaf(0),
         });
-        // Deep trees are chains with twigs, to keep them small.
+        // In deep trees, right subtrees have at most two levels, which keeps the trees small.
         let twig = if levels > 6 { self.rng.below(3) as u32 } else { levels - 1 };
         let left = self.node(levels - 1);
         let right = self.node(twig);
@@ -327,8 +328,8 @@ impl Maker<'_> {
     }
 }
 
-/// Random rows for a forest: grid values, which are thresholds, missing values and extremes. There are
-/// often fewer than `together` rows, which advance together in vectors.
+/// Random rows for a forest: grid values, among them thresholds, missing values and infinities. If `together`
+/// is not 0, there are mostly fewer than `together` rows, the number that vectors of interleaved walks hold.
 pub fn rows(rng: &mut Rng, forest: &Forest, together: usize) -> Vec<f64> {
     let any = [0, 1, 2, 3, 7, 20, 33, 65, 100][rng.below(9)];
     let count = if together > 0 && !rng.one_in(4) { 1 + rng.below(together * 3 / 4) } else { any };
@@ -344,13 +345,13 @@ pub fn rows_of(rng: &mut Rng, forest: &Forest, count: usize) -> Vec<f64> {
             3 => f64::NEG_INFINITY,
             4 => 0.0,
             5..8 if !forest.sets.is_empty() => rng.below(MOST_CATEGORIES + 1) as f64,
-            // Callers may pass doubles to any model, which rounds them if its rows are floats.
+            // Calls may pass doubles to any model; a model with rows of floats rounds them.
             _ => grid(rng, Float::F64),
         })
         .collect()
 }
 
-/// Random hits of leaves. In three of four trees, one leaf has nearly all hits.
+/// A profile with random hits of leaves. In three of four trees, one leaf has nearly all hits.
 pub fn profile(rng: &mut Rng, forest: &Forest) -> Profile {
     let mut profile = Profile { rows: 1000, ..Profile::default() };
     for tree in &forest.trees {
@@ -364,7 +365,7 @@ pub fn profile(rng: &mut Rng, forest: &Forest) -> Profile {
     profile
 }
 
-/// Number of columns that a forest's trees test, or of its features.
+/// Number of columns that a forest's trees test; the number of features if they test no columns.
 pub fn tested(forest: &Forest) -> usize {
     let prepared = Prepared::of(forest, SetTests::OfColumns).ok().flatten();
     prepared.map_or(forest.num_features, |prepared| prepared.tested.len())
@@ -383,8 +384,8 @@ pub fn info(forest: &Forest) -> ModelInfo {
     }
 }
 
-/// A forest of complete trees of one depth, whose nodes count through features and thresholds, with
-/// rows that have values at and between thresholds, and missing values.
+/// A forest of complete trees of one depth, with rows. Consecutive nodes test consecutive features and
+/// thresholds, so that all occur. Rows have values at and between thresholds, and missing values.
 pub fn complete(features: u32, thresholds: u32, depth: u32) -> (Forest, Vec<f64>) {
     let nodes = (1u32 << depth) - 1;
     let count = (features * thresholds).div_ceil(nodes).max(2) + 1;
@@ -405,8 +406,8 @@ pub fn complete(features: u32, thresholds: u32, depth: u32) -> (Forest, Vec<f64>
     (Forest::new(parts).expect("a valid forest"), rows.collect())
 }
 
-/// A forest as of [`complete`], in which every other test is whether the category of the first feature is in
-/// one of fourteen sets. The sets distinguish all categories, and rows have all of them.
+/// A forest like that of [`complete`], with rows. Every other node tests whether the category of the first
+/// feature is in one of fourteen sets, which distinguish all categories. Rows have random categories.
 pub fn categorical(categories: u32, depth: u32) -> (Forest, Vec<f64>) {
     let (features, rows) = (3_u32, 70);
     let mut parts = complete(features, 40, depth).0.into_parts();
@@ -433,7 +434,7 @@ pub fn categorical(categories: u32, depth: u32) -> (Forest, Vec<f64>) {
     (Forest::new(parts).expect("a valid forest"), (0..rows * features).map(value).collect())
 }
 
-/// A complete subtree; its nodes are the tests from number `first` on.
+/// A complete subtree. Its nodes make consecutive tests, from number `first` on.
 fn grown(
     levels: u32,
     (first, features, thresholds): (u32, u32, u32),

@@ -1,6 +1,6 @@
-//! Test data for several crates: random and damaged schedules, random forests with rows, and checker
-//! options written as words; and the distribution of a test's work to all cores. No released program depends
-//! on this crate.
+//! Test data for several crates: random and damaged schedules, random forests with rows, and checker options
+//! written as words. A helper distributes a test's work to all cores. No released program depends on this
+//! crate.
 
 pub mod column_trees;
 pub mod computed;

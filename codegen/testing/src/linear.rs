@@ -1,14 +1,15 @@
-//! Random linear models: forests whose trees are single leaves with terms.
+//! Random linear models: forests whose trees are single linear leaves.
 
 use crate::forests::value;
 use crate::schedules::Rng;
 use sched_forest::{Forest, LinearLeaf, LinearMissing, NodeRef};
 
-/// Most terms of a leaf whose features are drawn. Loops over terms are written out for fewer.
+/// Most terms of a leaf whose features are random: enough that some leaves get a loop over terms instead of
+/// unrolled code.
 const MOST_TERMS: usize = 90;
 
-/// The forest, in some cases with a linear leaf in place of each tree. It has its own seed, which keeps the
-/// other random cases unchanged.
+/// The forest, in some cases with a linear leaf in place of each tree. The random choices depend on `seed`
+/// alone, so that the other generators' cases stay unchanged.
 pub fn with_linear_models(seed: u64, forest: Forest) -> Forest {
     let rng = &mut Rng(seed.wrapping_mul(0xa076_1d64_78bd_642f) ^ 0x2545_f491_4f6c_dd1d);
     let vectors = forest.has_leaf_vectors();

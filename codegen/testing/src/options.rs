@@ -65,7 +65,8 @@ fn layer(value: &str) -> (StageKind, u32, u32) {
     (kind, units.parse().expect("a number"), terms.parse().expect("a number"))
 }
 
-/// Number of leaves at each depth: `3:7` is seven at depth 3, `4..6:1` one at each of 4, 5 and 6.
+/// Number of leaves at each depth: `3:7` means seven leaves at depth 3, `4..6:1` one at each of the depths 4,
+/// 5 and 6.
 fn leaves_at(value: &str) -> Vec<u32> {
     let mut leaves = Vec::new();
     for part in value.split(',') {

@@ -1,8 +1,9 @@
-//! Work on all cores.
+//! Distribution of work to all cores.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The results of all jobs, in the order of the jobs. Each core takes the next job when it is done with one.
+/// Runs `work` on all jobs, and returns the results in the order of the jobs. Each core takes the next job
+/// when it has finished one.
 ///
 /// # Panics
 /// If a job panics.

@@ -1,8 +1,8 @@
-//! Random legal schedules, as tests of everything that consumes nests.
+//! Random legal schedules, for tests of all code that reads loop nests.
 //!
-//! A schedule grows directive by directive: the generator makes up a candidate from the current loops,
-//! and keeps it if the text still checks without errors. So it needs no rules of legality and cannot
-//! disagree with the checker.
+//! A schedule grows directive by directive. The generator makes a random directive for the current loops, and
+//! keeps it if the checker reports no error. So the generator needs no rules of legality, and cannot disagree
+//! with the checker.
 
 mod gpu;
 mod stages;
@@ -18,7 +18,7 @@ use sched_nest::{Axis, Body, Layout, Loop, LoopId, Nest};
 
 /// Most loops of a nest; larger ones take long to compile and test nothing more.
 const MOST_LOOPS: usize = 60;
-/// Most iterations of a loop that is specialised or unrolled.
+/// Most iterations of a loop that is specialized or unrolled.
 const SMALL: i64 = 6;
 
 /// Small pseudo-random number generator: splitmix64.
@@ -35,12 +35,12 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`, or 0.
+    /// A random number below `n`; 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         if n == 0 { 0 } else { (self.next_u64() % n as u64) as usize }
     }
 
-    /// True once in `n` times.
+    /// True with a probability of 1 in `n`.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
@@ -51,11 +51,11 @@ impl Rng {
     }
 }
 
-/// The text of a schedule that checks without errors for a model with these facts. The same seed gives the
+/// The text of a random schedule that is legal for a model with these properties. The same seed gives the
 /// same text.
-pub fn schedule(seed: u64, facts: &ModelInfo) -> String {
+pub fn schedule(seed: u64, model: &ModelInfo) -> String {
     let options =
-        Options { model: Some(facts.clone().into()), supported: Supported::Compilable, ..Options::default() };
+        Options { model: Some(model.clone().into()), supported: Supported::Compilable, ..Options::default() };
     let mut growth = Growth::new(seed, options, &|_| true);
     if growth.rng.one_in(3) {
         growth.of_blocks();
@@ -71,18 +71,18 @@ pub fn schedule(seed: u64, facts: &ModelInfo) -> String {
 pub struct ByRows {
     /// The whole text.
     pub text: String,
-    /// Directives outside of blocks.
+    /// Directives outside of blocks, for calls of more rows.
     pub rest: String,
     /// Most rows of the calls of each block, with its directives.
     pub blocks: Vec<(u32, String)>,
 }
 
 /// A schedule with up to three blocks, in random order between the directives outside of them.
-pub fn by_rows(seed: u64, facts: &ModelInfo) -> ByRows {
-    drawn_by_rows(seed, |rng| schedule(rng.next_u64(), facts))
+pub fn by_rows(seed: u64, model: &ModelInfo) -> ByRows {
+    drawn_by_rows(seed, |rng| schedule(rng.next_u64(), model))
 }
 
-/// A schedule whose parts `draw` makes up.
+/// A schedule with blocks, whose parts `draw` makes.
 fn drawn_by_rows(seed: u64, mut draw: impl FnMut(&mut Rng) -> String) -> ByRows {
     let mut rng = Rng(seed ^ 0x5eed);
     let rest = draw(&mut rng);
@@ -113,11 +113,11 @@ fn bare_name(full: &str) -> &str {
 struct Growth<'a> {
     rng: Rng,
     options: Options,
-    /// Whether code generation supports a nest, which the checker does not know.
+    /// Whether the code generator supports a nest, which the checker does not know.
     has_code: &'a dyn Fn(&Nest) -> bool,
     text: String,
     nest: Option<Nest>,
-    /// Number of names made up so far.
+    /// Number of loop names used so far.
     names: usize,
 }
 
@@ -133,7 +133,7 @@ impl<'a> Growth<'a> {
         growth
     }
 
-    /// Adds modifiers of any shape, and facts about the result.
+    /// Adds random modifiers, and annotations of the final nest.
     fn of_any_shape(&mut self) {
         if self.rng.one_in(3) {
             let line = self.tile_trees();
@@ -144,12 +144,12 @@ impl<'a> Growth<'a> {
         if self.rng.one_in(4) {
             self.vectors_of_rows();
         }
-        let facts = 2 + self.rng.below(11);
-        self.keep_several(facts, Growth::fact);
+        let annotations = 2 + self.rng.below(11);
+        self.keep_several(annotations, Growth::annotation);
     }
 
-    /// Adds blocks of rows, each of which a tree walks in vectors before the next tree does, and few
-    /// facts: many facts would leave few of these nests intact.
+    /// Adds a loop over blocks of rows, around a loop over trees with vectors of the block's rows. Adds only
+    /// a few other modifiers and annotations, so that most nests keep this shape.
     fn of_blocks(&mut self) {
         let size = [4, 8, 30, 32, 64, 100, 256][self.rng.below(7)];
         let [block, row] = [Axis::Row; 2].map(|axis| self.name(axis));
@@ -160,8 +160,8 @@ impl<'a> Growth<'a> {
         if self.rng.one_in(2) {
             self.keep_if_legal(format!("cache({block})\n"));
         }
-        let facts = self.rng.below(5);
-        self.keep_several(facts, Growth::fact);
+        let annotations = self.rng.below(5);
+        self.keep_several(annotations, Growth::annotation);
     }
 
     fn keep_several(&mut self, count: usize, line: impl Fn(&mut Self) -> String) {
@@ -190,14 +190,14 @@ impl<'a> Growth<'a> {
         format!("{letter}{}", self.names)
     }
 
-    /// A loop of the nest that satisfies `test`: its text in a schedule, and its number.
+    /// A random loop of the nest that satisfies `test`: its text in a schedule, and its number.
     fn some_loop(&mut self, test: impl Fn(&Nest, LoopId) -> bool) -> Option<(String, LoopId)> {
         let nest = self.nest.as_ref()?;
         let all: Vec<LoopId> =
             (0..nest.loops.len() as u32).map(LoopId).filter(|id| test(nest, *id)).collect();
         let id = *self.rng.pick(&all)?;
         let full = nest.get(id).name.clone();
-        // Without its qualifiers, the name means every copy.
+        // Without its qualifiers, the name means all copies of the loop.
         let bare = self.rng.one_in(2);
         Some((if bare { bare_name(&full).to_owned() } else { full }, id))
     }
@@ -206,8 +206,8 @@ impl<'a> Growth<'a> {
         self.nest.as_ref()?.loops.get(id.0 as usize)
     }
 
-    /// One of the legal next directives that the checker proposes, for forms that are rarely made up by
-    /// chance.
+    /// One of the legal next directives that the checker proposes: a modifier if `shapes` is true, else an
+    /// annotation. Random arguments are rarely legal for some forms.
     fn proposed(&mut self, shapes: bool) -> String {
         let on_gpu = self.options.target.as_ref().is_some_and(Target::is_gpu);
         let has_code = |lowered| lowered != Lowered::OnGpus || on_gpu;
@@ -258,8 +258,8 @@ impl<'a> Growth<'a> {
         Some(format!("split({v}, {first}, {second}, {at})"))
     }
 
-    /// Interleaves vectors of the rows that a tree walks one after the other, in most cases with
-    /// unroll-and-jam for few rows.
+    /// Makes interleaved vectors of an innermost loop over rows that is alone in a loop over trees. Mostly
+    /// adds unroll-and-jam for calls of few rows.
     fn vectors_of_rows(&mut self) {
         let around = |nest: &Nest, id: LoopId| {
             let around = |this: &&Loop| this.axis == Axis::Tree && this.body == Body::Seq(vec![id]);
@@ -316,7 +316,7 @@ impl<'a> Growth<'a> {
             }
         }
         if self.rng.one_in(4) {
-            // Moves inner loops of tiles outside their outer ones.
+            // This moves inner loops of tiles outside their outer loops.
             names.reverse();
         } else {
             for at in (1..names.len()).rev() {
@@ -327,7 +327,7 @@ impl<'a> Growth<'a> {
         Some(format!("reorder({})", names.join(", ")))
     }
 
-    fn fact(&mut self) -> String {
+    fn annotation(&mut self) -> String {
         if self.rng.one_in(6) {
             return self.proposed(false);
         }
@@ -371,7 +371,7 @@ impl<'a> Growth<'a> {
         line.map(|line| line + "\n").unwrap_or_default()
     }
 
-    /// Tiles of nodes, which concern all walks and exclude vectors and most layouts.
+    /// A directive for node tiles, which affect all walks and exclude vectors and most layouts.
     fn tile_trees(&mut self) -> String {
         let nodes = 1 + self.rng.below(8);
         let how = ["", ", uniform"].get(self.rng.below(8)).unwrap_or(&", probability");

@@ -2,7 +2,7 @@
 
 use sched_forest::{Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Target, Tree};
 
-/// Distinct thresholds per feature, few enough for byte-sized bins.
+/// Number of distinct thresholds of a feature: small enough for bins of one byte.
 const THRESHOLDS: u32 = 100;
 
 /// Shape of the subtrees.
@@ -21,12 +21,12 @@ pub fn complete(trees: u32, depth: u32, features: u32) -> Forest {
     alike(trees, (Shape::Complete, depth), features)
 }
 
-/// `trees` trees with one node and one leaf on each level.
+/// `trees` trees with one inner node and one leaf on each level.
 pub fn chains(trees: u32, depth: u32, features: u32) -> Forest {
     alike(trees, (Shape::Chain, depth), features)
 }
 
-/// `trees` trees with one test on each level.
+/// `trees` oblivious trees: all nodes of a level make the same test.
 pub fn oblivious(trees: u32, depth: u32, features: u32) -> Forest {
     alike(trees, (Shape::Oblivious, depth), features)
 }

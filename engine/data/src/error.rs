@@ -55,7 +55,7 @@ pub(crate) fn shorten(text: &str) -> String {
     short
 }
 
-/// The character itself, or its escape where printing it would disturb a terminal.
+/// The character itself, or its escape if printing it would disturb a terminal.
 fn printable(character: char) -> Vec<char> {
     match character.is_control() || is_invisible(character) {
         true => character.escape_default().collect(),
@@ -63,7 +63,7 @@ fn printable(character: char) -> Vec<char> {
     }
 }
 
-/// Whether a character looks like a blank or like nothing, and is no plain blank.
+/// Whether a character is invisible or looks like a blank, and is no ordinary blank (U+0020).
 pub(crate) fn is_invisible(character: char) -> bool {
     const MARKS: [char; 3] = ['\u{ad}', '\u{2060}', '\u{feff}'];
     let is_mark = ('\u{200b}'..='\u{200f}').contains(&character) || MARKS.contains(&character);

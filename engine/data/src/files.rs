@@ -64,7 +64,7 @@ pub(crate) struct Unfinished {
 }
 
 impl Unfinished {
-    /// Creates an unfinished file beside the target, as [`write_atomically`] does.
+    /// Creates an unfinished file in the folder of the target, as [`write_atomically`] does.
     pub(crate) fn create(path: &Path) -> Result<Self, DataError> {
         let failed = |error: io::Error| unwritable(path, &error);
         let (file, temporary) = match Target::of(path).map_err(failed)? {
@@ -124,7 +124,7 @@ pub fn write_together(files: &[(&Path, &[u8])]) -> Result<(), DataError> {
 }
 
 /// Like [`write_atomically`], for writers that need a path, such as a linker. `make` receives the path of an
-/// empty file beside the target, and fills or replaces it.
+/// empty file in the folder of the target, and fills or replaces it.
 ///
 /// # Errors
 ///
@@ -149,7 +149,7 @@ pub fn replace_atomically<T, E: From<DataError>>(
     }
 }
 
-/// A path to write, by the way in which it is written.
+/// A path to write: a file to replace, or a special file to open.
 enum Target {
     /// A regular file, or nothing yet: replaced by a new file.
     Replace(PathBuf),
@@ -202,7 +202,7 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 
 /// Delays the clean-up after an interrupt while the value lives, so that it cannot fall between steps that
 /// belong together.
-pub(crate) fn whole() -> impl Drop {
+pub(crate) fn uninterrupted() -> impl Drop {
     unfinished()
 }
 
@@ -283,12 +283,12 @@ fn put_in_place(files: Vec<(ClosedFile, PathBuf)>) -> Result<(), (usize, io::Err
         }
     }
     // While the lock is held, no interrupt removes some of the files.
-    let whole = unfinished();
+    let guard = unfinished();
     let mut done = Ok(());
     for (at, (file, target)) in files.iter().enumerate() {
         done = done.and_then(|()| fs::rename(&file.path, target).map_err(|error| (at, error)));
     }
-    drop(whole);
+    drop(guard);
     done
 }
 

@@ -1,11 +1,11 @@
-//! Putting folders in place whole or not at all.
+//! Replaces folders atomically: a path has either its old content or the whole new one.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::DataError;
-use crate::files::{CleanupEntry, unwritable, whole};
+use crate::files::{CleanupEntry, uninterrupted, unwritable};
 
 /// Writes a folder with files, each by its path within. Until all files are written, the folder keeps its old
 /// content, or stays absent. Then the new content replaces the old one.
@@ -22,8 +22,8 @@ pub fn replace_folder(folder: &Path, files: &[(PathBuf, Vec<u8>)]) -> Result<(),
         fs::create_dir_all(inner).and_then(|()| fs::write(&path, bytes)).map_err(failed)?;
     }
     let old = TemporaryFolder::create(folder).map_err(failed)?;
-    // An interrupt comes before all of it or after all.
-    let _whole = whole();
+    // Delays an interrupt until all renames are done.
+    let _guard = uninterrupted();
     match fs::rename(folder, &old.path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}

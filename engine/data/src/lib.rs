@@ -7,8 +7,9 @@
 //! - [`write_atomically`], [`write_together`], [`replace_atomically`] and [`replace_folder`] put files in
 //!   place whole or not at all.
 //!
-//! Input is not trusted: nothing here panics on it, and no memory is taken on the word of a header alone.
-//! This is a crate of its own so that its fuzz targets need not link LLVM.
+//! Input is not trusted: nothing here panics on it, and memory grows with the bytes that were read, not with
+//! the sizes that a header claims.
+//! This is a separate crate so that its fuzz targets need not link LLVM.
 
 #![forbid(unsafe_code)]
 

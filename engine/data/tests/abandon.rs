@@ -1,4 +1,4 @@
-//! An announced end of the process leaves no unfinished files behind.
+//! Tests that the clean-up before the end of a process leaves no unfinished files.
 
 use schedc_data::{abandon_unfinished, write_atomically};
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::Command;
 const FOLDER: &str = "SCHEDC_TEST_FOLDER";
 
 #[test]
-fn nothing_half_written_stays_behind() {
+fn no_unfinished_files_remain() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("out.csv"), "as it was").unwrap();
     let child = Command::new(std::env::current_exe().unwrap())
@@ -23,7 +23,7 @@ fn nothing_half_written_stays_behind() {
     assert_eq!(fs::read_to_string(folder.path().join("out.csv")).unwrap(), "as it was");
 }
 
-/// The other side of the test above.
+/// The child process of the test above.
 #[test]
 #[ignore = "run by another test in a process of its own"]
 fn writes_and_ends() {

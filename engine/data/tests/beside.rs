@@ -1,4 +1,4 @@
-//! Input beside features: numbers that stand for missing values, numbers beside the rows, and remarks.
+//! Tests of input besides features: numbers that stand for missing values, base margins, and remarks.
 use std::sync::Arc;
 
 use crate::common::{arrow, arrow_stream, parquet, read, show};
@@ -29,9 +29,9 @@ fn tables() -> [Vec<u8>; 4] {
 }
 
 #[test]
-fn numbers_stand_beside_rows() {
+fn base_margins_are_read_with_rows() {
     let names = ["a", "b"].map(str::to_owned);
-    // A column may be a feature and stand beside the rows, and may be kept, too.
+    // A column may be a feature, a base margin and a kept column at once.
     let keep = ["t", "o", "o", "b"].map(str::to_owned);
     for bytes in tables() {
         let reading = Reading { keep: &keep, beside: 2, ..Reading::default() };
@@ -46,7 +46,7 @@ fn numbers_stand_beside_rows() {
 }
 
 #[test]
-fn what_is_no_number_cannot_stand_beside_rows() {
+fn base_margins_must_be_numbers() {
     let names = ["a", "b"].map(str::to_owned);
     for (column, wanted) in
         [("a", "column \"a\" holds no number in row 3"), ("t", "column \"t\" holds no number in row 1")]
@@ -80,14 +80,14 @@ fn a_number_stands_for_missing_values() {
     assert_eq!(show(&read(text, missing(0.1, false)).unwrap()), wanted);
     assert_eq!(show(&read(text, missing(-0.0, true)).unwrap()), "5 0.1 | 6 2 | nan 3 | 0.1 4");
     assert_eq!(show(&read(b"a,b\n0,-0\n", missing(0.0, true)).unwrap()), "nan nan");
-    // In double precision, that of a file in single precision is another number.
+    // In double precision, the file's rounded number differs from the one to compare with.
     let [table, ..] = tables();
     let values = show(&read(&table, missing(0.1, false)).unwrap());
     assert!(!values.starts_with("5 nan"), "{values}");
 }
 
 #[test]
-fn orders_and_other_columns_are_told() {
+fn remarks_name_the_order_and_unused_columns() {
     let refusal = |names: &[&str], keep: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let keep: Vec<String> = keep.iter().map(|name| (*name).to_owned()).collect();

@@ -1,4 +1,4 @@
-//! Names of categories in rows: how they are found, what is unknown, what is refused.
+//! Tests of names of categories in rows: the look-up, unknown names, refused cells.
 use crate::common;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn texts(names: &[&str]) -> Names {
     Names::listed(names.iter().map(|name| Label::Text((*name).to_owned())).collect())
 }
 
-/// Categories of a trainer that treats unknown names so.
+/// Categories of a trainer with this treatment of unknown names.
 fn of_trainer(names: Vec<Names>, unseen: Unseen) -> Categories {
     Categories::new(names, Choices::default(), unseen)
 }
@@ -61,12 +61,12 @@ fn a_row_of_names_is_no_header() {
         let read = rows(text.as_bytes(), Unseen::Error, true).unwrap();
         assert_eq!(read.rows, 2, "{text}");
     }
-    // Names that the model does not know are as likely a header.
+    // A first line with unknown names may as well be a header.
     assert_eq!(rows(b"blue,x,0\ngreen,2,10\n", Unseen::Error, true).unwrap().rows, 1);
 }
 
 #[test]
-fn unknown_names_are_what_is_asked_for() {
+fn unknown_names_are_treated_as_requested() {
     let text = b"floor,colour,x\n10,pink,1\n";
     let error = rows(text, Unseen::Error, false).unwrap_err();
     assert_eq!(
@@ -195,7 +195,7 @@ fn cells_with_several_meanings_are_refused() {
     );
     let among_codes = "30 is the name of a category, and numbers are codes here, from 0 to 2";
     assert_eq!(refused(&array), format!("D0028: rows, column 3: {among_codes}, {place}"));
-    // A number that is neither goes where the trainer sends it.
+    // A number that is neither a name nor a code is treated as the trainer does.
     assert_eq!(show(&rows(b"floor,colour,x\n99,red,1\n", Unseen::Other, false).unwrap()), "0 1 -1");
     let empty = of_trainer(vec![texts(&["", "a"]), Names::default()], Unseen::Error);
     let names = ["a", "b"].map(str::to_owned);

@@ -1,4 +1,4 @@
-//! CSV text in, rows or a helpful error out.
+//! Tests of reading CSV text: the rows, or the error with its help.
 
 use crate::common::{is_consistent, read, show};
 use sched_diagnostics::{Column, Place};
@@ -6,11 +6,11 @@ use schedc_data::{DataError, Expect, Rows, Source, read_rows};
 
 /// Reads text for a model that is described by its number of features or by their names.
 fn read_for(model: &str, text: &str) -> Result<Rows, DataError> {
-    // A number is the feature count of a model without names; a name that is a number cannot be tested here.
+    // A number is the number of features of a model without names, so no name here is a number.
     match model.parse() {
         Ok(columns) if columns > 0 => read(text.as_bytes(), Expect::unnamed(columns)),
         _ => {
-            // A name that begins with an underscore begins with a blank.
+            // An underscore at the beginning of a name stands for a blank.
             let name = |name: &str| name.strip_prefix('_').map_or(name.to_owned(), |rest| format!(" {rest}"));
             let names: Vec<String> = model.split(' ').map(name).collect();
             read(text.as_bytes(), Expect::named(&names))
@@ -20,7 +20,7 @@ fn read_for(model: &str, text: &str) -> Result<Rows, DataError> {
 
 #[test]
 fn rows_are_read() {
-    // (what is tried, the model's feature names or how many features, text, rows, names of the columns)
+    // (the case, the model's feature names or their number, text, rows, names of the columns)
     let cases = [
         ("plain", "2", "1,2\n3,4.5\n", "1 2 | 3 4.5", ""),
         ("no line end at the end", "2", "1,2\n3,4", "1 2 | 3 4", ""),
@@ -103,7 +103,7 @@ fn rows_are_read() {
 
 #[test]
 fn errors_say_what_and_where() {
-    // (what is tried, model, text, the error)
+    // (the case, model, text, the error)
     let cases = [
         ("text", "2", "a,b\n1,2\n3,x y\n", "D0005: rows, line 3, column 2 (b): \"x y\" is not a number"),
         ("text, no header", "2", "1,2\n\n3,abc\n", "D0005: rows, line 3, column 2: \"abc\" is not a number"),
@@ -333,7 +333,7 @@ fn errors_say_what_and_where() {
 }
 
 #[test]
-fn columns_count_by_position_for_those_who_insist() {
+fn by_position_ignores_names() {
     let names = ["a", "b"].map(str::to_owned);
     let twice = ["a", "a"].map(str::to_owned);
     let models = [Expect::named(&names), Expect::named(&twice), Expect::unnamed(2), Expect::untold(2)];
@@ -350,7 +350,7 @@ fn columns_count_by_position_for_those_who_insist() {
 }
 
 #[test]
-fn names_that_nobody_knows_are_not_guessed() {
+fn unknown_names_are_not_guessed() {
     let expect = Expect::untold(2);
     for header in ["a,b", "x,y", "0,1", ",b"] {
         let error = read(format!("{header}\n1,2\n").as_bytes(), expect).unwrap_err();
@@ -361,8 +361,8 @@ fn names_that_nobody_knows_are_not_guessed() {
 }
 
 #[test]
-fn a_first_line_of_numbers_is_remarked_upon() {
-    // (model, text, what the note says, if there is one)
+fn a_first_line_of_numbers_causes_a_note() {
+    // (model, text, a part of the note; empty for no note)
     let cases = [
         ("3", "0,1,2\n5,6,7\n", "as a header"),
         ("1", "0\n5\n", "as a header"),
@@ -402,7 +402,7 @@ fn text_that_is_not_utf8_is_shown_as_far_as_it_can_be() {
 }
 
 #[test]
-fn help_fits_the_fault() {
+fn help_names_the_remedy_for_each_error() {
     let cases = [
         ("2", "a;b\n1;\"2,5\"\n", "decimal point"),
         ("2", "1,2\n3,\"4\n5\"\n", "quotation mark"),
@@ -448,7 +448,7 @@ fn files_that_cannot_be_read_are_reported() {
 
 #[test]
 fn long_files_are_read_whole() {
-    // Longer than the part looked at to tell the format, so that lines are cut between the two.
+    // Longer than the bytes by which the format is detected, so that a line is cut at their end.
     let mut text = "first,second\n".to_owned();
     let count = 30_000;
     for row in 0..count {

@@ -1,4 +1,4 @@
-//! Files that are far larger than memory may be are read and written piece by piece.
+//! Tests that files larger than the memory are read and written piece by piece.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -18,13 +18,13 @@ use schedc_data::{
     Destination, Expect, Layout as Columns, Number, Numbers, Reading, RowStream, Source, TableWriter,
 };
 
-/// Memory in use, and the most that was since it was set back.
+/// Bytes of memory in use, and the largest number since the last reset.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
 struct Counted;
 
-// SAFETY: everything is left to the system's allocator.
+// SAFETY: all calls are forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
@@ -59,7 +59,7 @@ fn part(number: usize) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
-/// Predicts something for each row of a file, into another one.
+/// Writes a result for each row of a file to another file.
 fn run(file: &Path, result: &Path, by_column: bool) {
     let names: Vec<String> = (0..COLUMNS).map(|at| format!("x{at}")).collect();
     let keep = vec!["x3".to_owned()];
@@ -82,7 +82,7 @@ fn run(file: &Path, result: &Path, by_column: bool) {
     assert!(most <= ALLOWED, "{most} bytes of {ALLOWED} for {} to {}", file.display(), result.display());
 }
 
-/// Has a file written part by part, and runs over it.
+/// Writes a file part by part, and checks the memory of [`run`] on it.
 fn check<W>(
     folder: &Path,
     (name, results): (&str, &[&str]),
@@ -104,7 +104,7 @@ fn check<W>(
 fn files_ten_times_as_large_as_memory_are_read_and_written() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    // The first file is one row group: its pages come one by one, too.
+    // The first file is a single row group, whose pages are read one by one.
     for (name, group) in [("whole.parquet", PART * PARTS), ("groups.parquet", 4 * PART)] {
         check(
             folder,

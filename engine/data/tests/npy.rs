@@ -1,4 +1,4 @@
-//! NumPy arrays in, rows or a helpful error out.
+//! Tests of reading NumPy arrays: the rows, or the error with its help.
 
 use crate::common::{is_consistent, npy, read, show};
 use schedc_data::{Expect, Source, Values, read_rows};

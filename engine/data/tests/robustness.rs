@@ -1,4 +1,4 @@
-//! Damaged files give an error or rows, and never a panic.
+//! Tests that damaged files give an error or rows, and never a panic.
 
 use crate::common::{is_consistent, npy, read};
 use schedc_data::Expect;
@@ -33,7 +33,7 @@ fn damaged_arrays() {
 }
 
 #[test]
-fn a_prefix_of_an_array_is_never_taken_for_the_whole() {
+fn cut_off_arrays_are_refused() {
     let file = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3), }", &[0; 48]);
     let expect = Expect::unnamed(3);
     assert!((0..file.len()).all(|length| read(&file[..length], expect).is_err()));

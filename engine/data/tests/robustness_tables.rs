@@ -1,5 +1,5 @@
-//! Damaged Parquet and Arrow files and archives give an error or rows, never a panic, and take no memory on
-//! their word.
+//! Tests that damaged Parquet and Arrow files and archives give an error or rows, never a panic, and that the
+//! sizes that they claim allocate no memory.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -12,12 +12,12 @@ use common::{archive, arrow, arrow_stream, features, npy, parquet, table};
 use parquet::basic::{Compression, ZstdLevel};
 use schedc_data::{Expect, Reading, RowStream, Source, Values, panics_are_errors};
 
-/// The largest piece of memory that was asked for.
+/// Bytes of the largest allocation.
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
 
 struct Watched;
 
-// SAFETY: everything is left to the system's allocator.
+// SAFETY: all calls are forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
@@ -34,7 +34,8 @@ unsafe impl GlobalAlloc for Watched {
 #[global_allocator]
 static WATCHED: Watched = Watched;
 
-/// Reads a file piece by piece, as `schedc predict` does; the number of rows, or none if it is refused.
+/// Reads a file piece by piece, as `schedc predict` does. Returns the number of rows; `None` if it is
+/// refused.
 fn rows(bytes: &[u8], keep: &[String]) -> Option<usize> {
     let names = features();
     let source = Source::Bytes { name: "rows".to_owned(), bytes: bytes.to_vec() };
@@ -56,7 +57,7 @@ fn rows(bytes: &[u8], keep: &[String]) -> Option<usize> {
     read.inspect_err(|error| assert!(error.help.is_some(), "{error}")).ok()
 }
 
-/// Memory that files of a few KiB ask for in one piece, at most.
+/// Largest allowed allocation for a file of a few KiB, in bytes.
 const MOST_AT_ONCE: usize = 64 << 20;
 
 /// Reads every prefix of a file, and the file with bits of each byte flipped.
@@ -135,17 +136,18 @@ fn damaged_archives() {
 }
 
 #[test]
-fn streams_one_after_the_other_are_not_taken_for_one() {
+fn concatenated_streams_are_refused() {
     let stream = arrow_stream(&table(3), 3);
     assert_eq!(rows(&stream, &[]), Some(3));
     assert_eq!(rows(&[stream.clone(), stream].concat(), &[]), None);
 }
 
-/// Groups within groups, so deep that no stack would bear a call for each.
+/// Groups nested so deep that a recursive call for each would overflow every stack.
 #[test]
 fn parquet_of_deep_groups() {
     let depth = 300_000;
-    // Thrift's compact protocol: a byte for each field, its distance from the one before and its type.
+    // Thrift's compact protocol has a byte for each field: the distance from the previous field, and the
+    // type.
     let mut footer = vec![0x15, 2, 0x19, 0xfc];
     let mut elements = depth + 2;
     while elements >= 0x80 {

@@ -1,4 +1,4 @@
-//! Parquet, Arrow and archives: what is read of them, what is refused, and how they are divided.
+//! Tests of Parquet and Arrow files and archives: the rows read, the refusals, and shards.
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ fn columns_are_found_by_name_and_missing_values_are_nan() {
 }
 
 #[test]
-fn types_become_what_they_become_in_arrays() {
+fn types_of_columns_convert_as_those_of_arrays() {
     let halves: ArrayRef =
         Arc::new(PrimitiveArray::<Float16Type>::from_iter([Some(1.5), None].map(|value| {
             value.map(|value: f32| <Float16Type as arrow_array::ArrowPrimitiveType>::Native::from_f32(value))
@@ -87,10 +87,10 @@ fn types_become_what_they_become_in_arrays() {
     }
 }
 
-/// Whole numbers whose nearest float depends on the way: by way of a double it is another one.
+/// Whole numbers whose nearest float differs if they are rounded to a double first.
 #[test]
 fn whole_numbers_are_rounded_once() {
-    // Half-way between two floats, and a little more, which doubles do not hold.
+    // Slightly above the middle of two floats. Rounded to a double first, it is exactly the middle.
     let large = (1_i64 << 61) + (1 << 37) + 1;
     assert_ne!(large as f32, large as f64 as f32);
     let whole =
@@ -148,7 +148,7 @@ fn columns_that_are_no_numbers_are_refused_by_name() {
             let (error, help) = refused(read_rows(&source(&bytes), Expect::named(&names("a b"))));
             let wanted = format!("D0020: rows, column 2 (b): a feature's column holds {wanted}");
             assert!(error.starts_with(&wanted) && !help.is_empty(), "{format}: {error}");
-            // A column that is no feature may hold anything.
+            // A column that is no feature may have any type.
             assert!(read_rows(&source(&bytes), Expect::named(&names("a"))).is_ok(), "{format}");
         }
     }
@@ -205,7 +205,7 @@ fn pieces(
         assert!((1..=most).contains(&batch.rows));
         rows += batch.rows as u64;
         let columns = expect.columns;
-        // Rows are shown alike, whatever order they come in.
+        // Rows are printed in the same form, row-major or column-major.
         let single = batch.columns.iter().all(|column| matches!(column, Values::F32(_)));
         let value = |column: &Values, row: usize| match column {
             Values::F32(values) => f64::from(values[row]),
@@ -271,9 +271,9 @@ fn arrays_by_columns_are_read_in_pieces() {
     }
 }
 
-/// With `by_column`, files that are stored by columns come as columns, each in its own type.
+/// With `by_column`, files that are stored by columns are returned as columns, each in its own type.
 #[test]
-fn columns_are_handed_on() {
+fn columns_of_files_are_returned_as_columns() {
     let table = columns([
         ("f0", numbers(7)),
         ("f1", Arc::new(Int8Array::from((0..7).map(|row| (row != 3).then_some(row)).collect::<Vec<_>>()))),
@@ -425,7 +425,7 @@ fn columns_that_cannot_be_kept_are_refused() {
 }
 
 #[test]
-fn columns_that_are_kept_are_no_features_by_position() {
+fn kept_columns_are_no_features_by_position() {
     let table = columns([("key", numbers(2)), ("x", numbers(2))]);
     let keep = names("key");
     for (format, bytes) in formats(&table, 9).into_iter().chain([("text", b"key,x\n0,0\n1,1\n".to_vec())]) {

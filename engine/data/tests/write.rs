@@ -1,4 +1,4 @@
-//! Tables out, whole or not at all.
+//! Tests of writing tables: a file appears whole or not at all.
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -90,7 +90,7 @@ fn labels_are_texts_in_every_format() {
     let text = fs::read_to_string(write("out.csv")).unwrap();
     assert_eq!(text, "class\n\"a,\"\"c\"\"\"\nno\n\u{e4}\u{1f600}b\nno\n");
     for name in ["out.parquet", "out.arrow"] {
-        // The column is read again as one that is kept.
+        // The written column is read again, as a kept one.
         let keep = ["class".to_owned()];
         let source = Source::Path(write(name));
         let reading = Reading { keep: &keep, ..Reading::default() };
@@ -125,8 +125,8 @@ fn tables_that_cannot_be_written_are_reported() {
         ("out", 1, "D0013", "the extension of the file names no format"),
         ("absent/out.csv", 1, "D0012", "its directory does not exist"),
         ("taken.csv", 1, "D0012", "this is a directory"),
-        ("out.csv", 2, "D0014", "3 values do not make rows of 2 columns"),
-        ("out.csv", 0, "D0014", "3 values do not make rows of 0 columns"),
+        ("out.csv", 2, "D0014", "3 values do not fill rows of 2 columns"),
+        ("out.csv", 0, "D0014", "3 values do not fill rows of 0 columns"),
     ];
     for (name, columns, code, message) in cases {
         let destination = Destination::from_argument(directory.path().join(name));
@@ -181,7 +181,7 @@ fn files_that_belong_together_appear_together() {
     assert_eq!(fs::read_to_string(&header).unwrap(), "text");
 }
 
-/// Some error; writing into a fresh temporary directory does not fail.
+/// An error for code that is not reached: writing into a new temporary directory does not fail.
 fn unreachable_error() -> DataError {
     write_atomically(Path::new("/"), |_| Ok(())).unwrap_err()
 }
@@ -219,7 +219,7 @@ fn kept<'a>(source: &Source, names: &'a [String], keep: &'a [String]) -> RowStre
     RowStream::open(source, Expect::named(names), Reading { keep, ..Reading::default() }).unwrap()
 }
 
-/// Writes a number for each row, beside the columns that are kept.
+/// Writes a number for each row, after the kept columns.
 fn write_kept(source: &Source, keep: &[&str], result: &Path) -> Result<(), DataError> {
     let (names, keep) = (features(), keep.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     let mut stream = kept(source, &names, &keep);
@@ -256,7 +256,7 @@ fn columns_are_kept_in_tables_and_text() {
             write_kept(&source, &keep, &place(name)).unwrap();
         }
         assert_eq!(fs::read_to_string(place("kept.csv")).unwrap(), text);
-        // The tables hold the same: their columns are kept once more, and the classes are a feature.
+        // The tables are read again: their columns are kept once more, and the classes are a feature.
         for name in ["kept.parquet", "kept.arrow"] {
             let (names, keep) = (vec!["class".to_owned()], keep.map(str::to_owned).to_vec());
             let mut stream = kept(&Source::Path(place(name)), &names, &keep);
@@ -277,7 +277,7 @@ fn columns_are_kept_in_tables_and_text() {
 }
 
 #[test]
-fn text_of_text_is_kept_to_the_letter() {
+fn kept_text_is_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let text = "key,truth,double,float,integer\n\"a, \"\"b\"\"\nc\",1,1,1,1\n é ,2,2,2,2\n,3,3,3,3\n";
     let source = Source::Bytes { name: "rows".to_owned(), bytes: text.as_bytes().to_vec() };
@@ -288,7 +288,7 @@ fn text_of_text_is_kept_to_the_letter() {
 }
 
 #[test]
-fn results_are_refused_where_they_cannot_stand() {
+fn kept_columns_are_refused_in_arrays_and_as_names_of_results() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = parquet(&table(5), 3, Compression::SNAPPY);
     let source = Source::Bytes { name: "rows".to_owned(), bytes };

@@ -1,9 +1,9 @@
 //! The cache of compiled artefacts: files in the user's folder for caches, each named by a digest of
 //! everything that its content depends on.
 //!
-//! Several processes may share the folder. Entries are written beside and renamed, and each begins with the
-//! digest of its content, so that nobody reads half of one. The cache is a convenience: whatever goes wrong
-//! counts as a miss.
+//! Several processes may share the folder. Entries are written under temporary names and then renamed. Each
+//! begins with the digest of its content, so that no process uses a part of an entry. Every error of
+//! the cache counts as a miss.
 
 use crate::machines;
 use sched_ir::lir::Module;
@@ -17,18 +17,18 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-/// Most bytes of all entries. The oldest ones are removed beyond it: some hundred models of usual size.
+/// Most bytes of all entries: some hundred models of usual size. Beyond it, the oldest entries are removed.
 const MOST_BYTES: u64 = 256 << 20;
-/// Age from which a file that was not renamed is removed: its process has died.
+/// Age from which a temporary file is removed: the process that wrote it has ended without renaming it.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
-/// Ending of entries.
+/// Ending of the names of entries' files.
 const ENDING: &str = "schedc";
 /// Bytes of a digest.
 const DIGEST: usize = 32;
 
 thread_local!(static CURRENT: RefCell<Option<Rc<Cache>>> = const { RefCell::new(None) });
 
-/// Runs `body` with a cache, or without one. Compilations in this thread use it meanwhile.
+/// Runs `body`, whose compilations in this thread use the cache; without a cache if it is `None`.
 pub fn with<T>(cache: Option<Cache>, body: impl FnOnce() -> T) -> T {
     struct Before(Option<Rc<Cache>>);
     impl Drop for Before {
@@ -79,7 +79,7 @@ impl KeyBuilder {
     pub fn new(kind: &str) -> KeyBuilder {
         let mut key = KeyBuilder(Sha256::new());
         key.add(&(kind, env!("CARGO_PKG_VERSION"), host_name(), llvm_info().llvm));
-        // Programs of one version differ while somebody works on schedc.
+        // During development, different programs have the same version.
         let about = program().and_then(|path| fs::metadata(path).ok());
         key.add(&about.map(|about| (about.len(), about.modified().ok())));
         key
@@ -167,7 +167,7 @@ impl Cache {
             let _gone = fs::remove_file(&path);
             return None;
         };
-        // The oldest entries go first, so one that is used becomes young.
+        // The oldest entries are removed first, so a used entry gets a new time.
         let _touched = File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         Some(content.to_vec())
     }

@@ -31,7 +31,7 @@ pub fn for_one_call_of(nests: Variants<Nest>, rows: usize) -> Variants<Nest> {
 pub struct RowRules {
     /// A number that counts as a missing value.
     pub missing: Option<f64>,
-    /// Whether each row brings a base margin.
+    /// Whether each row comes with a base margin.
     pub base_margin: bool,
 }
 

@@ -73,9 +73,8 @@ pub struct PendingJob {
 impl PendingJob {
     /// Finds model and schedule. `what` is a model, or a schedule that names its model.
     ///
-    /// # Errors
-    /// When a file cannot be read, or it is not clear which schedule is meant; when the lock cannot be read,
-    /// or must serve and does not.
+    /// # Errors When a file cannot be read, or two schedules are named; when the lock cannot be read, or has
+    /// no usable entry although the options require one.
     pub fn of(
         what: &Path,
         schedule: Option<&Path>,
@@ -128,7 +127,7 @@ impl Job {
     /// schedule, one is chosen for the processor and the destination of the code.
     ///
     /// # Errors
-    /// When a file cannot be read, or it is not clear which schedule is meant.
+    /// When a file cannot be read, or two schedules are named.
     pub fn load(
         what: &Path,
         schedule: Option<&Path>,
@@ -147,8 +146,8 @@ impl Job {
 
     /// As [`load`](Job::load), but prefers the schedule of a lock to a chosen one.
     ///
-    /// # Errors
-    /// As for [`load`](Job::load), and when the lock cannot be read, or must serve and does not.
+    /// # Errors As for [`load`](Job::load), and when the lock cannot be read, or has no usable entry although
+    /// the options require one.
     pub fn load_locked(
         what: &Path,
         schedule: Option<&Path>,

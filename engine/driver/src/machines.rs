@@ -1,17 +1,17 @@
-//! The machine that code is for, as the cost model sees it: calibrated on it, or described by the tables.
+//! Machines of the cost model: measured by `schedc calibrate`, or described by the tables of
+//! `sched_machines`.
 
 use sched_cost::{Level, Machine};
 use sched_llvm::{Cpu, host_name};
 use std::path::{Path, PathBuf};
 
-/// The machine that code for a processor is for. Figures of `schedc calibrate` count for code for this
-/// machine.
+/// The costs of the machine that runs code for `cpu`: those that `schedc calibrate` measured here, if the
+/// code is native, otherwise those of the tables.
 pub fn of(cpu: Cpu) -> Machine {
     measured(cpu).unwrap_or_else(|| described(cpu))
 }
 
-/// Figures that [`calibrate`](crate::calibrate) has written on this machine. They count for native code
-/// alone.
+/// Costs that [`calibrate`](crate::calibrate) has measured and saved on this machine; only for native code.
 fn measured(cpu: Cpu) -> Option<Machine> {
     let path = file(cpu).filter(|_| cpu == Cpu::Native)?;
     let machine = Machine::from_json(&std::fs::read_to_string(path).ok()?).ok()?;
@@ -19,7 +19,7 @@ fn measured(cpu: Cpu) -> Option<Machine> {
     fits.then_some(machine)
 }
 
-/// The machine as the tables describe it, with the cache sizes of this one for native code.
+/// The costs of a processor by the tables; for native code, with the cache sizes of this machine.
 pub(crate) fn described(cpu: Cpu) -> Machine {
     if cpu != Cpu::Native {
         return Machine::like(cpu.name(), level_of(cpu));
@@ -29,7 +29,7 @@ pub(crate) fn described(cpu: Cpu) -> Machine {
     Machine { code_bytes: code_bytes.unwrap_or(machine.code_bytes), ..machine }
 }
 
-/// A note for users if the cost model has no figures of the processor that a schedule is chosen for.
+/// A note for users if the cost model has no figures for the processor that a schedule is chosen for.
 pub fn note(cpu: Cpu) -> Option<String> {
     if cpu != Cpu::Native || measured(cpu).is_some() {
         return None;
@@ -41,8 +41,8 @@ fn note_on(name: &str) -> Option<String> {
     let unknown = !Machine::is_described(name);
     unknown.then(|| {
         format!(
-            "nothing is known of the processor `{name}`, and the schedule is chosen as for most others; \
-             `schedc calibrate` measures it in a few seconds"
+            "the cost model has no figures for the processor `{name}`, and uses common ones to choose the \
+             schedule; `schedc calibrate` measures the processor in a few seconds"
         )
     })
 }

@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Builder;
 
-/// Types of rows that code is made for.
+/// Floating-point types of rows that an artefact has code for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RowTypes {
     /// 32-bit floats.
     F32,
     /// 64-bit floats.
     F64,
-    /// Both.
+    /// Both types.
     #[default]
     Both,
 }
@@ -26,9 +26,9 @@ pub enum RowTypes {
 /// A model that was read.
 #[derive(Clone)]
 pub struct Model {
-    /// Its file; empty if there is none.
+    /// Path of the model's file; empty if it was not read from a file.
     pub path: PathBuf,
-    /// Its trees, and the forests that kernels walk, which compilations share.
+    /// The trees, and the forests that kernels walk. All compilations share them.
     forests: KernelForests,
     /// The type of the rows that the trainer reads. The trees may be for narrower rows.
     pub own_rows: Float,
@@ -36,7 +36,7 @@ pub struct Model {
     pub fingerprint: String,
     /// The version of the trainer that saved it.
     pub version: Vec<u64>,
-    /// Its trainer, and other properties of its file.
+    /// The trainer, and other properties of the file.
     pub source: Source,
     /// Remarks for the user.
     pub notes: Vec<String>,
@@ -44,11 +44,11 @@ pub struct Model {
     pub stages: Vec<StageSummary>,
     /// Counts of sample rows by leaf, if there is a profile.
     pub profile: Option<Profile>,
-    /// Whether rows are known to come as columns. Schedules are chosen for that.
+    /// Whether calls pass rows column-major. The choice of a schedule depends on it.
     pub by_columns: bool,
-    /// The properties that the checker reads, made at the first use.
+    /// The properties that the checker reads, computed at the first use.
     facts: OnceLock<Arc<ModelInfo>>,
-    /// The schedules that were chosen for the model, by the circumstances of the choice.
+    /// The schedules that schedc has chosen for the model, by target, processor and destination.
     choices: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
@@ -102,7 +102,7 @@ impl Model {
         })
     }
 
-    /// A model that is in no file.
+    /// A model made of a forest, without a file.
     pub fn of_forest(forest: Arc<Forest>) -> Model {
         Model {
             path: PathBuf::new(),
@@ -120,7 +120,7 @@ impl Model {
         }
     }
 
-    /// The model with other trees, for rows of the same type.
+    /// The model with another forest, which reads rows of the same type.
     pub fn with_forest(self, forest: Forest) -> Model {
         Model { forests: Arc::new(forest).into(), facts: OnceLock::new(), choices: Arc::default(), ..self }
     }
@@ -145,9 +145,9 @@ impl Model {
         Ok(self)
     }
 
-    /// The types of rows that code is made for, the widest first. A model that reads single precision rounds
-    /// all rows, as its trainer does. A model that reads double precision must not round them, and is as
-    /// exact for rows in single precision.
+    /// The types of rows for which code is compiled, the widest first. A model that reads single precision
+    /// has code for that alone: it rounds all rows, as its trainer does. One that reads double precision must
+    /// not round rows, so it has code for each type.
     pub fn row_types(&self, wanted: RowTypes) -> Vec<Float> {
         match (self.own_rows, wanted) {
             // Computed columns keep the type of rows.
@@ -168,12 +168,12 @@ impl Model {
         self.clone().with_forest(Forest::clone(self.forest()).for_rows(rows))
     }
 
-    /// The model for rows that come as columns.
+    /// The model for calls that pass rows column-major.
     pub fn for_columns(&self) -> Model {
         Model { by_columns: true, choices: Arc::default(), ..self.clone() }
     }
 
-    /// The trees. [`Model::with_forest`] replaces them together with everything that is made from them.
+    /// The trees. [`Model::with_forest`] replaces them, and discards all values that were computed from them.
     pub fn forest(&self) -> &Arc<Forest> {
         self.forests.source()
     }
@@ -188,7 +188,8 @@ impl Model {
         Arc::clone(self.facts.get_or_init(|| self.new_facts().into()))
     }
 
-    /// The schedule that was chosen for the model in some circumstances. Chooses it at the first use.
+    /// The schedule for the target, processor and destination that `circumstances` describes. Calls `choose`
+    /// at the first use.
     pub(crate) fn choice(&self, circumstances: String, choose: impl FnOnce() -> String) -> String {
         let chosen = self.choices.lock().ok().and_then(|choices| choices.get(&circumstances).cloned());
         chosen.unwrap_or_else(|| {

@@ -3,7 +3,8 @@
 use sched_llvm::runtime::{CallError, Dtype, Kind, Status};
 use sched_llvm::{Extras, Output, Predict, Rows};
 
-/// Most rows of a call on the processor: callers show progress after each call.
+/// Most rows of a call on the processor. Callers show progress after each call: larger calls show it less
+/// often.
 pub const ROWS_OF_CALL: usize = 1 << 16;
 /// Most rows of a call on a GPU, which overlaps transfers and kernels within a call.
 const ROWS_OF_GPU_CALL: usize = 1 << 20;
@@ -38,7 +39,7 @@ pub trait Predictor {
     ) -> Result<(), CallError>;
 }
 
-/// Returns the help for a failed call, by its [`CallError::status`]: ways out that the error does not name.
+/// Returns the remedy for a failed call, by its [`CallError::status`].
 pub fn help_for_status(status: Option<i32>) -> &'static str {
     match status {
         Some(Status::CPU) => "compile the model for this processor, with --cpu or on this machine",

@@ -1,7 +1,7 @@
-//! Builds that are found again by the content of the model's file, before it is read as a model.
+//! The cache of whole builds, looked up by the bytes of the model's file.
 //!
-//! Reading and lowering a model to find its code in the cache takes longer than all other work of a second
-//! start. The key of a build covers the bytes of the file and everything else that its result depends on.
+//! If a model was built before, such a look-up avoids reading and lowering it, which would take longer than
+//! all other work. The key covers the bytes of the file and everything else that the result depends on.
 
 use crate::cache::{self, CacheKey, KeyBuilder};
 use crate::lock::{LockUse, beside};
@@ -14,20 +14,20 @@ use std::path::Path;
 /// The results of a build.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Build {
-    /// The content of files.
+    /// The contents of the built files.
     pub files: Vec<Vec<u8>>,
-    /// Everything that is shown about the build.
+    /// The text that commands print about the build, and its header.
     pub about: Value,
 }
 
-/// The circumstances of a build that schedc's own parts define.
+/// Everything that the result of a build depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Circumstances<'a> {
     /// The bytes of the model's file.
     pub model: &'a [u8],
-    /// Its path, beside which a lock may be.
+    /// The path of the model's file, beside which a lock may be.
     pub path: &'a Path,
-    /// The processors.
+    /// The processors for which code is generated.
     pub cpus: &'a [Cpu],
     /// The use of the lock.
     pub lock: &'a LockUse,
@@ -42,7 +42,7 @@ impl Circumstances<'_> {
         key.add(&(producer, self.options, self.lock));
         key.add_bytes(self.model);
         self.cpus.iter().for_each(|cpu| key.add_processor(*cpu));
-        // An entry of the lock is a schedule, and names its model by the path from the lock.
+        // A lock decides the schedule, and its entries name models by their paths.
         let lock = self.lock.file.clone().unwrap_or_else(|| beside(self.path));
         let lock = (!self.lock.frozen).then(|| fs::read(&lock).ok()).flatten();
         key.add(&(lock.as_ref().map(|_| self.path), lock.is_some()));
@@ -51,7 +51,7 @@ impl Circumstances<'_> {
     }
 }
 
-/// The build of this key in the current cache, or else the one that `make` makes, which is then kept.
+/// The build with this key in the current cache, or else the result of `make`, which is then stored.
 ///
 /// # Errors
 /// The errors of `make`.
@@ -62,12 +62,12 @@ pub fn or_make<E>(key: impl FnOnce() -> CacheKey, make: impl Fn() -> Result<Buil
     }
 }
 
-/// The build of this key, if the current cache has it.
+/// The build with this key, if the current cache has it.
 pub fn find(key: &CacheKey) -> Option<Build> {
     decoded(&cache::find(key)?)
 }
 
-/// Keeps a build in the current cache, if there is one.
+/// Stores a build in the current cache, if there is one.
 pub fn keep(key: &CacheKey, build: &Build) {
     cache::keep(key, &encoded(build));
 }

@@ -8,14 +8,14 @@ use sched_lang::{Checked, Options, Supported, Target, check, read_header};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Values that a schedule takes from outside.
+/// Values for a schedule from the command line or from Python.
 #[derive(Clone, Debug, Default)]
 pub struct ScheduleValues {
-    /// The target in place of the schedule's.
+    /// The target, in place of the one that the schedule names.
     pub target: Option<Target>,
     /// Values for the schedule's `param`s.
     pub sets: Vec<(String, i64)>,
-    /// Most rows that the loops process at once.
+    /// The property `batch_size`: most rows that the loops process at once.
     pub batch_size: Option<u64>,
     /// Whether a schedule may name another fingerprint than the model's.
     pub ignore_fingerprint: bool,
@@ -31,7 +31,7 @@ pub struct Source {
     pub text: String,
     /// Whether schedc has chosen it. Warnings about it are not shown.
     pub is_chosen: bool,
-    /// Its file, if it has one. Models that the schedule names are relative to it.
+    /// The schedule's file, if it has one. Paths of models in the schedule are relative to its folder.
     pub path: Option<PathBuf>,
 }
 
@@ -41,7 +41,7 @@ pub struct NamedModel {
     pub path: PathBuf,
     /// The line of the schedule that names it, from 1.
     line: u64,
-    /// The place of the path in the schedule.
+    /// The range of the path in the schedule's text.
     span: Span,
 }
 

@@ -1,10 +1,12 @@
-//! Predictions of classes that are no probabilities, by the ranges of all values on their way.
+//! Decides whether predictions for classes are probabilities or decision values, by the range of every value
+//! between leaves and predictions.
 
 use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
 use sched_forest::{Forest, Leaf, Target, Transform};
 use std::collections::HashMap;
 
-/// Largest distance below 0 that rounding gives a probability: sums of many shares exceed 1 by less.
+/// Values down to this far below 0 still count as probabilities: rounding makes 1 minus a sum of
+/// probabilities slightly negative.
 const ROUNDING: f64 = 1e-3;
 
 /// The least and the greatest number that a value can have.
@@ -123,7 +125,7 @@ fn unary(op: Unary, x: Range) -> Range {
         Unary::Abs => x.magnitude(),
         Unary::SquareRoot | Unary::Exp => Range::NOT_NEGATIVE,
         Unary::Logistic | Unary::IsNan | Unary::Not => Range::SHARE,
-        // Functions that keep the sign.
+        // These functions keep the sign.
         Unary::ExpMinusOne
         | Unary::LogOnePlus
         | Unary::Tanh

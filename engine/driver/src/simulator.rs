@@ -54,7 +54,8 @@ impl Simulator {
         wrong.map(|fault| Failure::new(internal::SIMULATED, fault, internal::REPORT))
     }
 
-    /// Runs a kernel on some rows. It adds to its output, or writes it.
+    /// Runs a kernel once on some rows. With `adds_to_output`, the kernel adds to the content of `output`;
+    /// otherwise it overwrites it.
     fn run(
         &self,
         kind: KernelKind,
@@ -104,7 +105,7 @@ impl Simulator {
         Ok(output)
     }
 
-    /// The margins of rows, as bytes, which begin with a base margin if the code takes one.
+    /// The margins of rows, as bytes. Sums start with the base margin if the code takes one.
     fn margins(&self, input: &[u8], n: usize, base: Option<Rows>) -> Result<Vec<u8>, String> {
         let element = self.lir.types.margins;
         let begin = match (self.base_is_given, base) {
@@ -116,8 +117,8 @@ impl Simulator {
         self.run_on_rows(Kind::Raw.into(), input, n, (begin, self.base_is_given))
     }
 
-    /// An output that needs margins: results of its kernel, or the margins if the model needs no such
-    /// kernel. Returns bytes and their element.
+    /// Computes an output from margins: by its kernel, or the margins themselves if the model needs no such
+    /// kernel. Returns the bytes and the type of their elements.
     fn finished(
         &self,
         kind: Kind,
@@ -136,7 +137,7 @@ impl Simulator {
         Ok((output, element))
     }
 
-    /// An output of rows as bytes, and their element.
+    /// Computes an output of rows. Returns the bytes and the type of their elements.
     fn computed(
         &self,
         kind: Kind,

@@ -19,11 +19,11 @@ use std::rc::Rc;
 /// The processors and rows that an artefact serves.
 #[derive(Clone, Debug)]
 pub struct Served {
-    /// Kinds of processors.
+    /// Processors, each with its own version of the code.
     pub cpus: Vec<Cpu>,
-    /// Types of rows.
+    /// Floating-point types of rows that have their own version.
     pub rows: RowTypes,
-    /// Properties of the rows.
+    /// The number for missing values, and the use of base margins.
     pub rules: RowRules,
     /// The effort for a schedule that schedc chooses.
     pub effort: Effort,
@@ -31,22 +31,22 @@ pub struct Served {
 
 /// A model compiled for one kind of processor and one type of rows.
 pub struct Compilation {
-    /// The processors.
+    /// The processor that the code is for.
     pub cpu: Cpu,
-    /// The rows.
+    /// The type of the rows.
     pub rows: Float,
     /// The schedule's text.
     pub schedule: Rc<str>,
-    /// The model compiled under it.
+    /// The model compiled under the schedule.
     pub compiled: Rc<Compiled>,
-    /// The code of its launches, if it has launches.
+    /// The GPU code of the launches, if there are any.
     pub launches: Option<Rc<DeviceCode>>,
-    /// The information that its entry points give.
+    /// The description of the model that the entry points return.
     pub entry: EntryInfo,
 }
 
 impl Compilation {
-    /// The version of an artefact that is made of it.
+    /// The compilation as a version of an artefact.
     pub fn version(&self) -> Version<'_> {
         let launches = self.launches.as_deref();
         Version { module: &self.compiled.lir, cpu: self.cpu, entry: &self.entry, launches }
@@ -98,7 +98,7 @@ pub fn versions(
     Ok(made)
 }
 
-/// Whether lowering for a machine gives the code of an earlier compilation. Code with launches does not
+/// Whether lowering for a machine gives the same LIR as an earlier compilation. Code with launches does not
 /// depend on the processor.
 fn fetches_alike(known: &Compilation, machine: &Machine) -> bool {
     known.launches.is_some() || machines::of(known.cpu).fetch_costs() == machine.fetch_costs()

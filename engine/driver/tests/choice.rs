@@ -1,4 +1,4 @@
-//! Which schedules are chosen, by the form of the trees, the processor and the number of rows.
+//! Tests of the choice of schedules, by the shape of trees, the processor and the number of rows.
 
 use sched_cost::{Level, Machine};
 use sched_forest::Forest;
@@ -18,8 +18,8 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const MACHINES: [(&str, Level); 4] =
     [("", Level::V2), ("", Level::V3), ("znver4", Level::Vbmi), ("skylake-avx512", Level::V4)];
 
-/// Highest cost of a call relative to the cheapest call of at least its rows. The cost model starts no loop
-/// before the one in front of it ends, so that remainders look more expensive than they are.
+/// Highest cost of a call relative to the cheapest call of at least as many rows. The cost model lets no loop
+/// overlap with the one before it, so that it overestimates remainders.
 const STAIRS: f64 = 1.35;
 
 /// A model of `trees` complete trees.
@@ -33,7 +33,7 @@ fn layout_of(text: &str) -> &str {
 }
 
 #[test]
-fn calls_of_few_rows_walk_trees_side_by_side_and_others_rows() {
+fn calls_of_few_rows_put_trees_in_lanes_and_others_rows() {
     let model = complete(100, 6, 20);
     for (name, level) in MACHINES {
         let chosen = Chosen::on(&model, &Machine::like(name, level), CodeDestination::Artefact);
@@ -62,7 +62,7 @@ fn trees_that_would_be_far_from_full_are_not_padded() {
 }
 
 #[test]
-fn rows_that_come_as_columns_have_costs_of_their_own() {
+fn column_major_rows_have_their_own_costs() {
     let model = complete(50, 4, 500);
     let machine = Machine::like("znver4", Level::Vbmi);
     let costs = |model: &Model| {
@@ -76,7 +76,7 @@ fn rows_that_come_as_columns_have_costs_of_their_own() {
 }
 
 #[test]
-fn what_compiles_slowly_is_kept_for_files() {
+fn code_that_compiles_slowly_is_only_for_artefacts() {
     let model = complete(50, 4, 20);
     let machine = Machine::like("znver4", Level::Vbmi);
     let evaluator = Evaluator::new(&model, &machine);
@@ -85,8 +85,7 @@ fn what_compiles_slowly_is_kept_for_files() {
     assert!(considered.iter().any(|one| one.candidate.unroll_and_jam));
 }
 
-/// A call never costs much more than a call of more rows: which of the schedules serves it follows from the
-/// costs.
+/// A call never costs much more than a call of more rows.
 #[test]
 fn costs_of_calls_have_no_high_steps() -> Result<()> {
     for (trees, depth, features) in [(100, 8, 28), (300, 5, 8), (20, 10, 40)] {
@@ -117,7 +116,8 @@ fn costs_of_calls_have_no_high_steps() -> Result<()> {
     Ok(())
 }
 
-/// Chosen schedules are as good as the best candidates, within the gain that makes up for further schedules.
+/// Chosen schedules cost as much as the cheapest candidates, up to the gain that justifies a further
+/// schedule.
 #[test]
 fn the_cheapest_candidates_are_chosen() {
     let model = complete(100, 8, 28);
@@ -151,7 +151,7 @@ fn oblivious_trees_have_their_layout() {
 
 /// Forests without trees, and of single leaves, have a schedule too.
 #[test]
-fn what_has_no_walks_is_walked_one_by_one() -> Result<()> {
+fn forests_without_tests_are_walked_one_by_one() -> Result<()> {
     for forest in [shapes::complete(0, 0, 3), shapes::complete(5, 0, 3)] {
         let forest: Forest = forest;
         let chosen = Chosen::on(
@@ -164,7 +164,7 @@ fn what_has_no_walks_is_walked_one_by_one() -> Result<()> {
     Ok(())
 }
 
-/// Code that is called once pays for how long it is compiled.
+/// Code for a single call is chosen by its compile time and its run time together.
 #[test]
 fn one_call_of_few_rows_gets_little_code() {
     let model = complete(100, 6, 20);

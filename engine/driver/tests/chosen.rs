@@ -1,5 +1,5 @@
-//! Chosen schedules as text: each prints as one that the formatter leaves alone, and that text compiles to
-//! the code of the variants that were chosen, for every model at hand, kind of processor and destination.
+//! Tests of chosen schedules as text: the text is formatted, and compiles to the code of the chosen variants,
+//! for every model, kind of processor and destination.
 //!
 //! The models are those of the readers' tests, the example, and those below `SCHEDC_MODELS`.
 
@@ -26,14 +26,14 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 /// Fewest models that the repository has.
 const FEWEST: usize = 20;
 
-/// The models at hand.
+/// The models of these tests.
 struct Models {
     all: Vec<(PathBuf, Arc<Forest>)>,
     /// The number of models of the repository, which come first.
     own: usize,
 }
 
-/// The models at hand, which are read once for all tests.
+/// The models of these tests, which are read once.
 fn models() -> &'static Models {
     static MODELS: OnceLock<Models> = OnceLock::new();
     MODELS.get_or_init(|| {
@@ -93,7 +93,7 @@ fn nests(text: &str, options: &Options) -> Result<Variants<Nest>> {
     checked.nests.ok_or_else(|| format!("{:?}\n{text}", checked.diagnostics).into())
 }
 
-/// No schedule is chosen that the checker calls slow on its processor.
+/// Asserts that the checker does not warn of a slow schedule on its processor.
 fn is_not_called_slow(chosen: &Chosen, options: &Options, lookup_bits: u32, bin_bytes: u32) {
     let model = options.model.as_deref().map(|model| ModelInfo { bin_bytes, ..model.clone() });
     let options = Options {
@@ -112,7 +112,7 @@ fn is_not_called_slow(chosen: &Chosen, options: &Options, lookup_bits: u32, bin_
 fn code(forest: &Arc<Forest>, nests: Variants<Nest>) -> Result<(Vec<String>, String)> {
     let kernels = [Kind::Raw, Kind::Value];
     let compiled = compile(Arc::clone(forest), None, nests, &kernels, &Budget::default())?;
-    // A block says how many rows a run has at most, which its code knows anyway.
+    // The plan of a block begins with the most rows of a run; that of its schedule alone does not.
     let plan = |plan: String| match plan.split_once('\n') {
         Some((first, rest)) if first.ends_with("rows per run") => rest.to_owned(),
         _ => plan,
@@ -121,7 +121,7 @@ fn code(forest: &Arc<Forest>, nests: Variants<Nest>) -> Result<(Vec<String>, Str
     Ok((plans, compiled.lir.to_string()))
 }
 
-/// Whether the text of a chosen schedule means what was chosen.
+/// Asserts that the text of a chosen schedule compiles to the same plans and code as the chosen variants.
 fn means_the_same(forest: &Arc<Forest>, chosen: &Chosen, options: &Options) -> Result<()> {
     let text = chosen.text();
     assert_eq!(format(&text).ok().as_deref(), Some(text.as_str()), "the formatter changes the text");
@@ -232,7 +232,7 @@ fn gpu_schedule_is_right(
     counts.groups += usize::from(text.contains("block.y"));
     counts.blocks += nests.bounded().len();
     match code(forest, nests) {
-        // Predictions of few models need functions that GPUs have no code for.
+        // Some models need functions that GPUs have no code for.
         Err(error) if error.to_string().starts_with("C0015: ") => counts.without_code += 1,
         Err(error) => return Err(format!("{}: {error}\n{text}", path.display()).into()),
         Ok(_) => {}

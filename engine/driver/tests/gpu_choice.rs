@@ -1,5 +1,5 @@
-//! Which schedules are chosen for GPUs: how trees and rows become blocks and threads, by the form of the
-//! model.
+//! Tests of the choice of schedules for GPUs: the distribution of rows and trees over blocks and threads, by
+//! the shape of the model's trees.
 
 use sched_ir::quantize::QuantizedRows;
 use sched_lang::Target;
@@ -7,7 +7,7 @@ use sched_nest::ModelInfo;
 
 use schedc_driver::choice::gpu;
 
-/// A hundred trees that are alike.
+/// A model of a hundred equal trees.
 fn model(depth: u32, leaves: u32) -> ModelInfo {
     let leaves_by_depth: Vec<u32> = (0..=depth).map(|at| if at == depth { leaves } else { 0 }).collect();
     ModelInfo {
@@ -86,7 +86,7 @@ fn deep_trees_are_not_completed() {
 }
 
 #[test]
-fn every_model_has_few_schedules() {
+fn choices_for_gpus_have_at_most_seven_schedules() {
     for (trees, depth, classes) in [(1, 1, 1), (10, 3, 1), (3000, 6, 1), (800, 8, 8), (100, 8, 200)] {
         let model = ModelInfo {
             num_trees: trees,

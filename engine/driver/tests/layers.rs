@@ -1,4 +1,4 @@
-//! Tiles of layers of sums among the candidates, for the models of the readers' tests.
+//! Tests of candidates with tiles of layers of sums, for the models of the readers' tests.
 
 use sched_cost::{Level, Machine};
 use sched_lang::{Options, check, format};
@@ -53,7 +53,8 @@ fn layers_have_tiles_if_time_allows() -> Result<()> {
     Ok(())
 }
 
-/// A search finds all kinds of tiles around a candidate, and its way back. Their code compiles.
+/// The neighbours of a candidate have tiles of all kinds, the candidate is among their neighbours, and their
+/// code compiles.
 #[test]
 fn neighbours_differ_in_the_tile() -> Result<()> {
     let model = model("vectors")?;

@@ -1,4 +1,4 @@
-//! Locks: their text, what git makes of it, and which entries fit.
+//! Tests of locks: their text, merges by git, and the entries that fit a job.
 
 use sched_diagnostics::{Code, Diagnostic, Severity, usage};
 use sched_forest::ReadOptions;
@@ -56,7 +56,7 @@ fn refused(text: &str) -> (Code, String) {
 const LINES: &str = "// by hand\n\ttile(batch, b0, b1, 64)\n\nparallel(b0) // all\n";
 
 #[test]
-fn what_is_written_is_read_back() {
+fn locks_are_read_as_they_were_written() {
     let one = lock([entry(1, "parallel(batch)"), entry(64, LINES), entry(1024, "")]);
     let text = one.text();
     assert_eq!(Lock::parse(text.as_bytes()).expect("a lock"), one, "{text}");
@@ -71,7 +71,7 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
-fn an_entry_takes_the_place_of_that_with_its_key() {
+fn an_entry_replaces_the_one_with_its_key() {
     let mut lock = lock([entry(1, "parallel(batch)"), entry(64, LINES)]);
     lock.put(entry(64, "parallel(batch)"));
     assert_eq!(lock.entries().len(), 2);
@@ -140,9 +140,9 @@ fn no_bytes_make_reading_panic() {
     }
 }
 
-/// Each page of an error in the text shows one that is refused with its code, and one that is right.
+/// The page of each error of a lock's text shows a lock that is refused with its code, and a correct one.
 #[test]
-fn pages_show_what_they_say() {
+fn pages_show_their_errors() {
     for code in [usage::LOCK_DAMAGED, usage::LOCK_CONFLICT, usage::LOCK_NEWER] {
         let blocks: Vec<&str> =
             code.page().split("```lock\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
@@ -248,7 +248,7 @@ fn miss(lock: &Lock, model: &Model, threads: Option<u32>) -> Option<(Code, Sever
 }
 
 #[test]
-fn entries_are_put_together_by_their_rows() {
+fn entries_are_combined_by_their_rows() {
     let model = model("tiny.json");
     let both = lock([entry(64, LINES), entry(1, "parallel(tree)"), entry(8, "parallel(tree)")]);
     let text = found(&both, &model, None).source.expect("a schedule").text;
@@ -274,7 +274,7 @@ fn entries_are_put_together_by_their_rows() {
 }
 
 #[test]
-fn each_reason_why_an_entry_does_not_fit_has_a_code() {
+fn each_mismatch_of_an_entry_has_a_code() {
     let tiny = model("tiny.json");
     let with = |change: &dyn Fn(&mut Entry)| {
         let mut entry = entry(64, LINES);
@@ -299,15 +299,15 @@ fn each_reason_why_an_entry_does_not_fit_has_a_code() {
         miss(&lock([entry(64, LINES)]), &tiny, Some(3)),
         Some((usage::LOCK_MISSING, Severity::Warning))
     );
-    // Nobody has promised anything for a model without entries.
+    // A lock without entries for a model causes no message.
     assert_eq!(miss(&lock([entry(64, LINES)]), &model("three_classes.json"), None), None);
-    // The schedule for calls of one row does not serve those of 64 in place of one that does not fit.
+    // If the entry for 64 rows does not fit, the one for a single row does not serve calls of 64 rows.
     let stale = Entry { epoch: CODE_EPOCH + 1, ..entry(64, LINES) };
     assert_eq!(
         miss(&lock([entry(1, LINES), stale]), &tiny, None),
         Some((usage::LOCK_EPOCH, Severity::Warning))
     );
-    // An edited entry stays one.
+    // An edited entry still counts as edited when it is written again.
     let edited = lock([Entry { is_edited: true, ..entry(1, LINES) }]);
     assert_eq!(Lock::parse(edited.text().as_bytes()).expect("a lock"), edited);
 }

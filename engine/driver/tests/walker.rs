@@ -1,4 +1,4 @@
-//! The walker against the reference walker: all outputs of random forests, on rows of both types and on
+//! Compares the walker with the reference walker: all outputs of random forests, on rows of both types and on
 //! columns.
 
 use sched_columns::{ColumnValue, Expr, Term};
@@ -93,7 +93,7 @@ fn walks_as_the_reference_does() {
 }
 
 #[test]
-fn begins_with_a_base_margin_that_is_given() {
+fn sums_start_with_a_given_base_margin() {
     let mut checked = 0;
     for seed in 0..FORESTS {
         let (forest, mut rng) = forest(seed);
@@ -174,7 +174,7 @@ fn terms_are_steps() {
 }
 
 #[test]
-fn is_worth_it_for_calls_of_few_steps() {
+fn walking_is_worth_it_for_few_steps() {
     let (forest, _) = forests::complete(4, 8, 8);
     assert_eq!(steps_of_a_row(&forest), forest.trees.len() * 9);
     let model = Model::of_forest(Arc::new(forest));

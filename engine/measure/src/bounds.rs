@@ -1,5 +1,5 @@
 //! Cost and bounds of each loop of a nest: cycles from the cost model; sizes, lanes and threads from the
-//! plan. As data, and as the nest with remarks below its loops.
+//! plan. The result is data, or the nest as text with remarks below its loops.
 
 use crate::caches::{Caches, bytes_text};
 use sched_cost::{Breakdown, Call, Facts, Limit, Machine, Piece, breakdown};
@@ -38,15 +38,15 @@ pub struct Explained {
 /// A loop of the nest.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoopBounds {
-    /// Its name.
+    /// The loop's name.
     pub name: String,
-    /// Its share of the time, with the loops inside.
+    /// Share of the call's time, with the loops inside.
     pub share: f64,
     /// Cycles per row.
     pub cycles_per_row: f64,
-    /// Its own pieces of work, without the loops inside.
+    /// The loop's pieces of work, without the loops inside.
     pub pieces: Vec<PieceBounds>,
-    /// Further facts, as sentences.
+    /// Sentences about caches, idle lanes and idle threads.
     pub remarks: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ pub struct PieceBounds {
     pub share: f64,
     /// Cycles per row.
     pub cycles_per_row: f64,
-    /// The limits that its time goes to, the largest share first.
+    /// The limits that bound its time, the largest share first.
     pub limits: Vec<LimitShare>,
 }
 
@@ -72,7 +72,7 @@ pub struct LimitShare {
     pub share: f64,
 }
 
-/// A piece of work that takes less of the time is not shown to people.
+/// Smallest share of a call's time at which the text lists a piece of work.
 const SHOWN: f64 = 0.01;
 /// Smallest share of a piece of work at which remarks name a limit.
 const NAMED: f64 = 0.3;
@@ -113,7 +113,7 @@ pub fn annotated(nest: &Nest, explained: &Explained) -> String {
         lines.extend(one.pieces.iter().filter(|piece| piece.share >= SHOWN).map(PieceBounds::text));
         lines.extend(one.remarks.iter().cloned());
     }
-    // The names of remarks are those of the loops of trees. Stages of sums may have the same names.
+    // Remarks are found by names of loops over trees. Loops of other stages may have the same names.
     let trees = show_nest(&Nest { stages: Vec::new(), ..nest.clone() });
     let whole = show_nest(nest);
     let mut text = whole.strip_suffix(&trees).unwrap_or_default().to_owned();
@@ -214,7 +214,7 @@ impl BoundsContext<'_> {
         PieceBounds { task, share, cycles_per_row: share * self.per_row(), limits: limits.collect() }
     }
 
-    /// Iterations of a loop, as if no tile were cut short.
+    /// Iterations of a loop if every tile is full. `None` if a bound is not known.
     fn trip(&self, this: &Loop) -> Option<u64> {
         let rows = i64::try_from(self.calls.rows).ok()?;
         let value = |sym: &Sym| {
@@ -273,7 +273,7 @@ impl BoundsContext<'_> {
         vec![trees, format!("rows: {rows} of {columns} columns, {} in {near}", bytes_text(block))]
     }
 
-    /// The lanes that have nothing to do where a loop is no multiple of them.
+    /// A remark on idle lanes, if the loop's length is no multiple of the lanes.
     fn idle_lanes(&self, leaf: &Loop, lanes: u64) -> Option<String> {
         let tile = self.trip(leaf).filter(|tile| *tile > 0 && lanes > 1)?;
         let all = if leaf.axis == Axis::Row { self.calls.rows } else { tile };
@@ -288,7 +288,7 @@ impl BoundsContext<'_> {
     }
 }
 
-/// The share of places that nothing uses, rounded.
+/// The idle part of `places` lanes or turns of threads, of which `used` work, in percent.
 fn percent_idle(used: u64, places: u64) -> u64 {
     let places = places.max(1);
     (100 * places.saturating_sub(used) + places / 2) / places

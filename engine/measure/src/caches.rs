@@ -93,7 +93,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn bytes_lie_in_the_first_level_that_holds_them() {
+    fn data_is_in_the_smallest_cache_that_holds_it() {
         let caches: Caches = "32K,1M".parse().unwrap_or_default();
         let places = [100, 32 << 10, 33 << 10, 2 << 20].map(|bytes| caches.holding(bytes));
         assert_eq!(places, ["L1 (32.0 KiB)", "L1 (32.0 KiB)", "L2 (1.0 MiB)", "memory"]);

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 
-/// A checked schedule that is to be a contender.
+/// A checked schedule that can be compiled to a contender.
 #[derive(Clone)]
 pub struct Draft {
     /// Its name in reports.
@@ -76,7 +76,7 @@ impl CostPredictor {
     }
 }
 
-/// Does something with each of many schedules.
+/// Calls `each` with every schedule, on one thread per processor. Results are in the order of the schedules.
 fn on_all_processors<R: Send>(drafts: &[Draft], each: impl Fn(&Draft) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let work = || {

@@ -3,17 +3,17 @@
 
 use sched_forest::{Forest, Predicate};
 
-/// Rows that are drawn; calls repeat them.
+/// Number of random rows. Larger calls repeat them.
 const ROWS: usize = 4096;
-/// Numbers that are drawn at most, for models with very many features.
+/// Most random values. Models with very many features get fewer rows.
 const MOST_NUMBERS: usize = 1 << 22;
-/// Thresholds of one feature that are drawn from.
+/// Most thresholds of a feature between which values are drawn.
 const THRESHOLDS: usize = 256;
 
-/// The seed of the rows that are drawn.
+/// The seed of the random rows.
 pub const DRAWN_FROM: u64 = 1;
 
-/// Rows of a model, the same in every run.
+/// Draws rows for a model, the same in every run. The result is row-major.
 pub fn draw(forest: &Forest) -> Vec<f64> {
     let mut thresholds: Vec<Vec<f64>> = vec![Vec::new(); forest.num_features];
     for node in forest.trees.iter().flat_map(|tree| &tree.inner) {

@@ -1,5 +1,5 @@
 //! The ledger of a schedule: for each directive the gain when it is added and the loss when it is removed,
-//! and the effect of other numbers. The plain nest and schedc's own choice run beside all of them.
+//! and the times with other numbers. The plain nest and the schedule that schedc chooses are timed with them.
 
 mod advice;
 mod entrants;
@@ -26,7 +26,7 @@ use std::ops::ControlFlow;
 /// Rows per call for a schedule outside of all blocks, if the user gives no number.
 const ROWS: usize = 1024;
 
-/// The compiled code for a question. All code is compiled before the first timing.
+/// The experiments of a ledger, with their compiled code. All code is compiled before the first timing.
 pub struct Prepared {
     /// The schedule that schedc chooses.
     pub chosen: String,
@@ -35,8 +35,8 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Compiles all code that a question needs. Skips advice that the cost model predicts to be clearly
-    /// slower.
+    /// Plans the experiments of a question, and compiles their code. Skips variations that the cost model
+    /// predicts to be clearly slower.
     ///
     /// # Errors
     ///
@@ -51,7 +51,8 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// Plans the experiments without compiling; with advice, the cost model prices them.
+    /// Plans the experiments without compiling them. If the question asks for advice, the cost model prices
+    /// them.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const MOST_PIECES: usize = 1024;
 /// Wall-clock time limit of a race, as a multiple of its budget of processor time.
 const PATIENCE: u32 = 3;
-/// Samples that a contender takes before its share of the budget limits it.
+/// Samples of each contender that the equal division of the budget does not limit.
 const FEW: usize = 3;
 /// Samples at least this long need no warm-up call: refilling the caches is a negligible part of them.
 const LONG: Duration = Duration::from_millis(20);
@@ -176,8 +176,8 @@ impl Race {
         now(clock).saturating_sub(at_first).max(self.began.elapsed() / PATIENCE)
     }
 
-    /// Whether a contender has another turn. Within a budget, contenders with long calls leave time to the
-    /// others.
+    /// Whether a contender has another turn. A contender with long calls has no more turns once its part of
+    /// the budget is spent.
     fn has_turn(&self, at: usize) -> bool {
         let (Some(timing), Some(spent)) = (self.timings.get(at), self.spent.get(at)) else { return false };
         let Some(budget) = self.rule.budget else { return !timing.fell_behind };
@@ -250,7 +250,7 @@ fn sample(
     let (floats, doubles) = if doubles { (0, batch * outputs) } else { (batch * outputs, 0) };
     let (mut floats, mut doubles) = (vec![0f32; floats], vec![0f64; doubles]);
     let whole = rows.count.saturating_sub(batch) + 1;
-    // Pieces are cut before the clock starts: a caller has the columns of a call before it, too.
+    // The rows of each call are selected before the clock starts, as a caller has them before its call.
     let pieces = (0..calls.min(MOST_PIECES)).map(|call| {
         let first = call * batch % whole;
         rows.piece(contender.order, first..first + batch)
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_clearly_slower_has_no_more_turns() {
+    fn clearly_slower_contenders_have_no_more_turns() {
         let rule = Rule { behind: Some(1.25), ..Rule::default() };
         // After one sample more than 2.5 times the time of the fastest, after four more than 1.56 times.
         let mut early = race(rule, &[&[100], &[240], &[260]]);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn when_time_is_up_everyone_has_one_sample() {
+    fn each_contender_has_a_sample_when_the_budget_is_spent() {
         let rule = Rule { budget: Some(Duration::ZERO), ..Rule::default() };
         let race = race(rule, &[&[100], &[]]);
         assert_eq!([0, 1].map(|at| race.has_turn(at)), [false, true]);

@@ -1,6 +1,6 @@
 //! Statistics of samples.
 
-/// The middle of samples, and how far they spread.
+/// Median and quartiles of samples.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Quartiles {
     /// A quarter of the samples is at most this.

@@ -11,9 +11,9 @@ use schedc_measure::{Contender, Draft, Quartiles, Rule, Workload, compile_all, r
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// Ratio to the best schedule's time up to which a schedule has further turns.
+/// Ratio to the best schedule's time above which a schedule has no further turns in a race.
 const BEHIND: f64 = 1.25;
-/// Minimum length of a sample while many schedules compete.
+/// Minimum duration of a sample.
 const BRIEF: Duration = Duration::from_micros(500);
 /// Samples of each schedule in the last race, even if the budget is spent: enough for quartiles that differ.
 const FEWEST: usize = 7;
@@ -23,7 +23,7 @@ pub struct Entrant {
     /// The schedule's text.
     pub text: String,
     code: Contender,
-    /// Its time so far with the number of samples, for each number of threads.
+    /// The time of a row so far and the number of samples, for each number of threads.
     times: Vec<Option<(Quartiles, usize)>>,
 }
 
@@ -166,7 +166,7 @@ impl<'a> Field<'a> {
         all
     }
 
-    /// The times of an entrant beside schedc's own choice.
+    /// The times of the entrant `best`, each with that of schedc's own choice, the entrant `chosen`.
     pub fn figures(&self, best: usize, chosen: usize) -> Vec<Figure> {
         let (Some(best), Some(chosen)) = (self.entrants.get(best), self.entrants.get(chosen)) else {
             return Vec::new();

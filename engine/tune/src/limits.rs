@@ -7,8 +7,8 @@ pub const HOPELESS: f64 = 1.6;
 /// Share of the remaining time of a call size that goes into a race of many candidates. The rest is for later
 /// races.
 pub const MANY: f64 = 0.3;
-/// Share of the remaining time of a call size that goes into its last race. The rest is for what the race
-/// does not measure.
+/// Share of the remaining time of a call size that goes into its last race. The rest is for work outside of
+/// samples.
 pub const LAST: f64 = 0.95;
 /// Schedules up to this multiple of the lowest time may serve a call size together with the next larger one.
 /// A larger limit gives fewer blocks, and slower ones.

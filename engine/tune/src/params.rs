@@ -11,10 +11,11 @@ use schedc_driver::choice::Chosen;
 use schedc_driver::{CodeDestination, Failure, Source};
 use std::time::{Duration, Instant};
 
-/// Share of the remaining time that goes into one race.
+/// Share of the remaining time that goes into one race. A larger share compares values more precisely, and
+/// leaves time for fewer.
 const PART: f64 = 0.25;
 
-/// Searches the values of the params for which calls of all sizes together are fastest.
+/// Searches for each call size the values of the params under which its calls are fastest.
 pub fn search(
     task: &Task,
     start: &Source,
@@ -75,7 +76,7 @@ pub fn search(
         let (Some(at), Some(chosen)) = (place(&best), place(&own)) else {
             return Err(Failure::usage(
                 format!("the schedule {} cannot be compiled for the model", start.name),
-                "see what `schedc check MODEL -s FILE` says of it",
+                "run `schedc check MODEL -s FILE` to see the errors",
             ));
         };
         if !field.ended {

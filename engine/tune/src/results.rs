@@ -21,26 +21,26 @@ pub struct Figure {
 pub struct Best {
     /// Rows of the calls.
     pub rows: usize,
-    /// The schedule's directives, a line each, or a whole text where params of a start schedule were varied.
+    /// The schedule's directives, one a line; or the whole text, if params of a start schedule were varied.
     pub schedule: String,
-    /// Its measured speed, by number of threads.
+    /// The measured speed, one for each number of threads.
     pub figures: Vec<Figure>,
-    /// Its speed by the cost model, for GPUs.
+    /// The predicted speed, if no GPU timed the schedule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Predicted>,
-    /// The number of schedules that the search tried for it.
+    /// The number of schedules that the search compared for this size.
     pub tried: usize,
-    /// Whether it is schedc's own choice, because the search found none that is faster.
+    /// Whether the schedule is the one that schedc chooses, because the search found none that is faster.
     pub is_own: bool,
-    /// The time of the fastest schedule that the search may write instead, in times of schedc's own choice,
-    /// if that schedule is slower and schedc's own was kept.
+    /// If schedc's own choice was kept because the search's best schedule is slower: that schedule's time
+    /// over the time of the choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slower: Option<f64>,
 }
 
 impl Best {
-    /// The speed of the schedule in times of schedc's own choice: measured with each number of threads, or
-    /// predicted, without a number of threads.
+    /// Speed-ups over schedc's own choice: one for each number of threads if measured; a single one, without
+    /// a number of threads, if predicted.
     pub fn gains(&self) -> Vec<(Option<i32>, f64)> {
         let gain = |figure: &Figure| figure.chosen_us_per_row.median / figure.us_per_row.median;
         let measured: Vec<_> =

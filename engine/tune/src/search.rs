@@ -148,7 +148,7 @@ fn one_size(
         racing.extend(entered);
         field.race(&racing, MANY, watch)?;
     }
-    // The fastest entrants race once more, beside schedc's own choice.
+    // The fastest entrants race once more, with schedc's own choice.
     let own = field.entrants.iter().position(|one| one.text == chosen);
     let mut last = field.fastest(3);
     last.extend(own.filter(|own| !last.contains(own)));

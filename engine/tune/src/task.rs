@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The task of a search.
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
-    /// The model, for the type of the rows.
+    /// The model, as it is compiled for the type of the rows.
     pub model: &'a Model,
     /// The processor.
     pub cpu: Cpu,

@@ -31,7 +31,7 @@ pub fn text(found: &SearchResult, head: &str, target: Option<&str>) -> String {
     let outer = pieces(&largest);
     let apart = outer.as_ref().filter(|outer| !outer.directives.bounded().is_empty());
     match apart {
-        // The schedule has blocks of its own.
+        // The start schedule itself has blocks.
         Some(outer) => {
             let own = outer.declarations.iter().map(|line| format!("{line}\n")).collect::<String>();
             lines(&mut all, "", &largest, &(own + of_calls(outer, &largest)));
@@ -79,7 +79,7 @@ fn lines(all: &mut String, indent: &str, sizes: &[&Best], schedule: &str) {
     }
 }
 
-/// A speed in times of another one, in words: `1.02 times faster than`.
+/// Words for a ratio of speeds, such as `1.02 times faster than`.
 pub fn than(gain: f64) -> String {
     let times = |gain: f64| if gain < 10.0 { format!("{gain:.2}") } else { format!("{gain:.0}") };
     match gain {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_with_other_values_of_a_param_have_params_of_their_own() {
+    fn sizes_with_different_values_of_a_param_have_separate_params() {
         let start = |value: i64| {
             format!("model \"m.json\"\nparam R = {value} in {{8, 16}}\ntile(batch, b0, b1, R)\n")
         };
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_speed_stands_beside_another_one() {
+    fn speeds_are_compared_in_words() {
         let all = [1.018, 85.3, 1.0, 0.9999, 1.0 / 61.2, 0.5].map(than);
         assert_eq!(
             all,

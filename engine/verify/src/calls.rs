@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Instant;
 
-/// Numbers of rows around the widths of vectors.
+/// Numbers of rows per call, around the widths of vectors.
 const COUNTS: [usize; 26] =
     [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 100, 127, 128, 129, 255, 257];
 /// Outputs that are also computed in small calls, the most informative first.
@@ -19,9 +19,9 @@ const TELLING: [Kind; 3] = [Kind::Leaf, Kind::Raw, Kind::Value];
 const GAP: usize = 3;
 /// Threads of multi-threaded calls.
 const THREADS: i32 = 3;
-/// Guard values behind the results, which calls must not change.
+/// Number of guard values after the results, which calls must not change.
 const GUARD: usize = 8;
-/// Most differences that are kept of the calls on a block.
+/// Most differences that are recorded for the calls with a block of rows.
 const MOST: usize = 256;
 
 /// Layout and threads of a call.
@@ -87,9 +87,9 @@ pub fn kinds() -> Vec<Kind> {
 pub struct Calls<'a> {
     /// The code.
     pub code: &'a dyn Predictor,
-    /// Whether sums are the trainer's to the last bit.
+    /// Whether sums must equal the trainer's in all bits.
     pub exact: bool,
-    /// Numbers of rows at which the schedule changes its behaviour.
+    /// Numbers of rows per call to use, among them those at which the schedule runs other code.
     pub counts: BTreeSet<usize>,
     /// Whether calls are slow, so that only few are made.
     pub slow: bool,
@@ -112,7 +112,7 @@ pub struct Outcome {
     pub stopped: bool,
 }
 
-/// Numbers of rows of the calls: the usual ones, and those around the schedule's.
+/// Numbers of rows per call: the usual ones, and those around the requested ones.
 pub fn counts(requested: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
     let around = requested.into_iter().flat_map(|rows| [rows.saturating_sub(1), rows, rows + 1]);
     around.chain(COUNTS).filter(|rows| (1..=4096).contains(rows)).collect()
@@ -132,7 +132,7 @@ impl Calls<'_> {
         };
         let all = kinds();
         let mut mixed: Vec<usize> = self.counts.iter().copied().collect();
-        // Large and small calls take turns.
+        // Calls of the larger counts come first, then those of the smaller ones.
         let half = mixed.len() / 2;
         mixed.rotate_left(half);
         if self.slow {
@@ -224,7 +224,7 @@ impl Calls<'_> {
         (expected.number(kind, at), if is_free { expected.slack[at] } else { 0.0 })
     }
 
-    /// Whether the result `found` would be right in place of the different one.
+    /// Whether `found`, in place of the difference's result, would equal the walker's.
     pub fn is_right(&self, difference: &Difference, found: f64, expected: &Expected) -> bool {
         let at = difference.row * self.width(difference.kind) + difference.column;
         let (wanted, slack) = self.expected(difference.kind, at, expected);

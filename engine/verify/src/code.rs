@@ -18,7 +18,7 @@ pub struct ModelCode {
     pub predictor: Box<dyn Predictor>,
     /// Whether the code adds in the model's order.
     pub is_exact: bool,
-    /// Numbers of rows of the calls: usual ones, and those at which the schedule changes its behaviour.
+    /// Numbers of rows per call: usual ones, and those at which the schedule runs other code.
     pub counts: BTreeSet<usize>,
     /// The processor that the code is for.
     pub processor: String,
@@ -45,7 +45,7 @@ impl ModelCode {
     ) -> Result<ModelCode, Failure> {
         let counts = counts(rows_of(&nests));
         let compiled = compile(&job.model, nests, &KERNELS, &machines::of(cpu))?;
-        // Rows count as expensive, so that even small calls use threads.
+        // A high cost of a row lets even small calls use several threads.
         let about = EntryInfo {
             ns_per_row: 1e6,
             ..entry_info(&job.model, &compiled, &job.source.text, cpu, RowRules::default())
@@ -114,7 +114,8 @@ fn adds_exactly(about: &Value) -> bool {
     about["order"] == "exact"
 }
 
-/// Numbers of rows at which a schedule changes its behaviour.
+/// Numbers of rows at which a schedule runs other code: the bounds of its blocks, and the rows that a vector
+/// or an interleaved group holds.
 fn rows_of(nests: &Variants<Nest>) -> Vec<usize> {
     let bounds = nests.bounded().iter().map(|variant| variant.max_rows as usize);
     let vectors = nests.iter().flat_map(|(_, nest)| &nest.loops).filter_map(|this| {

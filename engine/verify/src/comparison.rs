@@ -1,7 +1,7 @@
 //! Compares predictions of other programs with the walker's.
 
 use crate::expected::Expected;
-use crate::origin::{Turn, bits, turn};
+use crate::origin::{Divergence, bits, divergence};
 use crate::rows::{count, row_of};
 use sched_diagnostics::internal;
 use sched_forest::{Float, Forest};
@@ -55,7 +55,7 @@ pub struct FirstDifference {
     /// The walker's result.
     pub ours: f64,
     /// The node at which the walks diverge, if the output is leaves.
-    pub turn: Option<Turn>,
+    pub divergence: Option<Divergence>,
 }
 
 /// Compares predictions of another program for some rows with the walker's. `tolerance` replaces the default
@@ -75,8 +75,8 @@ pub fn compare(
 }
 
 impl Comparison {
-    /// Compares numbers with the same number of the walker's. Numbers in single precision are compared in
-    /// single precision.
+    /// Compares each number with the walker's at the same position. Numbers in single precision are compared
+    /// in single precision.
     fn new(
         forest: &Forest,
         rows: &Values,
@@ -120,11 +120,11 @@ impl Comparison {
             comparison.off += 1;
             comparison.first.get_or_insert_with(|| {
                 let (row, column) = (at / columns, at % columns);
-                let turn = (comparison.kind == Kind::Leaf).then(|| {
+                let divergence = (comparison.kind == Kind::Leaf).then(|| {
                     let values = row_of(rows, forest.num_features, row);
-                    turn(forest, &forest.trees[column], &values, ours as u32, *theirs as u32)
+                    divergence(forest, &forest.trees[column], &values, ours as u32, *theirs as u32)
                 });
-                FirstDifference { row, column, theirs: *theirs, ours, turn }
+                FirstDifference { row, column, theirs: *theirs, ours, divergence }
             });
         }
         comparison

@@ -71,12 +71,12 @@ impl Expected {
     }
 }
 
-/// The factor by which the steps between sums and margins enlarge differences.
+/// The factor by which the steps from sums to margins enlarge a difference of the sums.
 fn margin_difference_factor(forest: &Forest) -> f64 {
     let factor = |step: &Transform| match step {
         Transform::Scale { factor, .. } => factor.abs(),
         Transform::Divide { by } => 1.0 / by.abs(),
-        // Other steps follow the margins.
+        // All other steps come after the margins.
         _ => 1.0,
     };
     forest.output.raw.iter().map(factor).product()

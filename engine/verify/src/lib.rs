@@ -3,7 +3,7 @@
 //! [`verify()`] solves rows on the boundaries of a model's nodes, calls the code with them in many shapes,
 //! compares the results with the reference walker's, and explains the first difference. [`compare()`]
 //! compares the walker with predictions of another program, such as the trainer's library, which [`trainer`]
-//! asks. [`other_versions()`] verifies the versions of a library for other processors. The [`Report`] is the
+//! runs. [`other_versions()`] verifies the versions of a library for other processors. The [`Report`] is the
 //! result as data.
 
 mod calls;
@@ -20,7 +20,7 @@ mod versions;
 pub use calls::{Difference, Outcome, Shape};
 pub use code::ModelCode;
 pub use comparison::{Comparison, FirstDifference, OtherPredictions, compare};
-pub use origin::{ExplainedDifference, Test, Turn, bits};
+pub use origin::{Divergence, ExplainedDifference, Test, bits};
 pub use report::Report;
 pub use search::RowSummary;
 pub use versions::{Version, other_versions};
@@ -48,8 +48,9 @@ pub struct Task<'a> {
     pub seconds: u64,
 }
 
-/// Verifies code on solved and given rows. Calls `progress` with the number of values that solved rows have
-/// newly met at nodes. Returns the report, and the rows with differences in the first block that has any.
+/// Verifies code on solved and given rows. Calls `progress` with the number of critical values that the last
+/// solved rows brought to their nodes. Returns the report, and the rows with differences in the first block
+/// that has any.
 ///
 /// # Errors
 /// When a call fails.
@@ -67,10 +68,12 @@ pub fn verify(task: &Task, progress: &mut dyn FnMut(u64)) -> Result<(Report, Opt
         notes.push(format!("stopped after {} seconds: --seconds allows more", task.seconds));
     }
     if !code.is_exact {
-        notes.push("sums are near the trainer's; what is made of them is not compared".to_string());
+        let note = "sums are added in another order than the trainer's: margins are compared within a \
+                    tolerance, values and classes are not compared";
+        notes.push(note.to_string());
     }
     if code.is_simulated {
-        notes.push("the simulator has run some rows of each type".to_string());
+        notes.push("the simulator is slow: it ran only some rows of each type".to_string());
     }
     let order = if code.is_exact { "exact" } else { "reassociated" };
     let widths = search.widths();

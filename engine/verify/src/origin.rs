@@ -12,23 +12,24 @@ const MOST_TRIES: usize = 1 << 26;
 pub struct ExplainedDifference {
     /// The difference.
     pub difference: Difference,
-    /// Whether a call with this row alone differs, too.
+    /// Whether a call with only this row differs, too.
     pub alone: bool,
     /// The row, widened.
     pub row: Vec<f64>,
-    /// The node at which the walk goes wrong, if it can be located.
-    pub turn: Option<Turn>,
+    /// The node at which the code's walk leaves the right path, if it can be located.
+    pub divergence: Option<Divergence>,
 }
 
 /// The point at which the code's walk diverges from the walker's.
-pub struct Turn {
+pub struct Divergence {
     /// The tree, by the model's numbers.
     pub tree: u32,
     /// The leaf that the walker reaches.
     pub expected: u32,
     /// The leaf that the code reaches.
     pub found: u32,
-    /// Whether the leaf was inferred from a margin. Another leaf with the same value is then possible.
+    /// Whether the code's leaf was inferred from a margin, so that it may be another leaf with the same
+    /// value.
     pub from_margin: bool,
     /// The node at which both paths diverge; `None` if the tree has no leaf of this number.
     pub node: Option<Test>,
@@ -59,24 +60,24 @@ impl ExplainedDifference {
         alone: bool,
         exact: bool,
     ) -> ExplainedDifference {
-        let turn = match difference.kind {
+        let divergence = match difference.kind {
             Kind::Leaf => forest.trees.get(difference.column).map(|tree| {
                 let expected = forest.leaf(tree, &forest.row_values(&row)).source;
                 // Leaf numbers fit into 32 bits.
-                turn(forest, tree, &row, expected, difference.found as u32)
+                divergence(forest, tree, &row, expected, difference.found as u32)
             }),
             Kind::Raw if exact => wrong_leaf(forest, &difference, &row),
             _ => None,
         };
-        ExplainedDifference { difference, alone, row, turn }
+        ExplainedDifference { difference, alone, row, divergence }
     }
 
     /// The origin of the difference as JSON.
     pub fn to_json(&self) -> Value {
         let Difference { kind, row, column, found, expected, shape } = self.difference;
         let number = |x: f64| json!({ "value": format!("{x:?}"), "bits": bits(x) });
-        let turn = self.turn.as_ref().map(|turn| {
-            let node = turn.node.as_ref().map(|test| {
+        let divergence = self.divergence.as_ref().map(|divergence| {
+            let node = divergence.node.as_ref().map(|test| {
                 json!({
                     "depth": test.depth,
                     "feature": test.feature,
@@ -87,10 +88,10 @@ impl ExplainedDifference {
                 })
             });
             json!({
-                "tree": turn.tree,
-                "expected_leaf": turn.expected,
-                "found_leaf": turn.found,
-                "from_margin": turn.from_margin,
+                "tree": divergence.tree,
+                "expected_leaf": divergence.expected,
+                "found_leaf": divergence.found,
+                "from_margin": divergence.from_margin,
                 "node": node,
             })
         });
@@ -107,7 +108,7 @@ impl ExplainedDifference {
                 "threads": shape.threads,
             },
             "alone": self.alone,
-            "walk": turn,
+            "walk": divergence,
             "values": self.row.iter().map(|x| number(*x)).collect::<Vec<_>>(),
         })
     }
@@ -124,9 +125,9 @@ pub fn bits(x: f64) -> String {
 }
 
 /// The node at which the paths to two leaves diverge.
-pub fn turn(forest: &Forest, tree: &Tree, row: &[f64], expected: u32, found: u32) -> Turn {
-    let ways = [expected, found].map(|source| way(tree, source));
-    let node = match ways {
+pub fn divergence(forest: &Forest, tree: &Tree, row: &[f64], expected: u32, found: u32) -> Divergence {
+    let paths = [expected, found].map(|source| path_to_leaf(tree, source));
+    let node = match paths {
         [Some(one), Some(other)] => {
             let together = one.iter().zip(&other).take_while(|(one, other)| one == other).count();
             one.get(together).map(|(index, left)| {
@@ -143,12 +144,12 @@ pub fn turn(forest: &Forest, tree: &Tree, row: &[f64], expected: u32, found: u32
         }
         _ => None,
     };
-    Turn { tree: tree.source, expected, found, from_margin: false, node }
+    Divergence { tree: tree.source, expected, found, from_margin: false, node }
 }
 
 /// The path from the root to the leaf with the trainer's number `source`: each inner node, and whether the
 /// path goes left there. `None` if no leaf has this number.
-fn way(tree: &Tree, source: u32) -> Option<Vec<(u32, bool)>> {
+fn path_to_leaf(tree: &Tree, source: u32) -> Option<Vec<(u32, bool)>> {
     let leaf = tree.leaves.iter().position(|leaf| leaf.source == source)?;
     let mut above: Vec<Option<(u32, bool)>> = vec![None; tree.inner.len()];
     let mut end = None;
@@ -161,9 +162,10 @@ fn way(tree: &Tree, source: u32) -> Option<Vec<(u32, bool)>> {
             }
         }
     }
-    let mut way: Vec<(u32, bool)> = std::iter::successors(end, |(index, _)| above[*index as usize]).collect();
-    way.reverse();
-    Some(way)
+    let mut path: Vec<(u32, bool)> =
+        std::iter::successors(end, |(index, _)| above[*index as usize]).collect();
+    path.reverse();
+    Some(path)
 }
 
 fn words(forest: &Forest, predicate: &Predicate, missing_left: bool) -> String {
@@ -186,7 +188,7 @@ fn words(forest: &Forest, predicate: &Predicate, missing_left: bool) -> String {
 
 /// The leaf that, put in place of the right one, explains the margin; of several, the one whose path diverges
 /// deepest.
-fn wrong_leaf(forest: &Forest, difference: &Difference, row: &[f64]) -> Option<Turn> {
+fn wrong_leaf(forest: &Forest, difference: &Difference, row: &[f64]) -> Option<Divergence> {
     let is_plain = forest.linear.is_empty() && forest.output.raw.is_empty();
     let leaves: usize = forest.trees.iter().map(|tree| tree.leaves.len()).sum();
     if !is_plain || leaves.saturating_mul(forest.trees.len()) > MOST_TRIES {
@@ -206,15 +208,18 @@ fn wrong_leaf(forest: &Forest, difference: &Difference, row: &[f64]) -> Option<T
         forest.trees.iter().map(|tree| value(tree, forest.leaf(tree, &values))).collect();
     let add = |sum: f64, value: &Option<f64>| value.map_or(sum, |value| forest.added(margin, sum, value));
     let mut before = forest.base[margin];
-    let mut best: Option<Turn> = None;
+    let mut best: Option<Divergence> = None;
     for (number, tree) in forest.trees.iter().enumerate() {
         let right = forest.leaf(tree, &values);
         for leaf in tree.leaves.iter().filter(|leaf| leaf.source != right.source) {
             let Some(own) = value(tree, leaf) else { break };
             let sum = reached[number + 1..].iter().fold(forest.added(margin, before, own), add);
             if result(sum).to_bits() == difference.found.to_bits() {
-                let found = Turn { from_margin: true, ..turn(forest, tree, row, right.source, leaf.source) };
-                let depth = |turn: &Turn| turn.node.as_ref().map(|test| test.depth);
+                let found = Divergence {
+                    from_margin: true,
+                    ..divergence(forest, tree, row, right.source, leaf.source)
+                };
+                let depth = |divergence: &Divergence| divergence.node.as_ref().map(|test| test.depth);
                 if best.as_ref().is_none_or(|best| depth(&found) > depth(best)) {
                     best = Some(found);
                 }

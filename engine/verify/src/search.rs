@@ -56,12 +56,12 @@ pub struct Verified {
 }
 
 impl Search<'_> {
-    /// The columns of each output that is compared: where the code has the columns of the model, and a
-    /// bound is known.
+    /// The columns of each output that is compared; 0 for the others. Compared are outputs for which code and
+    /// model have the same number of columns, and whose error has a known bound.
     pub fn widths(&self) -> PerKind<usize> {
         let counts = self.forest.counts();
         Kind::ALL.map(|kind| {
-            // Results of sums in another order have no bound.
+            // The error of results that follow sums in another order has no bound.
             let is_finished = matches!(kind.needs(), Needs::Finish | Needs::FinishOrNone);
             let columns = kind.columns(&counts);
             let is_compared =
@@ -140,7 +140,7 @@ impl Search<'_> {
                     break;
                 }
             }
-            // A model without tests has one row, too.
+            // A model without tests also gets one row.
             if block.is_empty() && rows.solved == 0 {
                 block.extend_from_slice(&row);
             }

@@ -1,9 +1,10 @@
-"""Asks the library that trained a model what it predicts for rows.
+"""Predicts rows with the library that trained a model.
 
 usage: trainer.py LIBRARY MODEL ROWS.npy RESULT
 
 Writes RESULT.leaf.npy, RESULT.raw.npy and RESULT.value.npy, as far as the library supports them: the leaf of
-each tree, the margins, and the predictions. LIBRARY is the name of a function below that predicts with it.
+each tree, the margins, and the predictions. LIBRARY is a Python package, and the name of the function below
+that predicts with it.
 Exit status 3: Python does not have the library.
 """
 
@@ -44,7 +45,7 @@ def onnxruntime(numpy, library, model, rows):
         return given
 
     def value():
-        # Labels are no numbers, and the compiler takes margins for the prediction if there is nothing else.
+        # Outputs of labels are left out. Margins are the prediction if no other output has numbers.
         numbers = [one.name for one in session.get_outputs() if "float" in one.type or "double" in one.type]
         if not numbers:
             raise ValueError("the file has no output of numbers")
@@ -77,7 +78,7 @@ def treelite(numpy, library, model, rows):
     forest = library.Model.deserialize(model)
     yield "leaf", lambda: library.gtil.predict_leaf(forest, rows)
     yield "raw", lambda: library.gtil.predict(forest, rows, pred_margin=True)
-    # Its softmax is in single precision whatever the model is.
+    # Treelite's softmax is in single precision for every model.
     yield "value", lambda: library.gtil.predict(forest, rows, pred_margin=False).astype(numpy.float32)
 
 

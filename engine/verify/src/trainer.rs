@@ -1,5 +1,5 @@
-//! Predictions of the trainer's own library, which runs in Python. The reference walker would share a
-//! mistake of the reader; the trainer's library does not.
+//! Predictions of the trainer's own library, which runs in Python. They also reveal mistakes in reading the
+//! model, which the reference walker would repeat.
 
 use crate::calls::kinds;
 use crate::comparison::OtherPredictions;
@@ -17,7 +17,7 @@ use std::process::{Command, Output, Stdio};
 pub const SCRIPT: &str = include_str!("trainer.py");
 /// Exit status of the script if Python does not have the library.
 const NO_LIBRARY: i32 = 3;
-/// Most rows that a trainer predicts: more take minutes.
+/// Most rows that the trainer's library predicts: more take minutes.
 const MOST_ROWS: usize = 100_000;
 /// Most values in these rows, to bound their memory to 256 MiB.
 const MOST_NUMBERS: usize = 1 << 25;
@@ -26,11 +26,11 @@ const MOST_NUMBERS: usize = 1 << 25;
 pub struct TrainerResults {
     /// Predictions of each output.
     pub outputs: Vec<OtherPredictions>,
-    /// Outputs that the trainer does not have, with its reason.
+    /// Sentences about outputs that the library did not predict.
     pub notes: Vec<String>,
 }
 
-/// The reason for which a trainer does not predict.
+/// The reason why there are no predictions of the trainer's library.
 pub enum TrainerError {
     /// Python does not run, or lacks the library. The rows can be predicted elsewhere.
     Unavailable {
@@ -136,7 +136,7 @@ pub fn write_rows(path: &Path, rows: &Values, features: usize) -> Result<(), Fai
 /// Lets the trainer's library predict rows in a process of the program `python`.
 ///
 /// # Errors
-/// When nobody knows what trained the model, Python or the library is missing, or the library fails.
+/// When the model's trainer is unknown, Python or the library is missing, or the library fails.
 pub fn ask(model: &Model, rows: &Values, python: &OsStr) -> Result<TrainerResults, TrainerError> {
     let library = library(model)?;
     let folder = ScriptFolder::new("verify")?;
@@ -161,7 +161,7 @@ pub fn ask(model: &Model, rows: &Values, python: &OsStr) -> Result<TrainerResult
     let errors = String::from_utf8_lossy(&output.stderr);
     let missing = |line: &&str| kinds().iter().any(|kind| line.starts_with(&format!("{}: ", kind.word())));
     let mut notes: Vec<String> =
-        errors.lines().filter(missing).map(|line| format!("{who} gives no {line}")).collect();
+        errors.lines().filter(missing).map(|line| format!("{who} does not predict {line}")).collect();
     let mut outputs = Vec::new();
     for kind in kinds() {
         let name = kind.word();
@@ -172,7 +172,9 @@ pub fn ask(model: &Model, rows: &Values, python: &OsStr) -> Result<TrainerResult
         }
         match read_rows(&Source::Path(path), Expect::unnamed(columns)) {
             Ok(found) => outputs.push(OtherPredictions { who: who.clone(), kind, values: found.values }),
-            Err(_) => notes.push(format!("{who} gives another number of columns as {name}: not {columns}")),
+            Err(_) => {
+                notes.push(format!("{who} predicts {name} with another number of columns than {columns}"))
+            }
         }
     }
     if outputs.is_empty() {

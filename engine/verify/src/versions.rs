@@ -30,7 +30,7 @@ pub fn other_versions(
     let own = targets.iter().position(runs_here);
     let mut versions = Vec::new();
     for (number, target) in targets.iter().enumerate().filter(|(number, _)| Some(*number) != own) {
-        // Versions above the one that runs are unsupported here; those below are supported.
+        // This processor does not support versions above the one that runs, but all below it.
         let report = match own.is_some_and(|own| own < number) {
             true => Some(verify(target)?),
             false => None,

@@ -25,7 +25,7 @@ const EXAMPLE: &str = "examples/model/breast_cancer.json";
 /// The first trees of the example: four tiles of seven and a part of a fifth, which test the last feature.
 const EXAMPLE_TREES: Iterations = Iterations::Range(0, 32);
 
-/// Seconds for a verification that must come to its end.
+/// Time limit in seconds for a verification that must be complete.
 const UNLIMITED: u64 = 600;
 
 fn repository() -> PathBuf {
@@ -54,7 +54,8 @@ impl Program {
         Ok(Program { job, nests, target })
     }
 
-    /// The program of a model under a schedule. Of the example, some trees are enough.
+    /// The program of a model under a schedule. The example model is cut to its first trees, which are
+    /// enough.
     fn of(model: &str, schedule: &str) -> Result<Program, Failure> {
         let iterations = if model == EXAMPLE { EXAMPLE_TREES } else { Iterations::default() };
         let options = ReadOptions { iterations, ..ReadOptions::default() };
@@ -149,8 +150,8 @@ fn every_seeded_fault_is_found() {
         let verify = || program.report(false, UNLIMITED);
         let right = verify().unwrap_or_else(|failure| panic!("{fault:?}: {}\n{schedule}", shown(&failure)));
         assert!(right.is_equal(), "{schedule}\n{}", right.to_json());
-        // Some faults make code read foreign memory. The simulator stops there, and the processor does not
-        // run such code.
+        // Some faults make code read outside of its memory. The simulator reports that, and the code is then
+        // not run on the processor.
         let simulated = with_fault(fault, || program.report(true, UNLIMITED));
         let found = simulated.is_err() || with_fault(fault, verify).map_or(true, |report| !report.is_equal());
         println!("{fault:?}: {}", if simulated.is_err() { "the simulator stops" } else { "run" });
@@ -177,7 +178,8 @@ fn every_seeded_fault_of_launches_is_found() {
     assert!(missed.is_empty(), "not found: {}", missed.join("\n"));
 }
 
-/// The example, whose predictions are the sum of leaves and its half, and whose class is 1 if it is positive.
+/// The example model with two predictions, the sum of its leaves and half of it, and class 1 if the sum is
+/// positive.
 fn with_expressions(schedule: &str) -> Program {
     let options = ReadOptions { iterations: EXAMPLE_TREES, ..ReadOptions::default() };
     let model = Model::read(&repository().join(EXAMPLE), &options).unwrap();
@@ -211,7 +213,7 @@ fn swapped_results_of_expressions_are_found() {
         let program = with_expressions(schedule);
         let right = program.report(is_simulated, UNLIMITED).unwrap();
         assert!(right.is_equal(), "{schedule}\n{}", right.to_json());
-        // A model keeps its expressions, so a fault needs a model of its own.
+        // A model caches its expressions, so each fault needs a new model.
         let program = with_expressions(schedule);
         let wrong = with_fault(Fault::OutputColumnsSwapped, || program.report(is_simulated, UNLIMITED));
         let wrong = wrong.unwrap();
@@ -219,8 +221,8 @@ fn swapped_results_of_expressions_are_found() {
     }
 }
 
-/// A sum of two columns: the interval of a feature, and whether another one is not below a number. Random
-/// rows do not meet the edges.
+/// A model of the sum of two columns: the interval of one feature, and whether another one is at least a
+/// number. Random rows do not hit the edges of the intervals.
 fn with_intervals(schedule: &str) -> Program {
     let options = ReadOptions { iterations: EXAMPLE_TREES, ..ReadOptions::default() };
     let model = Model::read(&repository().join(EXAMPLE), &options).unwrap();
@@ -267,15 +269,15 @@ fn a_difference_becomes_a_row_and_a_node() {
     let program = Program::of(EXAMPLE, "representation(array)").unwrap();
     let report = with_fault(Fault::ArrayFlipsTies, || program.report(false, UNLIMITED)).unwrap();
     let found = report.found.as_ref().unwrap();
-    let turn = found.turn.as_ref().unwrap();
-    assert_ne!(turn.expected, turn.found);
-    let node = turn.node.as_ref().unwrap();
+    let divergence = found.divergence.as_ref().unwrap();
+    assert_ne!(divergence.expected, divergence.found);
+    let node = divergence.node.as_ref().unwrap();
     // A value that is equal to the threshold goes right.
     assert!(node.test.starts_with(&format!("x < {:?} ", node.value)) && !node.left, "{}", node.test);
     assert!(found.alone);
     let json = report.to_json();
     assert_eq!(json["equal"], false);
-    assert_eq!(json["difference"]["walk"]["found_leaf"], turn.found);
+    assert_eq!(json["difference"]["walk"]["found_leaf"], divergence.found);
     assert_eq!(json["difference"]["values"].as_array().unwrap().len(), 30);
     assert_eq!(json["difference"]["walk"]["node"]["test"], node.test);
 }
@@ -358,8 +360,8 @@ fn properties(forest: &Forest) -> BTreeSet<String> {
     nodes.chain(forest.trees.iter().map(target)).chain(others).collect()
 }
 
-/// Models that have together each pair of properties that one of the models has. Models that cannot be read
-/// are among them.
+/// A small subset of the models: each pair of properties that some model has occurs in the subset. Contains
+/// all models that cannot be read.
 fn cover_of_pairs(paths: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut cover = Vec::new();
     let mut models: Vec<(PathBuf, BTreeSet<(String, String)>)> = Vec::new();
@@ -385,7 +387,8 @@ fn cover_of_pairs(paths: Vec<PathBuf>) -> Vec<PathBuf> {
     cover
 }
 
-/// Fixtures under the automatic schedule: those that cover all pairs of properties, and each night all.
+/// Verifies fixtures under the automatic schedule: a subset that covers all pairs of properties; all in
+/// nightly runs.
 #[test]
 fn fixtures_are_predicted_as_the_model_says() {
     let mut paths = Vec::new();

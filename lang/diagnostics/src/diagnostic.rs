@@ -22,7 +22,7 @@ pub struct Label {
 /// diagnostic of a text with that text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Its code.
+    /// Code of the message.
     pub code: Code,
     /// Severity.
     pub severity: Severity,

@@ -79,7 +79,7 @@ impl From<&str> for Place {
 }
 
 impl Display for Place {
-    /// Writes the place as it stands after a file's name; nothing for the whole file.
+    /// Writes the place in words, for use after a file's name. Writes nothing for the whole file.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Place::Whole => Ok(()),

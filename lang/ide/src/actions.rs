@@ -1,4 +1,4 @@
-//! Code actions: what can be done about the text at a place.
+//! Code actions: fixes and refactorings for a place of the text.
 
 mod action;
 mod extract;

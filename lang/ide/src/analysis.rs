@@ -49,7 +49,7 @@ pub struct Here<'a> {
 }
 
 impl PartialEq for Here<'_> {
-    /// Whether it is the same schedule of the same text.
+    /// Whether both are the same schedule of the same text.
     fn eq(&self, other: &Here) -> bool {
         std::ptr::eq(self.analysis, other.analysis) && self.at == other.at
     }
@@ -204,7 +204,7 @@ impl Analysis {
         Some(at(stmt.body()).unwrap_or(stmt))
     }
 
-    /// The comment in which `offset` lies or at whose end it stands.
+    /// The comment that contains `offset` or ends there.
     pub fn comment_at(&self, offset: usize) -> Option<&Comment> {
         let comments = &self.parsed().comments;
         let after = comments.partition_point(|comment| (comment.span.start as usize) < offset);

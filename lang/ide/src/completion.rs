@@ -1,4 +1,4 @@
-//! Completions at the cursor: legal ones alone, each with a reason.
+//! Completions at the cursor: only legal ones, each with a reason.
 
 mod argument;
 mod header;
@@ -36,7 +36,7 @@ pub fn completion(analysis: &Analysis, offset: usize) -> Vec<Completion> {
     all
 }
 
-/// Codes that a comment can silence, those that the file gives first.
+/// Codes that a comment can silence. Codes of the file's own diagnostics come first.
 fn allowed(analysis: &Analysis, comment: &Comment, offset: usize) -> Vec<Completion> {
     let left = analysis.source().get(comment.span.start as usize..offset).unwrap_or_default();
     let Some((_, inside)) = left.rsplit_once("allow(").filter(|(_, inside)| !inside.contains(')')) else {

@@ -6,7 +6,7 @@ use sched_lang::part::block_at;
 
 use super::Analysis;
 
-/// The construct in which the cursor stands.
+/// The construct at the cursor.
 #[derive(Debug)]
 pub(crate) enum Cursor<'a> {
     /// The first word of a statement.

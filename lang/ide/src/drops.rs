@@ -16,14 +16,15 @@ const WORK: Work = Work { whole: 6_000, here: 1_600 };
 /// Most loops of a chain for which moves are tried.
 const MOST_LOOPS: usize = 12;
 
-/// A loop that can be dropped on another one. It then stands on the far side of that loop.
+/// A loop that can be dropped on another one of its chain. Dropped on an outer loop, it moves directly around
+/// that loop; dropped on an inner loop, directly inside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The loop that moves.
     pub from: String,
     /// The loop on which it is dropped.
     pub onto: String,
-    /// The directive that moves it.
+    /// The directive that moves the loop.
     pub written: Written,
 }
 
@@ -41,7 +42,7 @@ pub struct Tiled {
 pub struct Written {
     /// The directive.
     pub directive: String,
-    /// The edit that inserts it as a line.
+    /// The edit that inserts the directive as a line.
     pub edit: Edit,
 }
 
@@ -184,7 +185,7 @@ impl InsertedLine {
         InsertedLine { inside: at, at, before: before.to_owned(), after }
     }
 
-    /// The insertion point before a statement, on a line of its own.
+    /// The insertion point before a statement, on a separate line.
     fn indented(mut self, source: &str, span: Span) -> InsertedLine {
         let start = source.get(..self.at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
         // Other text on the statement's line stays before the new line.

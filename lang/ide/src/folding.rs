@@ -16,7 +16,7 @@ pub struct FoldingRange {
 /// The kind of a foldable range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FoldingKind {
-    /// Comments on lines of their own.
+    /// Comments on separate lines.
     Comment,
     /// A statement over several lines, a block, the header, or directives without a blank line between them.
     Region,
@@ -33,7 +33,7 @@ pub fn folding_ranges(a: &Analysis) -> Vec<FoldingRange> {
     ranges
 }
 
-/// Runs of comments, each on a line of its own.
+/// Runs of comments, each on a separate line.
 fn comments(source: &str, comments: &[Comment]) -> Vec<FoldingRange> {
     let is_own = |comment: &Comment| {
         let before = source.get(..comment.span.start as usize).unwrap_or_default();

@@ -20,8 +20,8 @@ pub struct Gain {
 }
 
 impl Gain {
-    /// The larger speed-up, by which proposals are sorted: a directive without a gain of its own may allow a
-    /// later one with a gain.
+    /// The larger speed-up, by which proposals are sorted: a directive without a gain may allow a later one
+    /// with a gain.
     fn most(self) -> f64 {
         self.now.max(self.then)
     }

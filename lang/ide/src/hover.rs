@@ -1,4 +1,4 @@
-//! Facts about the word under the cursor, as Markdown.
+//! Hovers: text about the word under the cursor, as Markdown.
 
 mod answer;
 mod comment;
@@ -21,7 +21,7 @@ use sched_nest::Layout;
 use super::{Analysis, Here};
 use sched_lang::directives::{Op, Parameter, Role, Signature, find};
 
-/// Facts about the word at `offset`; between two words, about the second.
+/// Text about the word at `offset`; between two words, about the second.
 pub fn hover(analysis: &Analysis, offset: usize) -> Option<Hover> {
     if let Some(comment) = analysis.comment_at(offset) {
         return comment::hover(comment, offset);
@@ -74,7 +74,7 @@ fn in_arguments(analysis: Here, stmt: &Stmt, directive: &Directive, offset: usiz
     }
 }
 
-/// The parameter that an argument is given for.
+/// The parameter of an argument.
 pub(super) fn parameter(
     signature: &'static Signature,
     directive: &Directive,
@@ -95,7 +95,7 @@ fn keyword_hover(signature: &Signature, words: &[&str], path: &Path, analysis: H
     let others: Vec<String> = words.iter().filter(|word| **word != text).map(|w| format!("`{w}`")).collect();
     let mut markdown = format!("`{text}`: {}", word_meaning(text));
     if !others.is_empty() {
-        markdown.push_str(&format!("\n\n`{}` also knows {}.", signature.name, others.join(", ")));
+        markdown.push_str(&format!("\n\nOther words for `{}`: {}.", signature.name, others.join(", ")));
     }
     Some(Hover::new(path.span, markdown).page(format!("directives/{}", signature.name)))
 }

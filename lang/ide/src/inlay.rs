@@ -37,7 +37,7 @@ pub enum InlayKind {
 /// Text to show between the characters of the schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InlayHint {
-    /// Before which byte.
+    /// The byte before which the text is shown.
     pub offset: usize,
     /// The text to show.
     pub text: String,
@@ -45,11 +45,11 @@ pub struct InlayHint {
     pub kind: InlayKind,
     /// Tooltip, in Markdown.
     pub tooltip: String,
-    /// Whether a blank belongs before it.
+    /// Whether editors put a blank before the text.
     pub padding_left: bool,
 }
 
-/// The hints for what stands in `span`, in the order of the text.
+/// The hints for the statements that touch `span`, in the order of the text.
 pub fn inlay_hints(analysis: &Analysis, span: Span, wanted: InlayKinds) -> Vec<InlayHint> {
     let mut hints = Vec::new();
     let ranges = |here| if wanted.ranges || wanted.iterations { ranges(here) } else { Vec::new() };
@@ -76,12 +76,12 @@ pub fn inlay_hints(analysis: &Analysis, span: Span, wanted: InlayKinds) -> Vec<I
             StmtKind::Param { name, default, .. } if wanted.values => {
                 let mut params = analysis.checked().params.iter();
                 let Some(param) = params.find(|param| param.span == name.span) else { continue };
-                // A value from outside is worth telling even where the default is a plain number.
+                // A value that an option sets is shown even if the default is a plain number.
                 if param.overridden || !matches!(default.kind, ExprKind::Int(_)) {
                     let hint = value_hint(analysis, default.span, &param.value);
                     hints.extend(hint.map(|hint| match param.overridden {
                         true => {
-                            InlayHint { tooltip: format!("Set to {} from outside.", param.value), ..hint }
+                            InlayHint { tooltip: format!("An option sets it to {}.", param.value), ..hint }
                         }
                         false => hint,
                     }));
@@ -94,7 +94,7 @@ pub fn inlay_hints(analysis: &Analysis, span: Span, wanted: InlayKinds) -> Vec<I
     hints
 }
 
-/// A loop as a directive made it: which one, its name, and its ranges without repetition.
+/// A name of loops that a directive made, with the ranges of these loops, each once.
 struct Made<'a> {
     step: DirectiveIndex,
     name: &'a str,
@@ -108,7 +108,7 @@ struct MadeRange {
     text: String,
     /// The number of iterations, if it is known.
     iterations: Option<i64>,
-    /// Whether the range shows that number: it begins at 0 and has no step.
+    /// Whether the range shows the number of iterations: it begins at 0 and has no step.
     is_plain: bool,
 }
 

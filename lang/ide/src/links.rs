@@ -1,10 +1,10 @@
-//! Names of files in the text.
+//! Links from names of files in the text to the files.
 
 use sched_grammar::ast::{Span, StmtKind};
 
 use super::Analysis;
 
-/// A text that leads elsewhere.
+/// A name of a file as a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// The text without its quotes.

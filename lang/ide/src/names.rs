@@ -2,9 +2,9 @@
 //!
 //! The syntax tree alone decides, so that half-written and illegal schedules have meanings too. Loops,
 //! params, consts and model properties share one set of names, in which a name means one thing in a whole
-//! schedule: a consumed loop keeps its name. Each block is a schedule with loops of its own; all blocks share
-//! the params, consts and model properties of the file. Names of directives, functions and the words that
-//! directives take are sets of their own.
+//! schedule: a consumed loop keeps its name. Each block is a schedule with separate loops; all blocks share
+//! the params, consts and model properties of the file. Names of directives, of functions and of the words
+//! that directives take are separate sets.
 
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ pub(crate) enum NameKind {
     Undeclared,
 }
 
-/// A name and the object that it stands for.
+/// A name and its meaning.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub name: String,
@@ -54,7 +54,7 @@ pub(crate) struct Named {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Occurrence {
     pub span: Span,
-    /// The index of its meaning in [`Names`].
+    /// The index of the name's meaning in [`Names`].
     id: usize,
     /// Whether this occurrence declares the name.
     pub declares: bool,
@@ -370,7 +370,7 @@ impl NameKind {
         matches!(self, NameKind::Index | NameKind::Param | NameKind::Const)
     }
 
-    /// Whether it is a loop or a number.
+    /// Whether the name means a loop or a number.
     fn is_value(self) -> bool {
         self.is_declared() || matches!(self, NameKind::Root | NameKind::Property)
     }

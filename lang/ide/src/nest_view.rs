@@ -25,7 +25,7 @@ pub struct NestView {
     pub loops: Vec<LoopView>,
     /// The order in which each row's sum is added up.
     pub accumulation: AccumulationView,
-    /// The layout of the trees outside of loops with a layout of their own, if the schedule chooses one.
+    /// The layout of trees for loops without a `representation`, if the schedule chooses one.
     pub representation: Option<String>,
     /// `model`, or `by_depth` if the trees are sorted.
     pub tree_order: String,
@@ -42,14 +42,14 @@ pub struct NestView {
 pub struct AccumulationView {
     /// `exact` or `reassociated`.
     pub order: &'static str,
-    /// The reason why it is reassociated, in one sentence.
+    /// The reason for a reassociated order, in one sentence.
     pub why: Option<String>,
 }
 
 /// A loop of the picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoopView {
-    /// Its position in the list of all loops.
+    /// Position of the loop in the list of all loops.
     pub id: usize,
     /// The loop's name in the schedule: `b0`, `first.b1`.
     pub name: String,
@@ -61,21 +61,21 @@ pub struct LoopView {
     pub condition: Option<String>,
     /// Maximum iterations, if known.
     pub iterations: Option<i64>,
-    /// The directive that made it; the two initial loops have none.
+    /// The directive that made the loop; `None` for the initial loops.
     pub origin: Option<Span>,
     /// The loop's body.
     pub inside: Inside,
     /// The work of an iteration of a leaf loop, in words.
     pub work: &'static str,
-    /// Its annotations, and those of the walks below it.
+    /// Annotations of the loop, and of the walks inside it.
     pub badges: Vec<Badge>,
     /// Least bytes of rows, or of trees, that one iteration uses, if they are known.
     pub bytes: Option<u64>,
-    /// The idle lanes of its last vector, if that vector is not full.
+    /// The idle lanes of the loop's last vector, if that vector is not full.
     pub idle: Option<Idle>,
 }
 
-/// Lanes of a loop's last vector, if it is not full.
+/// Lanes of a loop's last vector that is not full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idle {
     /// Lanes without an iteration.
@@ -102,7 +102,7 @@ pub struct Badge {
     pub kind: &'static str,
     /// `interleave 8`
     pub text: String,
-    /// The directive that states it.
+    /// The directive of the annotation.
     pub span: Option<Span>,
 }
 
@@ -211,7 +211,7 @@ fn view(here: Here, builder: &NestBuilder, stages: &[StageVariant]) -> NestView 
     }
 }
 
-/// Adds the loops of a nest, and returns it.
+/// Adds the loops of a nest to `loops`, and returns the nest.
 fn loops_view(
     builder: &NestBuilder,
     stage: Option<&StageInfo>,

@@ -1,11 +1,11 @@
-//! Everywhere where something is named.
+//! References: all occurrences of a name.
 
 use sched_grammar::ast::Span;
 
 use super::Analysis;
 
-/// All occurrences of the thing named at `offset`, in the order of the text: loops with all copies, numbers,
-/// facts, directives and words.
+/// All occurrences of the name at `offset`, in the order of the text: of a loop with all copies, a number, a
+/// model property, a directive or a word.
 pub fn references(a: &Analysis, offset: usize, include_declaration: bool) -> Vec<Span> {
     let names = a.names();
     let Some(here) = names.at(offset) else { return Vec::new() };

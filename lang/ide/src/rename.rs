@@ -26,7 +26,8 @@ pub fn prepare_rename(a: &Analysis, offset: usize) -> Result<Rename, String> {
     Ok(Rename { span: here.span, placeholder: named.name.clone() })
 }
 
-/// The edits that rename the thing at `offset` everywhere, also in qualified names such as `first.b1`.
+/// The edits that rename the loop or number at `offset` everywhere, also in qualified names such as
+/// `first.b1`.
 ///
 /// # Errors
 ///
@@ -59,7 +60,7 @@ fn renamable(a: &Analysis, offset: usize) -> Result<(&Occurrence, &Named), Strin
             Err(format!("`{name}` is called as a function, and functions cannot be renamed."))
         }
         NameKind::Directive => {
-            Err(format!("`{name}` stands where a directive does, and directives cannot be renamed."))
+            Err(format!("`{name}` is used as a directive, and directives cannot be renamed."))
         }
         NameKind::Word => Err(format!("`{name}` is a word of the language here, not a name.")),
         NameKind::Undeclared => Err(format!("Nothing declares `{name}`, so there is nothing to rename.")),
@@ -81,7 +82,10 @@ fn check_new(a: &Analysis, here: &Occurrence, name: &str) -> Result<(), String> 
     if is_reserved(name) {
         return Err(format!("`{name}` is a word of the language. Choose another name."));
     }
-    if name == "n_rows" || FUNCTIONS.contains(&name) || PROPERTIES.iter().any(|(fact, _)| *fact == name) {
+    if name == "n_rows"
+        || FUNCTIONS.contains(&name)
+        || PROPERTIES.iter().any(|(property, _)| *property == name)
+    {
         return Err(format!("`{name}` is the name of a property or function. Choose another name."));
     }
     let Some(taken) = a.names().find_beside(here, name) else { return Ok(()) };

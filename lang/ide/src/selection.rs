@@ -120,7 +120,7 @@ impl Enclosing {
         self.add(name.span);
     }
 
-    /// A string, and what is between its quotes.
+    /// A string, and the text between its quotes.
     fn string(&mut self, text: &Str) {
         if self.add(text.span) && text.span.end - text.span.start > 2 {
             self.add(Span { start: text.span.start + 1, end: text.span.end - 1 });
@@ -151,7 +151,7 @@ impl Enclosing {
         }
     }
 
-    /// A path, its front up to each segment, and what is in the brackets.
+    /// A path, its prefix up to each segment, and the expressions in brackets.
     fn path(&mut self, path: &Path) {
         self.add(path.span);
         for segment in &path.segments {

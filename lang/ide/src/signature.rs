@@ -10,11 +10,12 @@ use sched_lang::directives::{Op, Parameter, Role, Signature, find};
 pub struct SignatureHelp {
     /// `tile(v, outer, inner, size)`
     pub label: String,
-    /// Its effect, in Markdown.
+    /// Effect of the directive or function, in Markdown.
     pub documentation: String,
-    /// Its parameters in order.
+    /// Parameters in order.
     pub parameters: Vec<ParameterHelp>,
-    /// Which of them is being written; more than there are where nothing more can be.
+    /// Index of the parameter under the cursor; at least the number of parameters if the call has too many
+    /// arguments.
     pub active: usize,
 }
 
@@ -23,7 +24,7 @@ pub struct SignatureHelp {
 pub struct ParameterHelp {
     /// Start and end of the parameter in the label, in bytes.
     pub label: (usize, usize),
-    /// The rule for its value.
+    /// The rule for the parameter's value.
     pub documentation: String,
 }
 
@@ -63,15 +64,15 @@ fn directive_help(signature: &'static Signature, call: &CallAt) -> Option<Signat
 
 fn what(parameter: &Parameter) -> String {
     match parameter.role {
-        Role::Index => "A loop that exists.".to_owned(),
-        Role::NewIndex => "A name for a loop that is made.".to_owned(),
+        Role::Index => "An existing loop.".to_owned(),
+        Role::NewIndex => "A name for a new loop.".to_owned(),
         Role::Number => match parameter.name {
-            "size" => "How far apart the values of the outer loop are.".to_owned(),
+            "size" => "The step of the outer loop.".to_owned(),
             "at" => "The first value of the second half.".to_owned(),
-            "depth" => "How many steps are written out.".to_owned(),
-            "levels" => "How many levels are evaluated at once.".to_owned(),
-            "width" => "How many lanes a vector has.".to_owned(),
-            _ => "How many.".to_owned(),
+            "depth" => "The number of straight-line steps.".to_owned(),
+            "levels" => "The number of levels whose nodes are all tested.".to_owned(),
+            "width" => "The number of lanes of a vector.".to_owned(),
+            _ => "A number of at least 1.".to_owned(),
         },
         Role::Keyword(words) => {
             let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();

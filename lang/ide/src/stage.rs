@@ -1,4 +1,4 @@
-//! Which directives a line of a compiler's stage comes of.
+//! Attributes the lines of a compiler's stage, as `schedc ir` prints it, to directives.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use sched_nest::show::show_rows;
 
 use super::{Analysis, Here};
 
-/// Lines of a stage, one below the other, that come of the same directives.
+/// Adjacent lines of a stage that stem from the same directives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageLines {
-    /// The number of the first one, from 0.
+    /// The number of the first line, from 0.
     pub first: usize,
     /// The number of lines.
     pub count: usize,
-    /// The directives that they stem from, in the order of the text.
+    /// The directives that the lines stem from, in the order of the text.
     pub spans: Vec<Span>,
 }
 
@@ -38,9 +38,10 @@ pub fn stage_lines(analysis: &Analysis, text: &str) -> Vec<StageLines> {
     all
 }
 
-/// The directives of one schedule, by loop.
+/// The directives of one schedule, by loop and by task.
 struct Facts {
-    /// The heading of its part of a stage, if there are several schedules.
+    /// The heading of the schedule's part of a stage, such as `when n_rows <= 8:`, if there are several
+    /// schedules.
     head: String,
     loops: HashMap<String, Loop>,
     layouts: Vec<Span>,
@@ -51,12 +52,12 @@ struct Facts {
 /// The directives that concern a loop.
 #[derive(Default)]
 struct Loop {
-    /// Directives that made it or annotate it.
+    /// Directives that made the loop or annotate it.
     own: Vec<Span>,
-    /// Directives that annotate its walks.
+    /// Directives that annotate the loop's walks.
     walks: Vec<Span>,
     sums: Vec<Span>,
-    /// Whether trees are walked in it.
+    /// Whether the loop is a leaf loop, whose iterations are walks.
     is_leaf: bool,
 }
 
@@ -114,7 +115,7 @@ impl Facts {
     }
 }
 
-/// Goes down the lines of a stage.
+/// Reads the lines of a stage from the first to the last.
 struct Reader<'f> {
     variants: &'f [Facts],
     /// The schedule that the lines are for.

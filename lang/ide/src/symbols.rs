@@ -21,9 +21,9 @@ pub struct Symbol {
     pub kind: SymbolKind,
     /// The whole construct.
     pub span: Span,
-    /// Its name, within `span`.
+    /// Span of the name, within `span`.
     pub selection: Span,
-    /// Its declarations, in the order of the text; their spans lie within its own.
+    /// Entries inside this one, in the order of the text; their spans are within `span`.
     pub children: Vec<Symbol>,
 }
 

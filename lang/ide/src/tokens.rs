@@ -1,4 +1,4 @@
-//! Semantic tokens: what each word of the text is.
+//! Semantic tokens: the kind of each word of the text.
 
 use sched_grammar::ast::Span;
 use sched_grammar::{LexemeKind, is_reserved, lexemes};
@@ -50,9 +50,9 @@ pub enum TokenKind {
 /// Further properties of a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TokenModifiers {
-    /// A name is declared here.
+    /// Whether the word declares a name.
     pub declaration: bool,
-    /// The language names it, not the text.
+    /// Whether the language names the object, not the text.
     pub built_in: bool,
 }
 

@@ -34,7 +34,7 @@ fn cases(text: &str) -> Vec<Case> {
     cases
 }
 
-/// The text without its cursors, and where they stood.
+/// The text without its cursors, and their offsets.
 fn cursors(marked: &str) -> (String, Vec<usize>) {
     let mut parts = marked.split(CURSOR);
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -66,7 +66,7 @@ fn files(feature: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Compares the answers to all cases of a feature with what is written, or writes them.
+/// Compares the answers to all cases of a feature with the expected ones, or writes them.
 fn expect(feature: &str, answer: &dyn Fn(&Analysis, &[usize]) -> String) {
     let mut wrong = Vec::new();
     for path in files(feature) {
@@ -118,7 +118,7 @@ fn hovers() {
     });
 }
 
-/// The text that a completion would leave, with `│` around what is new, as far as the line goes.
+/// The line after a completion, with `│` around the new text.
 fn shown(analysis: &Analysis, item: &Completion) -> String {
     let source = analysis.source();
     let (start, end) = (item.replace.start as usize, item.replace.end as usize);
@@ -178,7 +178,7 @@ fn every_completed_argument_is_legal() {
             let without = Analysis::new(text.as_str(), options.clone());
             for item in completion(&Analysis::new(written.as_str(), options.clone()), offset) {
                 if item.kind == CompletionKind::Index || item.kind == CompletionKind::Word {
-                    // A number is left to the checker where it may be.
+                    // Optional numbers are left out, so the checker chooses them.
                     let (start, end) = (item.replace.start as usize, item.replace.end as usize);
                     let whole = format!("{}{}{}", &written[..start], item.insert, &written[end..]);
                     let is_layout = directive.name == "representation" && item.kind == CompletionKind::Index;
@@ -193,7 +193,7 @@ fn every_completed_argument_is_legal() {
     assert!(count > 300, "only {count} completions");
 }
 
-/// A text gives no error and no warning that the other one does not give as often.
+/// Checks that a text has no error and no warning more often than another text.
 fn nothing_new(before: &Analysis, text: &str, what: &str) {
     let count = |analysis: &Analysis, code| {
         let all = analysis.checked().diagnostics.iter();
@@ -306,7 +306,7 @@ fn lenses() {
     assert_eq!(lens[0].span, Span::new(5, 17));
 }
 
-/// A picture of a view in text: places as the text that stands there.
+/// A view as text, with spans as the text that they cover.
 fn picture(analysis: &Analysis, view: &NestView) -> String {
     let mut out = String::new();
     let mut stack: Vec<(usize, usize)> = view.roots.iter().rev().map(|id| (*id, 0)).collect();
@@ -413,7 +413,7 @@ fn proposals_lead_to_a_fast_schedule() {
 }
 
 #[test]
-fn the_nest_after_a_mistake_is_not_told() {
+fn mistakes_have_no_nest() {
     let analysis = Analysis::new("tile(batch, b0, b1, 64)\n", Options::default());
     let end = Span::new(24, 24);
     assert_eq!(nest_after(&analysis, end, "parallel(batch)"), None, "it is consumed");
@@ -422,7 +422,7 @@ fn the_nest_after_a_mistake_is_not_told() {
     assert_eq!(nest.lines().nth(1), Some("  for tree in 0..N_t"), "{nest}");
 }
 
-/// Each line of a stage with the directives that it comes of.
+/// Each line of a stage with the directives that it stems from.
 fn annotated(analysis: &Analysis, stage: &str) -> String {
     let known = stage_lines(analysis, stage);
     let mut out = String::new();
@@ -436,7 +436,7 @@ fn annotated(analysis: &Analysis, stage: &str) -> String {
 }
 
 #[test]
-fn lines_of_stages_come_of_directives() {
+fn lines_of_stages_stem_from_directives() {
     let source = "tile(batch, b0, b1, 256)\nreorder(b0, tree, \
                   b1)\nparallel(b0)\ncache(b0)\nrepresentation(quantized)\n\
                   vectorize(b1, 64)\n\nwhen n_rows <= 8 \
@@ -514,7 +514,7 @@ fn proposals_have_the_order_of_their_gains() {
     let mut items = plain.clone();
     order_by_gain(&mut items, |_| None);
     assert_eq!(items, plain, "nothing is known");
-    // Layouts decide: by itself, or with what follows. The others gain the same, and stay in their order.
+    // Layouts have gains, alone or with later directives. The others have equal gains and keep their order.
     order_by_gain(&mut items, |item| match &*item.label {
         "representation(preorder)" => Some(Gain { now: 2.0, then: 6.0 }),
         "representation(quantized)" => Some(Gain { now: 3.0, then: 3.0 }),
@@ -534,12 +534,12 @@ fn proposals_have_the_order_of_their_gains() {
         labels.filter(|label| !named.contains(&&**label)).collect::<Vec<_>>()
     };
     assert_eq!(others(&items), others(&plain));
-    // A word that is half typed is replaced.
+    // A half-typed word is replaced.
     let typed = format!("{source}inter");
     let half = completion(&Analysis::new(typed.as_str(), options.clone()), typed.len());
     let taken = half.iter().find_map(|item| item.taken(&typed).filter(|text| text.contains("interleave(")));
     assert!(taken.is_some_and(|text| text.starts_with(source) && !text.contains("inter\n")), "{half:?}");
-    // From an empty text on, the steps of a fast schedule follow.
+    // After the first step, the next steps of a fast schedule follow.
     let tiled = "tile(batch, b0, b1, 256)";
     let wanted = "tile(batch, b0, b1, 256)\nreorder(b0, tree, \
                   b1)\nparallel(b0)\ncache(b0)\nrepresentation(quantized)\n\
@@ -548,7 +548,7 @@ fn proposals_have_the_order_of_their_gains() {
 }
 
 #[test]
-fn what_is_wrong_is_left_out_of_the_nest() {
+fn mistakes_are_left_out_of_the_nest() {
     let source = "tile(batch, b0, b1, 64)\nreorder(b0, tree, b1)\nparallel(b0\nvectorize(b1, 16)\n";
     let analysis = Analysis::new(source, sched_testing::options("trees=100 depth=6 features=30"));
     assert!(nest_view(&analysis).is_none(), "there is a mistake");
@@ -591,7 +591,7 @@ fn a_nest_view_is_written_as_json() {
     assert_eq!(json["accumulation"]["order"], "exact");
 }
 
-/// Texts that know the whole language.
+/// Texts that use the whole language.
 fn corpus() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut texts = Vec::new();
@@ -607,7 +607,7 @@ fn corpus() -> Vec<String> {
     texts
 }
 
-/// Whether a schedule is short and its nest small, so that it can be asked about at many places.
+/// Whether a schedule is short and its nest small, so that a test can ask for answers at many places.
 fn is_small(text: &str) -> bool {
     text.len() < 1500
         && Analysis::new(text, sched_testing::options("trees=9")).outside().lineage().indices.len() < 100
@@ -617,7 +617,7 @@ fn inside(text: &str, span: Span) {
     assert!(text.get(span.range()).is_some(), "{span:?} is no part of {text:?}");
 }
 
-/// Asks everything at a place: nothing panics, and every place in an answer is a part of the text.
+/// Requests all answers at a place. Nothing panics, and every span of an answer is inside the text.
 fn ask_all(analysis: &Analysis, offset: usize) {
     let text = analysis.source();
     if let Some(hover) = hover(analysis, offset) {

@@ -146,7 +146,7 @@ fn definitions() {
     });
 }
 
-/// The lines where something is named: `«used»`, `«=declared»`.
+/// The lines with the occurrences of a name: `«used»`, `«=declared»`.
 fn occurrences(case: &Case) -> String {
     let a = &case.analysis;
     let mut out = String::new();
@@ -337,7 +337,7 @@ fn formats() {
     });
 }
 
-/// Schedules that know the whole language.
+/// Schedules that use the whole language.
 fn corpus(folders: &[&str]) -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut texts = Vec::new();
@@ -455,7 +455,7 @@ fn check_action(a: &Analysis, action: &Action, failures: &mut Vec<String>) {
     }
 }
 
-/// Every action at every place of every schedule does what it says.
+/// Every action at every place of every schedule keeps its promises.
 #[test]
 fn actions_do_what_they_say() {
     let mut kinds = std::collections::HashMap::new();
@@ -480,7 +480,7 @@ fn actions_do_what_they_say() {
     assert!(kinds.contains_key(&ActionKind::SourceFixAll));
 }
 
-/// The formatter's edits give its text, and those of a part keep what the schedule says.
+/// The formatter's edits give its text, and edits of a part keep the meaning of the schedule.
 #[test]
 fn formatting_by_edits_is_formatting() {
     for (path, text) in corpus(ALL) {
@@ -504,7 +504,7 @@ fn formatting_by_edits_is_formatting() {
     }
 }
 
-/// Asks for everything at one place.
+/// Requests all answers at one place.
 fn ask(a: &Analysis, offset: usize) {
     definition(a, offset).iter().flat_map(|found| &found.targets).for_each(|span| check_span(a, *span));
     references(a, offset, true).iter().for_each(|span| check_span(a, *span));
@@ -519,7 +519,7 @@ fn ask(a: &Analysis, offset: usize) {
     let _ = format_range_edits(a, point).map(|edits| check_edits(a, &edits));
 }
 
-/// Asks for everything about the whole text.
+/// Requests all answers about the whole text.
 fn ask_whole(a: &Analysis) {
     let tokens = semantic_tokens(a);
     tokens.iter().for_each(|token| check_span(a, token.span));
@@ -588,7 +588,7 @@ fn answers_come_at_once() {
     for (name, feature) in FEATURES {
         let mut worst = Duration::ZERO;
         for at in (0..text.len()).step_by(text.len() / 8) {
-            // The first request after an edit, when nothing is known yet but what the check found.
+            // The first request after an edit, with nothing computed but the check.
             let time = || {
                 let a = Analysis::new(text.as_str(), Options::default());
                 let start = now();

@@ -5,12 +5,13 @@ use crate::Level;
 /// A family of processors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Family {
-    /// Prefix of LLVM's names for its processors.
+    /// Prefix of LLVM's names for the processors of the family.
     pub name: &'static str,
     /// Instructions that a core issues per cycle.
     pub issue: f64,
-    /// Scheduler entries: instructions that may wait for operands at once. Measured by the probe `window`
-    /// (Zen 4, Zen 5), or the queues that look-ups wait in, or about a quarter of `in_flight`.
+    /// Scheduler entries: instructions that may wait for operands at once. The figure is what the probe
+    /// `window` measured (Zen 4, Zen 5), the length of the queues where look-ups wait, or about a quarter of
+    /// `in_flight`.
     pub window: f64,
     /// Entries of the reorder buffer.
     pub in_flight: f64,
@@ -27,14 +28,14 @@ pub struct Family {
     /// Whether gathers wait for each other, so that loads lane by lane are no slower. These processors leak
     /// what gathers have loaded (Gather Data Sampling), and newer microcode prevents that at this price.
     pub gathers_slowly: bool,
-    /// Whether the units that add floats stand beside those that multiply, so that both run at once.
+    /// Whether separate units add and multiply floats, so that both run at once.
     pub multiplies_apart: bool,
     /// A level whose instructions were measured on the family, and their costs as in [`Level::costs`].
     pub measured: Option<(Level, &'static str)>,
 }
 
 impl Family {
-    /// Assumed of processors of no known family.
+    /// The family that is assumed for unknown processors.
     pub const OTHER: Family = family("", [5.0, 64.0, 256.0, 16.0, 1.0, 1.0, 0.7, 1.0]);
 
     /// The family of a processor, by LLVM's name for it.
@@ -61,7 +62,7 @@ impl Family {
     }
 }
 
-/// Families, longer names before their prefixes. Figures stand in the order of [`Family`]'s fields.
+/// Families, longer names before their prefixes. Figures are in the order of [`Family`]'s fields.
 const FAMILIES: &[Family] = &[
     family("znver5", [8.0, 103.0, 448.0, 15.0, 2.0, 0.8, 1.0, 1.0])
         .with_multipliers_apart()

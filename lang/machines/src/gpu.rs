@@ -26,8 +26,8 @@ impl Maker {
         }
     }
 
-    /// The GPU that code is made for if nobody names one and none is present: one whose code most GPUs of the
-    /// last years run.
+    /// The GPU for which code is made if the user names none and the machine has none. Most GPUs of the last
+    /// years run its code.
     pub const fn usual(self) -> &'static str {
         match self {
             Maker::Nvidia => "sm_80",
@@ -50,7 +50,7 @@ impl Display for Maker {
     }
 }
 
-/// GpuLimits of a schedule's launches on a GPU.
+/// Limits of a schedule's launches on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GpuLimits {
     /// Most threads of a block.
@@ -86,7 +86,7 @@ pub struct DataSheet {
     pub blocks: u32,
     /// Shared memory of a multiprocessor.
     pub shared_kib: u64,
-    /// First-level cache of a multiprocessor, with its shared memory if they are one.
+    /// First-level cache of a multiprocessor, including shared memory if both are one memory.
     pub l1_kib: u64,
     /// Second-level cache.
     pub l2_mib: u64,
@@ -101,20 +101,20 @@ pub struct DataSheet {
 pub struct GpuKind {
     /// Name in a `target` line and for `--gpu`. Unique.
     pub name: &'static str,
-    /// Maker, whose driver and image kind it takes.
+    /// Maker, which decides the driver and the form of code.
     pub maker: Maker,
     /// NVIDIA: ten times the major number of the compute capability, plus the minor one. AMD: 0.
     pub capability: u32,
-    /// LLVM's name for it. For a GPU that LLVM 19 does not know, the newest one that it does: the driver
-    /// translates its code.
+    /// LLVM's name for the GPU. If LLVM 19 does not know the GPU, the name of the newest one that it knows,
+    /// whose code the driver translates.
     pub llvm_name: &'static str,
     /// NVIDIA: version of PTX, as a feature of LLVM.
     pub llvm_features: &'static str,
     /// Threads of a warp (AMD: wavefront).
     pub warp: u32,
-    /// GpuLimits of launches.
+    /// Limits of launches.
     pub limits: GpuLimits,
-    /// Figures for the cost model. None: it knows nothing of the GPU.
+    /// Figures for the cost model; `None` if it does not know the GPU.
     pub sheet: Option<DataSheet>,
 }
 
@@ -267,7 +267,7 @@ impl GpuKind {
         GPUS.iter().find(|gpu| gpu.name == name)
     }
 
-    /// The GPU that code is made for if nobody names one of the maker's and none is present.
+    /// The GPU for which code is made if the user names none of this maker and the machine has none.
     pub fn usual(maker: Maker) -> &'static GpuKind {
         GpuKind::named(maker.usual()).unwrap_or(&GPUS[0])
     }

@@ -17,7 +17,7 @@ macro_rules! machines {
             detect: [$($feature:tt)*], cpuid_only: $cpuid_only:expr, $($field:ident: $value:expr,)*
         })*
     ) => {
-        /// A processor level. Each includes the level that it stands [on](Level::on).
+        /// A processor level. Each includes the level that it [extends](Level::on).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Level {
             $($(#[$doc])* $name,)*
@@ -62,7 +62,7 @@ macro_rules! machines {
 
 machines! {
     {
-        /// The level that it extends. None: the baseline.
+        /// The level that this one extends; `None` for the lowest, which extends the baseline.
         on: Option<Level>,
         /// Whether users can ask for code of this level. Code of other levels is made with `native` alone.
         is_target: bool,
@@ -80,7 +80,7 @@ machines! {
         llvm_cpu: &'static str,
         /// Features and tuning hints for LLVM besides those of [`Level::llvm_cpu`].
         llvm_features: &'static str,
-        /// Bits of its vector registers.
+        /// Bits of the level's vector registers.
         register_bits: u32,
         /// Bytes of one core's second-level cache, typical of processors whose highest level this is.
         l2: u64,
@@ -145,7 +145,7 @@ impl Level {
         1 << self as u64
     }
 
-    /// Bits of the level and of all levels below it.
+    /// Bits of the level and of all levels that it includes.
     pub const fn needs(self) -> u64 {
         match self.on() {
             Some(below) => self.bit() | below.needs(),

@@ -43,7 +43,8 @@ pub fn padded_depths(leaf_loops: &BTreeMap<LoopId, LeafLoop>, trees: usize) -> V
     wanted
 }
 
-/// Lower bound for the steps to the deepest leaf of any tree of this depth, in nodes, with `leaves` leaves.
+/// Lower bound for the steps from tile to tile to the deepest leaf of a tree with `leaves` leaves. `depth` is
+/// the tree's depth in nodes.
 pub fn least_steps(tiles: TileTrees, depth: u32, leaves: u64) -> u32 {
     let nodes = tiles.nodes.max(1);
     // A step passes at most all nodes of a tile, whose children are at most one more than its nodes.
@@ -54,7 +55,7 @@ pub fn least_steps(tiles: TileTrees, depth: u32, leaves: u64) -> u32 {
     steps
 }
 
-/// Upper bound for the steps from tile to tile to a leaf at this depth, in nodes.
+/// Upper bound for the steps from tile to tile to a leaf at `depth` nodes below the root.
 pub fn most_steps(tiles: TileTrees, depth: u32) -> u32 {
     // A uniform tile contains all nodes of the levels that fit. A step may pass only the root of a likely
     // tile.

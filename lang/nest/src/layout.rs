@@ -41,7 +41,7 @@ pub enum Shapes {
     Oblivious,
 }
 
-/// Way of vectors of rows to the leaves of a tree.
+/// Traversal of a tree by a vector of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowVectors {
     /// Step by step.
@@ -102,10 +102,10 @@ layouts! {
         /// Whether walks are straight-line to the leaf: all trees that are walked together are complete and
         /// of one depth.
         is_straight: bool,
-        /// Way of vectors of rows to the leaves.
+        /// Traversal of a tree by a vector of rows.
         row_vectors: RowVectors,
-        /// Position among all layouts from 1, in the order in which schedules for a model try them: those
-        /// whose walks take fewer instructions come first.
+        /// Position among all layouts, from 1, in the order in which schedc tries them when it chooses a
+        /// schedule. Layouts whose walks take fewer instructions come first.
         turn: u32,
         /// Whether schedules that schedc chooses for CPUs walk it with rows or trees in the lanes of vectors.
         has_cpu_vectors: bool,

@@ -1,5 +1,5 @@
-//! The order in which layouts are tried for a model. The chooser draws up its candidates in it, and editors
-//! propose layouts in it.
+//! The order in which layouts are tried for a model, by the chooser of schedules and in the proposals of
+//! editors.
 
 use crate::layout::{Layout, Nodes, Shapes};
 use crate::model::ModelInfo;

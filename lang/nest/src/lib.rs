@@ -2,7 +2,7 @@
 //! (`lang`), which makes nests, and the code generator (`codegen`), which obeys them. Both know this crate,
 //! but not each other.
 //!
-//! Nothing here parses, judges or words anything. There are no diagnostics.
+//! Nothing here parses or checks schedules, and there are no diagnostics.
 
 pub mod footprint;
 mod layout;

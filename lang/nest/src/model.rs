@@ -8,9 +8,9 @@ use std::sync::OnceLock;
 pub struct ModelInfo {
     /// Number of trees, which is the length of `depths`.
     pub num_trees: u32,
-    /// Number of features of a row.
+    /// Number of features of a row; of columns, if some test is not numeric.
     pub num_features: u32,
-    /// Number of features that some tree tests; 0 if unknown.
+    /// Number of features, or of columns, that some tree tests; 0 if unknown.
     pub tested_features: u32,
     /// Number of outputs of a row.
     pub num_classes: u32,
@@ -22,7 +22,7 @@ pub struct ModelInfo {
     /// Whether each tree is oblivious, in the model's order: complete, with one test for all nodes of a
     /// level. Empty if unknown.
     pub oblivious: Vec<bool>,
-    /// Whether some leaf has several outputs.
+    /// Whether leaves are vectors, which add a value to each margin.
     pub leaf_vectors: bool,
     /// Bytes of a value of a row; 0 if unknown.
     pub value_bytes: u32,
@@ -35,8 +35,8 @@ pub struct ModelInfo {
     pub bins: u32,
     /// Number of features with categories that nodes test.
     pub category_features: u32,
-    /// Number of category features with more sets of categories than classes of categories. Columns for these
-    /// sets would cost more than walks. `num_features` counts the columns all the same.
+    /// Number of features whose sets of categories `preorder` tests by class. Other layouts have a column for
+    /// each set, which `num_features` counts, and which would cost more than the walks.
     pub class_features: u32,
     /// Whether a profile has the frequency of each leaf.
     pub profiled: bool,

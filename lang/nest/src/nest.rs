@@ -72,7 +72,7 @@ pub struct Annotations {
     pub parallel: bool,
     /// The loop is expanded completely.
     pub unroll: bool,
-    /// A remainder of few rows in the leaf loop inside walks several iterations together.
+    /// If few rows remain in the leaf loop inside, their walks in several iterations are interleaved.
     pub unroll_and_jam: bool,
     /// The code copies the working set of one iteration into a buffer.
     pub cache: bool,
@@ -235,7 +235,7 @@ pub struct Nest {
     pub constraints: Vec<Constraint>,
     /// The order of trees.
     pub tree_order: TreeOrder,
-    /// Layout of trees for loops without one.
+    /// Layout of trees for loops without a `representation`.
     pub representation: Option<Layout>,
     /// Tiles of nodes that walks step through; `None` for single nodes.
     pub tile_trees: Option<TileTrees>,

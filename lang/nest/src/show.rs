@@ -103,7 +103,7 @@ impl NestLine {
     }
 }
 
-/// The work in the leaf loops of a nest that stands alone.
+/// The work in the leaf loops of a nest of trees or of a stage of sums.
 fn leaf_of(nest: &Nest) -> &'static str {
     let has_terms = nest.loops.iter().any(|this| this.axis == Axis::Feature);
     if has_terms { "add a term" } else { StageKind::Trees.leaf() }

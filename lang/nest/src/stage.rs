@@ -2,7 +2,7 @@
 
 use crate::{Axis, Nest};
 
-/// A stage of a model, by which schedules name its loops: `layer1.unit`.
+/// A stage of a model. Schedules put its name before its loops: `layer1.unit`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageInfo {
     /// The name.
@@ -16,8 +16,8 @@ pub struct StageInfo {
 }
 
 impl StageInfo {
-    /// The stages of a model: layers, each with its kind, its sums and its terms, then trees. The name of the
-    /// stage of trees is that of the model's step as far as it is a word; otherwise it is `trees`.
+    /// The stages of a model: layers, each with its kind, its sums and its terms, then trees. The stage of
+    /// trees has the name of the model's last step, if that can be a name in a schedule; otherwise `trees`.
     pub fn of_model(layers: &[(StageKind, u32, u32)], (step, trees): (&str, u32)) -> Vec<StageInfo> {
         let mut counts = [0; 2];
         let mut stages: Vec<StageInfo> = Vec::with_capacity(layers.len() + 1);

@@ -7,9 +7,9 @@
 /// carry them in this type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variants<T> {
-    /// In ascending order of their bounds, which differ.
+    /// Variants with a bound, in ascending order of their bounds, which differ.
     bounded: Vec<Bounded<T>>,
-    /// For all other calls.
+    /// The value for all other calls.
     rest: T,
 }
 

@@ -11,11 +11,11 @@ use crate::{Annotations, Axis, Body, Layout, LoopId, Nest};
 pub struct LeafLoop {
     /// A range of tree positions that covers every tree walked here.
     pub trees: Range<usize>,
-    /// Steps that must be straight-line; trees are padded to it.
+    /// Number of straight-line steps; trees are padded to this depth.
     pub unroll: u32,
-    /// Steps to peel.
+    /// Number of steps to peel.
     pub peel: u32,
-    /// Levels whose nodes are all tested; at most `unroll`.
+    /// Number of levels whose nodes are all tested; at most `unroll`.
     pub speculate: u32,
     /// Walks, or vectors of walks, advanced together.
     pub group: u32,
@@ -101,7 +101,7 @@ struct Collector<'a> {
     leaf_loops: BTreeMap<LoopId, LeafLoop>,
 }
 
-/// An enclosing loop. In one case of a specialized loop, its value is known.
+/// An enclosing loop and, in one case of a specialized loop, the value of the loop.
 type EnclosingLoop = (LoopId, Option<i64>);
 
 impl Collector<'_> {

@@ -9,7 +9,7 @@ use crate::resolve::{Arg, Call};
 use sched_nest::sym::{Property, Sym};
 use sched_nest::{GpuAxis, GpuDimension, GpuLevel, Layout, LoopId};
 
-/// Attaches all annotations, in any order.
+/// Attaches all annotations to the final nest. Their order does not matter.
 pub(super) fn attach<'c>(
     calls: impl Iterator<Item = &'c Call>,
     builder: &mut NestBuilder,

@@ -16,8 +16,8 @@ use sched_nest::{LoopId, TreeOrder};
 /// Largest number of runs of trees of the same depth that are worth trying.
 const MOST_RUNS: usize = 256;
 
-/// A position in a schedule. The directives before it are applied once. Those after it are applied again only
-/// for modifiers.
+/// A position in a schedule. The directives before it are applied once. Each trial of a modifier applies
+/// those after it again.
 #[derive(Debug)]
 pub struct InsertionPoint<'p> {
     before: Vec<&'p Call>,
@@ -29,7 +29,7 @@ pub struct InsertionPoint<'p> {
     here: NestBuilder,
     /// The final nest with its annotations; `None` if it is too large.
     whole: Option<NestBuilder>,
-    /// Problems of the schedule as it is.
+    /// Problems of the schedule without a tried operation.
     known: ProblemCounter,
     /// Names of loops used by modifiers after the position, or by annotations anywhere.
     named: HashSet<&'p str>,
@@ -71,8 +71,7 @@ impl<'p> InsertionPoint<'p> {
         point
     }
 
-    /// The position in a schedule that arranges some stages of sums, with the names of loops that their
-    /// directives use.
+    /// Adds the stages of sums that the schedule arranges, and the names of loops that their directives use.
     #[must_use]
     pub(super) fn beside(
         mut self,
@@ -88,8 +87,8 @@ impl<'p> InsertionPoint<'p> {
         &self.here
     }
 
-    /// Whether an operation is worth trying. It is not if it consumes a loop that others use, makes too many
-    /// loops to read, or maps loops to a GPU beside loops on CPU threads.
+    /// Whether an operation is worth trying. It is not if it replaces a loop that other directives name,
+    /// splits the trees into too many runs, or maps loops to a GPU around or inside loops on CPU threads.
     pub fn may_fit(&self, operation: &Operation) -> bool {
         let is_left = |v: &Select| !v.is_bare() || !self.named.contains(v.name.as_str());
         match operation {

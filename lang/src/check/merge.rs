@@ -66,7 +66,7 @@ fn new_names<'s>(source: &'s str, stmt: &Stmt) -> Vec<&'s str> {
     new.filter_map(|(_, arg)| source.get(arg.span.range())).collect()
 }
 
-/// Adds a note to an unknown index that another schedule of the text makes.
+/// Adds a note to the diagnostic of an unknown loop, if another schedule of the text makes the loop.
 fn with_note(source: &str, made: &[HashSet<&str>], at: usize, mut diagnostic: Diagnostic) -> Diagnostic {
     let name = source.get(diagnostic.span().range()).unwrap_or_default();
     let is_own = made.get(at).is_some_and(|own| own.contains(name));

@@ -52,7 +52,7 @@ pub(super) fn report_remarks(op: Op, builder: &mut NestBuilder, report: &mut dyn
     }
 }
 
-/// The argument of remarks: the number, if there is one.
+/// The argument at which remarks on a directive are reported: its number, if it has one.
 fn argument(op: Op) -> Option<usize> {
     let number = directives::of(op).and_then(|signature| signature.position(|role| role == Role::Number));
     number.or(Some(0))
@@ -116,7 +116,7 @@ fn recover(call: &Call, illegal: &Illegal, builder: &mut NestBuilder, report: &m
         let named: Vec<LoopId> = named.flatten().collect();
         builder.taint(&named);
     }
-    // Unknown names of this directive alone are reported beside the first problem.
+    // The first problem may concern another argument, so unknown names of this directive are reported too.
     let unknown = call.selects().filter_map(|(at, select)| builder.select(call.step, at, select).err());
     for other in unknown.collect::<Vec<_>>() {
         report.illegal(builder, &other);

@@ -61,8 +61,8 @@ impl Outcome {
         Outcome::first(source, parsed, options, false)
     }
 
-    /// Returns the fixes of a diagnostic that correct it. A check tries each fix, if checks of this text are
-    /// fast. That is too slow for each keystroke.
+    /// Returns the fixes of a diagnostic that correct it: applies each fix and checks the new text. In a text
+    /// of more than `FEW_LOOPS` loops, returns all fixes untried. Too slow for each keystroke.
     pub fn verified_fixes(
         &self,
         source: &str,
@@ -91,7 +91,8 @@ impl Outcome {
         Outcome::first(source, parsed, options, true)
     }
 
-    /// Checks a text without trying fixes. If `brief` is set, only finds problems.
+    /// Checks a text without trying fixes. If `brief` is set, searches for no alternatives and shows no
+    /// nests.
     fn first(source: &str, parsed: &Parsed, options: &Options, brief: bool) -> Self {
         let plain = Part { file: Cow::Borrowed(&parsed.file), block: None };
         let mut rest = ResolvedPart::new(source, &plain, None, options);

@@ -46,7 +46,7 @@ pub fn prepare(source: &str, file: &File, options: &Options, offset: usize) -> P
     prepare_part(source, part, &options_within(options, max_rows), None)
 }
 
-/// Resolves one of the schedules of a text. A check may already have found its target.
+/// Resolves one of the schedules of a text. `known` is its target, if a check has found it.
 pub(super) fn prepare_part(source: &str, file: &File, options: &Options, known: Option<&Target>) -> Prepared {
     let mut report = Report::new(source, file, false);
     let header = resolve::header(file, &mut report);
@@ -133,7 +133,7 @@ impl Prepared {
         self.directives.get(step.0 as usize).copied()
     }
 
-    /// A position for one more directive. `leave_out` is a directive that is being written there.
+    /// A position for one more directive. `leave_out` is a directive that the user is writing there.
     pub fn point(&self, at: usize, leave_out: Option<DirectiveIndex>) -> InsertionPoint<'_> {
         let is_left = |call: &&Call| Some(call.step) != leave_out;
         let before: Vec<&Call> = self.calls_before(at).iter().filter(is_left).collect();

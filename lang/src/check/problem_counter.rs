@@ -1,4 +1,4 @@
-//! Counts problems without wording them, to see whether something makes a schedule worse.
+//! Counts problems without putting them into words, to see whether something makes a schedule worse.
 
 use foldhash::HashSet;
 
@@ -41,7 +41,7 @@ impl<'k> Trial<'k> {
         Trial { known, has_new: false, left }
     }
 
-    /// Whether a problem is new, as far as the work reached.
+    /// Whether a problem was found that the schedule did not have. Without enough work, some are not found.
     pub fn has_new(&self) -> bool {
         self.has_new
     }

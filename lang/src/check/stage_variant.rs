@@ -18,7 +18,7 @@ use sched_nest::{ModelInfo, StageInfo, StageKind};
 pub struct StageVariant {
     /// The stage.
     pub stage: StageInfo,
-    /// Its nest with annotations, as far as the schedule is legal.
+    /// The stage's nest with annotations, as far as the schedule is legal.
     pub builder: NestBuilder,
 }
 

@@ -25,9 +25,10 @@ use sched_nest::{Nest, StageNest};
 /// A schedule of a text. Its plain nest is made at the first use, since diagnostics do not need it.
 #[derive(Debug)]
 pub struct Variant {
-    /// Largest number of rows of its calls. `None` outside of all blocks, and in a block with a wrong bound.
+    /// Largest number of rows of the schedule's calls. `None` outside of blocks, and in a block with a wrong
+    /// bound.
     pub max_rows: Option<u32>,
-    /// Span of its block.
+    /// Span of the schedule's block; `None` outside of blocks.
     pub block: Option<Span>,
     /// The final nest with its annotations, as far as the schedule is legal.
     pub builder: NestBuilder,
@@ -103,8 +104,8 @@ impl<'a> ResolvedPart<'a> {
         ResolvedPart { part, options, max_rows, report, header, scope, params, calls }
     }
 
-    /// Applies the directives and judges the nest. If `brief` is set, only finds problems. `outside` has the
-    /// names of loops of other parts.
+    /// Applies the directives and judges the nest. If `brief` is set, searches for no alternatives and shows
+    /// no nests.
     pub fn judge(mut self, target: &Target, source: &str, parsed: &Parsed, brief: bool) -> PartOutcome {
         let limits = Limits::of_check(target, self.options);
         let mut builder = NestBuilder::with_room(self.options.model.clone(), self.calls.len());

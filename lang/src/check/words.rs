@@ -1,9 +1,9 @@
-//! Words problems, and adds them to a report.
+//! Puts problems into words, and adds them to a report.
 
 use foldhash::{HashSet, HashSetExt};
 
 use crate::device::Limits;
-use crate::diagnostics::{Code, Diagnostic, Label, Severity, WaysOut, codes, word};
+use crate::diagnostics::{Code, Diagnostic, Label, Severity, WordingOptions, codes, word};
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{DirectiveIndex, NestBuilder};
 use crate::listener::Listener;
@@ -20,7 +20,7 @@ const SHOWN_NESTS: usize = 50;
 /// Largest number of errors with a search for legal alternatives.
 const SEARCHES: usize = 20;
 
-/// A listener that words problems.
+/// A listener that puts problems into words.
 pub(super) struct Words<'r, 'a> {
     report: &'r mut Report<'a>,
     /// Limits of the target.
@@ -48,7 +48,7 @@ impl Listener for Words<'_, '_> {
         // Problems of names have specific fixes, and a nest that is too large has none.
         let is_about_loops = code >= codes::CONSUMED && !illegal.problem.is_fatal();
         let limits = if is_about_loops { self.search(code) } else { None };
-        let wording = word(illegal, builder, self.report, &WaysOut { limits, for_cpu: self.for_cpu });
+        let wording = word(illegal, builder, self.report, &WordingOptions { limits, for_cpu: self.for_cpu });
         let span = self.report.place(illegal.step, illegal.argument);
         let mut diagnostic = Diagnostic::new(code, span, wording.message).label(wording.label);
         diagnostic.help = wording.help;
@@ -70,7 +70,7 @@ impl<'r, 'a> Words<'r, 'a> {
         Words { report, limits, for_cpu, seen: HashSet::new(), nests: 0, searches: 0 }
     }
 
-    /// Disables alternatives and nests, which nobody will read.
+    /// Disables the search for alternatives and notes with nests, for diagnostics that are only counted.
     pub fn be_brief(&mut self) {
         self.searches = SEARCHES;
         self.nests = SHOWN_NESTS;

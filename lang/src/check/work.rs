@@ -5,7 +5,7 @@
 pub struct Work {
     /// Work for the whole schedule.
     pub whole: usize,
-    /// Work for the position alone, after `whole` is used up.
+    /// Work for trials at the position alone, used once `whole` is used up.
     pub here: usize,
 }
 
@@ -18,13 +18,13 @@ impl Work {
         self.whole == 0 && self.here == 0
     }
 
-    /// Share of each of `searches` searches.
+    /// Returns an equal share of the work for each of `searches` searches.
     pub fn share(&self, searches: usize) -> Work {
         let searches = searches.max(1);
         Work { whole: self.whole / searches, here: self.here.div_ceil(searches) }
     }
 
-    /// Remaining work after a share became `rest`.
+    /// Remaining work after a search that got `share` of this work and left `rest` of its share.
     pub fn after(&self, share: Work, rest: Work) -> Work {
         let left = |all: usize, share: usize, rest: usize| all.saturating_sub(share.saturating_sub(rest));
         Work {
@@ -33,7 +33,7 @@ impl Work {
         }
     }
 
-    /// Uses work of one kind or the other.
+    /// Uses up work: of `whole` first, then of `here`.
     pub fn spend(&mut self, work: usize) {
         let over = work.saturating_sub(self.whole);
         self.whole = self.whole.saturating_sub(work);

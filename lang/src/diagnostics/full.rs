@@ -62,8 +62,8 @@ fn report<'a>(
         let place = (path, clamp(source, label.span));
         labels.push(Label::new(place).with_message(&label.message).with_color(Color::Blue));
     }
-    // Lines in the order of the text share an excerpt. Of a line, the note of the last place stands on top,
-    // so that notes do not cross.
+    // Lines in the order of the text share an excerpt. Below a line, the note of its last place comes first,
+    // so that the arrows of notes do not cross.
     let spans = std::iter::once(diagnostic.span()).chain(diagnostic.labels.iter().map(|label| label.span));
     let mut placed: Vec<_> = spans.zip(labels).collect();
     placed.sort_by_key(|(span, _)| {

@@ -16,18 +16,18 @@ pub struct RowsChange {
     pub max_rows: Option<u32>,
     /// Fate of the bound.
     pub fate: Fate,
-    /// Changes between the nests that serve these calls.
+    /// Changes between the two nests that serve the calls of the bound.
     pub changes: Vec<Change>,
 }
 
 /// Fate of a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Both schedules have it.
+    /// Both schedules have the bound.
     Shared,
-    /// Only the second schedule has it. In the first one, a larger bound or `rest` serves its calls.
+    /// Only the second schedule has the bound. In the first one, a larger bound or `rest` serves its calls.
     Added,
-    /// Only the first schedule has it.
+    /// Only the first schedule has the bound.
     Removed,
 }
 

@@ -16,9 +16,9 @@ pub(super) struct OutputLine {
     /// A statement or a part of one; empty for a blank line or a single comment.
     pub text: String,
     pub comment: Option<String>,
-    /// Whether it opens or closes a broken list. Comments do not align across it.
+    /// Whether the line opens or closes a list of several lines. Comments do not align across such a line.
     pub is_edge: bool,
-    /// Whether a block begins at its end.
+    /// Whether a block begins at the end of the line.
     pub opens_block: bool,
     /// Column of the comment after the text.
     pub column: usize,

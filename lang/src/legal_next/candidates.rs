@@ -211,8 +211,8 @@ fn points(start: &Sym, stop: &Sym, step: &Sym) -> Vec<Sym> {
     }
 }
 
-/// Orders of chains of two or three loops. Those that move a loop of the other axis between the two of a tile
-/// come first, since most tiles serve that.
+/// Orders of chains of two or three loops. Orders that move a loop of the other axis between the two loops of
+/// a tile come first, since most tiles are made for that.
 fn reorders(builder: &NestBuilder) -> Vec<Forms> {
     let mut all: Vec<Forms> = Vec::new();
     let mut add = |order: Vec<Select>| {
@@ -257,8 +257,8 @@ fn chain_from(builder: &NestBuilder, id: LoopId) -> Vec<LoopId> {
     chain
 }
 
-/// All orders of two or three loops except their own. Of three, those that move the outermost and the
-/// innermost one.
+/// Other orders of a chain. For two loops, the reverse. For three, the orders in which neither the outermost
+/// nor the innermost loop keeps its place.
 fn orders(chain: &[LoopId]) -> Vec<Vec<LoopId>> {
     match *chain {
         [a, b] => vec![vec![b, a]],

@@ -3,7 +3,7 @@
 use crate::lineage::{DirectiveIndex, LoopNode, NestBuilder};
 use sched_nest::{Layout, LoopId};
 
-/// The first value of `test` on the way from a loop outwards, with its loop.
+/// Applies `test` to a loop and the loops around it, innermost first. Returns the first value, with its loop.
 pub(crate) fn innermost<T>(
     builder: &NestBuilder,
     id: LoopId,

@@ -90,7 +90,7 @@ fn check_block_loop(
     };
     let repeats = |at: usize| outer[..at].iter().any(|(_, earlier, _)| *earlier == outer[at].1);
     if (0..outer.len()).any(repeats) {
-        // The outer loop has this problem, and the number of threads has no meaning.
+        // A dimension is used twice, which is another problem. The number of threads has no meaning then.
         return;
     }
     let blocks = outer.iter().filter(|(_, dimension, _)| dimension.level == GpuLevel::Block);

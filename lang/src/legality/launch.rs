@@ -1,5 +1,5 @@
-//! Launches: whether they contain all walks, and whether the threads of a block can share copies as the nest
-//! asks.
+//! Launches: whether they contain all walks, and whether the threads of a block can make the copies of rows
+//! that the nest needs.
 
 use super::find::layout_of;
 use super::launches::{Found, Launches};

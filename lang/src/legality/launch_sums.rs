@@ -1,4 +1,4 @@
-//! Sums of launches: whether threads that add to the same sums are the same, or wait for each other.
+//! Sums of launches: whether all additions to a sum run in one thread, or their threads wait for each other.
 //!
 //! Iterations of mapped loops over trees have slots, which are folded after the launch, or, under
 //! `sharedReduce`, by the threads of a block after their loops. No barrier separates leaf loops, so those
@@ -49,7 +49,7 @@ impl Owner {
     }
 }
 
-/// Rows: a sum of loops' values, from a least to a largest one.
+/// Rows that loops cover: sums of the loops' values, with the least and the largest sum.
 #[derive(Clone)]
 struct Rows {
     loops: Vec<(LoopId, i64, Option<i64>)>,
@@ -58,7 +58,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// The least and the largest row, with some loops at zero.
+    /// The least and the largest row, without the loops for which `without` is true.
     fn spread(&self, without: impl Fn(LoopId) -> bool) -> (i64, Option<i64>) {
         let others = self.loops.iter().filter(|(id, ..)| !without(*id));
         others.fold((self.low, self.high), |(low, high), (_, least, most)| {
@@ -83,7 +83,7 @@ impl Adder {
         (self.id, self.is_fold)
     }
 
-    /// Adds the dimensions of which the first block or thread alone adds.
+    /// Adds an owner for each used dimension that no loop of the addition has: its first block or thread.
     fn complete(&mut self, used: &[GpuDimension]) {
         for dimension in used {
             let is_of_blocks = dimension.level == GpuLevel::Grid;
@@ -134,8 +134,8 @@ impl Launches<'_> {
         path.iter().map(|around| around.id).find(|id| self.paths.dimension(*id).is_some())
     }
 
-    /// The number of outermost loops with slots among a loop and the loops inside; nothing if several are
-    /// inside one such loop.
+    /// Number of loops with slots among a loop and the loops inside, counting only outermost ones. Refuses
+    /// several of them inside another one, and returns `None`.
     fn chains(&self, id: LoopId, found: &mut Found) -> Option<usize> {
         let this = self.paths.get(id);
         let mut inside = Vec::new();
@@ -202,7 +202,7 @@ impl Launches<'_> {
                 continue;
             }
             let values = self.paths.values(path, at);
-            // Rows of a group are behind the row of its loop.
+            // The walks of a group have the rows after the loop's value.
             let group = if this.body == Body::Walk { self.paths.group(id) - 1 } else { 0 };
             match fixed {
                 Some(value) => rows.low = rows.low.saturating_add(value),

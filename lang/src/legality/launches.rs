@@ -6,7 +6,7 @@ use crate::illegal::Illegal;
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use sched_nest::LoopId;
 
-/// The problems so far, of which each directive has at most one of each code.
+/// The problems found so far. A directive has at most one problem of each code.
 pub struct Found<'p> {
     problems: &'p mut Vec<Illegal>,
     reported: Vec<(DirectiveIndex, Option<Code>)>,

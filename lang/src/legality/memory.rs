@@ -73,7 +73,8 @@ impl Trees<'_> {
         positions.into_iter().map(bytes).fold(0, u64::saturating_add)
     }
 
-    /// Largest number of steps for all walks that the trees allow.
+    /// Largest number of straight-line steps whose padding fits in memory; walks with fewer steps keep
+    /// theirs.
     fn most_steps(&self, leaf_loops: &LeafLoops) -> u32 {
         let fits = |steps: u32| {
             let mut leaf_loops = leaf_loops.clone();
@@ -101,7 +102,8 @@ fn too_much_padding(
     })?;
     let leaf = origin[leaf.0 as usize];
     if leaf_loop.layout.is_straight() {
-        // Its walks are always straight-line to the leaf.
+        // Without an `unrollWalk`, a straight layout asks for the padding: its walks are always
+        // straight-line.
         let (ids, step) = representation_of(builder, leaf)?;
         return Some(Illegal::at(step, Problem::LayoutTooLarge { bytes, limit: TABLES }, ids));
     }
@@ -119,7 +121,7 @@ fn too_large_arrays(
     complete: impl Fn(usize) -> u64,
 ) -> Option<Illegal> {
     let mut in_array = vec![false; depths.len()];
-    let arrays = leaf_loops.iter().filter(|(_, leaf_loop)| is_of_its_own_size(leaf_loop.layout));
+    let arrays = leaf_loops.iter().filter(|(_, leaf_loop)| completes_each_tree(leaf_loop.layout));
     for (_, leaf_loop) in arrays.clone() {
         in_array[leaf_loop.trees.clone()].fill(true);
     }
@@ -159,9 +161,9 @@ fn may_be_large(builder: &NestBuilder, loops: &[LoopId], trees: &Trees, deepest:
     builder.forest().layout().is_some_and(has_complete_trees) || loops.iter().any(asks)
 }
 
-/// Whether each tree is complete by itself. Trees of straight layouts are padded to one depth, and counted
-/// there.
-fn is_of_its_own_size(layout: Layout) -> bool {
+/// Whether the layout completes each tree to the tree's depth. Straight layouts complete all trees to one
+/// depth, which counts as padding.
+fn completes_each_tree(layout: Layout) -> bool {
     has_complete_trees(layout) && !layout.is_straight()
 }
 

@@ -3,17 +3,18 @@
 use sched_nest::sym::{Property, Sym};
 use sched_nest::{Axis, Body, GpuDimension, GpuLevel, Loop, LoopId, Nest};
 
-/// A loop around a walk. In one case of a specialized loop, its value is known.
+/// A loop around a walk. `fixed` is the value of a specialized loop in one of its cases.
 #[derive(Clone, Copy, PartialEq)]
 pub struct PathLoop {
     pub id: LoopId,
     pub fixed: Option<i64>,
 }
 
-/// A leaf loop, last, with the loops around it, from the outermost one on.
+/// The loops around a leaf loop, outermost first, and the leaf loop at the end.
 pub type Path = Vec<PathLoop>;
 
-/// The values of a loop: from `least` in steps of `step`, up to `most` unless the number of rows decides.
+/// The values of a loop: from `least` in steps of `step` to `most`, which is `None` if the number of rows
+/// limits it.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Values {
     pub least: i64,
@@ -21,7 +22,7 @@ pub struct Values {
     pub most: Option<i64>,
 }
 
-/// A nest whose bounds are known, the number of rows apart.
+/// A nest whose bounds are known, except for the number of rows.
 pub struct Paths<'n> {
     nest: &'n Nest,
     pub leaves: Vec<Path>,
@@ -97,7 +98,7 @@ impl<'n> Paths<'n> {
         around.fixed.or_else(|| self.get(id).start.as_int())
     }
 
-    /// Walks of a leaf loop that one block, thread or copy takes together.
+    /// Number of walks of a leaf loop that one block, thread or copy of the code runs together.
     pub fn group(&self, id: LoopId) -> i64 {
         let this = self.get(id);
         let one = |number: Option<u32>| i64::from(number.unwrap_or(1).max(1));

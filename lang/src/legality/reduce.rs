@@ -25,7 +25,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
     }
 }
 
-/// Whether its iterations are parallel, on the CPU or a GPU.
+/// Whether the loop's iterations are parallel, on the CPU or a GPU.
 fn is_parallel(node: &LoopNode) -> bool {
     node.directive_of(|annotation| matches!(annotation, Annotation::Parallel | Annotation::Gpu(_))).is_some()
 }

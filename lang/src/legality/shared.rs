@@ -108,7 +108,7 @@ fn values(builder: &NestBuilder, id: LoopId, axis: Axis) -> Option<u64> {
     sums.count()
 }
 
-/// Set of sums of loop values. Both its size and its range bound the number of different sums.
+/// Bounds on the number of different sums of loop values: their range, and the number of combinations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct SumBounds {
     span: i64,
@@ -130,7 +130,7 @@ impl SumBounds {
     }
 }
 
-/// Largest such set of the loops of this axis below `id`, over all paths.
+/// Largest bounds of the loops of this axis below `id`, over all paths.
 fn most_below(builder: &NestBuilder, id: LoopId, axis: Axis) -> Option<SumBounds> {
     let mut most = SumBounds::ONE;
     let mut stack: Vec<(LoopId, SumBounds)> =

@@ -7,7 +7,7 @@ use sched_nest::LoopId;
 /// Intermediate instructions of a walk without its straight-line steps.
 const WALK: u64 = 40;
 /// Instructions of one straight-line step.
-const HOP: u64 = 12;
+const STEP: u64 = 12;
 /// Assumed straight-line steps if the depth of the trees is unknown.
 const STEPS_UNKNOWN: u32 = 8;
 /// Loops of an interleaved leaf loop, whose remainders have separate code.
@@ -81,7 +81,7 @@ struct CodeSize {
     copies: u64,
     /// Interleaved walks in each copy.
     group: u64,
-    /// Whether remainders have another copy.
+    /// Whether remainders have another copy of the code, by `unrollAndJam`.
     unroll_and_jam: bool,
     /// Straight-line steps of a walk, without and with leaf tests.
     steps: [u64; 2],
@@ -92,7 +92,7 @@ impl CodeSize {
         CodeSize { id, copies: 1, group: 1, unroll_and_jam: false, steps: [0; 2] }
     }
 
-    /// Adds the annotations of the loop itself. Returns the largest factor and its directive.
+    /// Adds the annotations of the loop itself. Returns the largest factor of the code and its directive.
     fn enter(&mut self, builder: &NestBuilder) -> Option<(u64, DirectiveIndex)> {
         let node = builder.node(self.id);
         let mut largest = match (builder.tree().inside(self.id), node.specialized_by) {
@@ -108,7 +108,7 @@ impl CodeSize {
         largest
     }
 
-    /// Adds an annotation. Returns its factor, if there is one.
+    /// Adds an annotation. Returns the factor by which it multiplies the code, if it does.
     fn take(&mut self, annotation: &Annotation, builder: &NestBuilder) -> Option<u64> {
         let known = |n: u32| u64::from(builder.deepest().unwrap_or(STEPS_UNKNOWN).min(n));
         let seq = matches!(builder.tree().inside(self.id), Inside::Seq(_));
@@ -147,12 +147,12 @@ impl CodeSize {
     /// with a separate remainder.
     fn instructions(&self) -> u64 {
         let [straight, tested] = self.steps;
-        let walk = WALK + HOP * straight.max(2 * tested);
+        let walk = WALK + STEP * straight.max(2 * tested);
         let walk = if self.group > 1 { 2 * walk } else { walk };
         self.walks().saturating_mul(if self.unroll_and_jam { 2 * walk } else { walk })
     }
 
-    /// Estimated number of loops that continue to the leaf; 0 if all trees end before.
+    /// Estimated number of loops that step to the leaf; 0 if the straight-line steps reach all leaves.
     fn loops_of_walks(&self, deepest: Option<u32>) -> u64 {
         let [straight, tested] = self.steps;
         let is_closed = deepest.is_some_and(|deepest| straight.max(tested) >= deepest.into());

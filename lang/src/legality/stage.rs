@@ -1,7 +1,7 @@
 //! Whether the loops of a stage of sums are legal.
 //!
-//! A stage's nest is a chain. Terms are added in their order, one rounding each, so that the result of a row
-//! does not depend on the schedule. Rows and units may be in lanes.
+//! A stage's nest is a chain. Terms are added in their order, each sum rounded once, so that the result of a
+//! row does not depend on the schedule. Rows and units may be in lanes.
 
 use crate::illegal::{Illegal, Problem, StageLanesFault};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
@@ -11,10 +11,10 @@ use sched_nest::{Axis, LoopId};
 /// Largest number of rows whose sums a stage computes together. Their columns are in memory at once.
 pub const MOST_ROWS: i64 = 1024;
 
-/// Largest number of terms with code of their own. More of them would take seconds to compile.
+/// Largest number of terms that unrolled loops write out. More of them would take seconds to compile.
 const MOST_EXPANDED: i64 = 4096;
 
-/// Sums that loops over terms keep in registers, in vectors, at most. Each has code of its own.
+/// Largest number of vectors of sums that a loop over terms keeps in registers. Each has separate code.
 const MOST_KEPT: i64 = 32;
 
 /// All problems of the final nest of the stage with this name.
@@ -83,7 +83,7 @@ fn lanes_fault(builder: &NestBuilder, chain: &[LoopId], id: LoopId, width: u32) 
     Some(StageLanesFault::Unaligned { outer: builder.name(outer), step: step_of(outer), lanes: width })
 }
 
-/// The problem of a part of the terms that is outside of the part around it in lineage.
+/// The problem of two loops over terms, made by tiles, whose inner one is around the outer one.
 fn out_of_order(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal> {
     let terms: Vec<LoopId> =
         chain.iter().copied().filter(|id| builder.node(*id).axis == Axis::Feature).collect();
@@ -112,8 +112,8 @@ fn rows_problem(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal> {
     Some(Illegal::at(step, Problem::StageRows { rows, limit: MOST_ROWS }, inner))
 }
 
-/// The problem of unrolled loops: each term of their iterations has code of its own, and so has each sum in
-/// registers.
+/// The problem of unrolled loops with too much code: the terms of all their iterations, for each vector of
+/// sums in registers.
 fn expansion_problem(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal> {
     let unrolled = |id: LoopId| {
         let of = builder.node(id).directive_of(|annotation| *annotation == Annotation::Unroll);
@@ -134,7 +134,7 @@ fn expansion_problem(builder: &NestBuilder, chain: &[LoopId]) -> Option<Illegal>
     Some(Illegal::argument(step, 0, Problem::TripsHuge { trips, limit: MOST_EXPANDED }, vec![id]))
 }
 
-/// Number of vectors of a loop's iterations; of an unknown number one.
+/// Number of vectors that a loop's iterations fill; 1 if the number of iterations is unknown.
 fn vectors(builder: &NestBuilder, id: LoopId) -> i64 {
     let node = builder.node(id);
     let lanes = node.find(|annotation| match annotation {

@@ -48,7 +48,7 @@ macro_rules! annotations {
         }
 
         impl Annotation {
-            /// Its directive.
+            /// The directive of the annotation.
             pub fn op(&self) -> Op {
                 match self {
                     $(Annotation::$flag => Op::$flag,)*
@@ -58,7 +58,7 @@ macro_rules! annotations {
                 }
             }
 
-            /// Its kind, which decides its colour in pictures.
+            /// The kind of the annotation, which decides its colour in pictures.
             pub fn kind(&self) -> &'static str {
                 match self {
                     $(Annotation::$flag => $flag_kind,)*
@@ -68,7 +68,7 @@ macro_rules! annotations {
                 }
             }
 
-            /// Its number, if it has one.
+            /// The number of the annotation, if it has one.
             pub fn number(&self) -> Option<u32> {
                 match self {
                     $(Annotation::$number(n) => Some(*n),)*
@@ -77,7 +77,7 @@ macro_rules! annotations {
                 }
             }
 
-            /// Its word, if it has one.
+            /// The layout or GPU dimension of the annotation as a word, if it has one.
             pub fn word(&self) -> Option<String> {
                 match self {
                     $(Annotation::$word(value) => Some($text(value)),)*
@@ -85,7 +85,7 @@ macro_rules! annotations {
                 }
             }
 
-            /// Its largest number, if it can have one.
+            /// The largest number of the annotation, if it can have a number.
             pub fn limit(&self) -> Option<u32> {
                 match self {
                     $(Annotation::$number(_) => Some($most),)*
@@ -94,8 +94,8 @@ macro_rules! annotations {
                 }
             }
 
-            /// The annotation of a directive with this number, or without one; `None` if it needs the other,
-            /// or a word.
+            /// The annotation of a directive with this number, or without one. `None` if the directive needs
+            /// a number that is not there, takes none, or needs a word.
             pub fn of(op: Op, number: Option<u32>) -> Option<Annotation> {
                 match (op, number) {
                     $((Op::$flag, None) => Some(Annotation::$flag),)*
@@ -105,7 +105,7 @@ macro_rules! annotations {
                 }
             }
 
-            /// Writes it to the nest, for a loop with `trips` iterations.
+            /// Writes the annotation to the nest, for a loop with `trips` iterations.
             pub(super) fn export(&self, trips: impl Fn() -> Option<i64>, to: &mut Annotations) {
                 match self {
                     $(Annotation::$flag => set(to, (), $flag_set),)*

@@ -6,7 +6,7 @@ use crate::obligation::Obligation;
 use sched_nest::LoopId;
 use sched_nest::sym::Property;
 
-/// Largest number of mentions of loops in constraints. It bounds memory if long chains of tiles are copied
+/// Largest number of loops in all constraints together. It bounds memory if long chains of tiles are copied
 /// often.
 const MAX_MENTIONS: usize = 2_000_000;
 

@@ -13,7 +13,7 @@ struct LoopMap {
 }
 
 impl LoopMap {
-    /// The copy of a loop, or the loop itself if it was not copied. The pairs must be sorted.
+    /// The copy of a loop, or the loop itself if there is no copy. The pairs must be sorted.
     fn get(&self, id: LoopId) -> LoopId {
         let at = self.pairs.binary_search_by_key(&id, |(from, _)| *from).ok();
         at.and_then(|at| self.pairs.get(at)).map_or(id, |(_, copy)| *copy)

@@ -17,7 +17,7 @@ pub struct LoopNode {
     pub name: Arc<str>,
     /// Number among the copies of `splitByDepth`.
     pub number: Option<u32>,
-    /// Scope of the copies around it.
+    /// Scope of the loop: the copies that contain it.
     pub(crate) scope: ScopeId,
     /// Rows or trees.
     pub axis: Axis,
@@ -27,25 +27,25 @@ pub struct LoopNode {
     pub stop: Sym,
     /// Distance between values.
     pub step: Sym,
-    /// Operation that made it; `None` for the roots.
+    /// Operation that made the loop; `None` for the roots.
     pub made_by: Option<DirectiveIndex>,
-    /// Operation that replaced it by others; `None` while it is in the nest.
+    /// Operation that replaced the loop by others; `None` while the loop is in the nest.
     pub consumed_by: Option<DirectiveIndex>,
-    /// Loops that replaced it.
+    /// Loops that replaced this one.
     pub successors: Loops,
-    /// Path in the lineage. Lexicographic order of paths adds the trees in the model's order.
+    /// Path in the lineage. Loops in lexicographic order of their paths add the trees in the model's order.
     pub place: Vec<bool>,
-    /// Depth of its trees, if it comes from a `splitByDepth`.
+    /// Depth of the loop's trees, if a `splitByDepth` made the loop or one that it comes from.
     pub run_depth: Option<u32>,
-    /// The `splitByDepth` from which it comes.
+    /// The `splitByDepth` that made the loop, or one that it comes from.
     pub split_by_depth: Option<DirectiveIndex>,
-    /// Whether it is, or comes from, a part of a split loop.
+    /// Whether the loop is, or comes from, a part of a split loop.
     pub is_part: bool,
-    /// The `specialize` that gave its iterations separate bodies.
+    /// The `specialize` that gave the loop's iterations separate bodies.
     pub specialized_by: Option<DirectiveIndex>,
-    /// Annotations of it, with their operations.
+    /// Annotations of the loop, with their operations.
     pub annotations: Vec<(Annotation, DirectiveIndex)>,
-    /// Whether a refused operation named it, so that further problems of its shape or range are consequences.
+    /// Whether a refused operation named the loop. Further problems of its shape or range are consequences.
     pub(crate) tainted: bool,
 }
 
@@ -73,7 +73,7 @@ impl LoopNode {
         }
     }
 
-    /// Whether it is a loop of the nest.
+    /// Whether the loop is in the nest.
     pub fn is_live(&self) -> bool {
         self.consumed_by.is_none()
     }
@@ -83,7 +83,7 @@ impl LoopNode {
         Some((self.start.as_int()?, self.stop.as_int()?, self.step.as_int()?))
     }
 
-    /// Number of iterations, as far as its own range determines it.
+    /// Number of iterations by the loop's range, without constraints; `None` if a bound is unknown.
     pub fn trips(&self) -> Option<i64> {
         let (start, stop, step) = self.range()?;
         trips(start, stop, step)
@@ -99,7 +99,7 @@ impl LoopNode {
         self.find(|annotation| test(annotation).then_some(())).map(|((), step)| step)
     }
 
-    /// Its own layout, with the directive.
+    /// The layout that annotates this loop, with the directive.
     pub fn layout(&self) -> Option<(Layout, DirectiveIndex)> {
         self.find(|annotation| match annotation {
             Annotation::Layout(layout) => Some(*layout),
@@ -107,7 +107,7 @@ impl LoopNode {
         })
     }
 
-    /// The dimension of the GPU launch to which it is mapped, with the directive.
+    /// The dimension of the GPU launch to which the loop is mapped, with the directive.
     pub fn gpu_dimension(&self) -> Option<(GpuDimension, DirectiveIndex)> {
         self.find(|annotation| match annotation {
             Annotation::Gpu(dimension) => Some(*dimension),

@@ -1,4 +1,4 @@
-//! Names that refused directives would have declared. Uses of them need no message of their own.
+//! Names that refused directives would have declared. Their uses need no further message.
 
 use std::collections::HashSet;
 

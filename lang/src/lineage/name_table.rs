@@ -65,8 +65,8 @@ impl NameTable {
         }
     }
 
-    /// Scope of the successors of a loop: its own, or that of the run if the loop is one. Otherwise
-    /// successors of different runs would share a name.
+    /// Scope of the successors of a loop: the loop's scope or, if the loop is a run of `splitByDepth`, the
+    /// scope inside the run. Otherwise successors of different runs would share a name.
     pub(super) fn scope_of_successors(&mut self, node: &LoopNode) -> ScopeId {
         match node.number {
             Some(_) => {

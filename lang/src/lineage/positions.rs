@@ -41,7 +41,7 @@ impl TreePositions {
     /// Sorts the trees stably by depth, shallowest first.
     ///
     /// # Errors
-    /// After an operation that has fixed tree positions, and when said twice.
+    /// If an earlier operation depends on tree positions, or has sorted the trees.
     pub fn sort(&mut self, step: DirectiveIndex) -> Result<(), Illegal> {
         if let Some(earlier) = self.sorted_by {
             return Err(Illegal::at(step, Problem::Repeated { earlier }, Vec::new()));

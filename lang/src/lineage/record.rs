@@ -21,9 +21,9 @@ pub struct Index {
     pub stop: Sym,
     /// Distance between values.
     pub step: Sym,
-    /// Operation that made it, unless it is a root.
+    /// Operation that made the index; `None` for a root.
     pub made_by: Option<DirectiveIndex>,
-    /// Operation that consumed it, unless it is in the nest.
+    /// Operation that consumed the index; `None` while it is in the nest.
     pub consumed_by: Option<DirectiveIndex>,
     /// Successors: positions in the list of all index variables.
     pub successors: Vec<usize>,

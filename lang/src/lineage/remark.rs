@@ -9,7 +9,7 @@ use sched_nest::LoopId;
 pub struct Remark {
     /// The operation.
     pub step: DirectiveIndex,
-    /// Its loop.
+    /// The loop of the operation.
     pub index: LoopId,
     /// Kind of the remark.
     pub kind: RemarkKind,

@@ -57,7 +57,7 @@ impl Modifier for ReorderLoops<'_> {
 
     fn plan(&self, nest: &mut NestBuilder, step: DirectiveIndex) -> Result<Vec<Permutation>, Illegal> {
         let wanted = self.wanted(nest, step)?;
-        // Copies are in no order in a map, and messages name them in the order in which they were made.
+        // A map has no order, but messages name copies in the order in which they were made.
         let in_order = |wanted: Wanted| {
             let mut loops: Vec<LoopId> = wanted.into_keys().collect();
             loops.sort_unstable();

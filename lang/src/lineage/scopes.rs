@@ -1,7 +1,7 @@
 //! Scopes: the copies around a loop.
 //!
 //! Copies of copies share common parts, so a scope is a path in a tree of tags. Long chains of splits make
-//! long paths. Nothing here visits a path for each loop on it.
+//! long paths, so no function here walks a path once for each loop on it.
 
 use std::sync::Arc;
 

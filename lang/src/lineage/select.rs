@@ -13,7 +13,7 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// Whether it fits `tag` as a qualifier. Without a number, it fits all runs and iterations.
+    /// Whether this qualifier means the copy `tag`. Without a number, it means all runs and iterations.
     pub(super) fn covers(&self, tag: &Tag) -> bool {
         self.name == tag.name && (self.number.is_none() || self.number == tag.number)
     }
@@ -62,7 +62,7 @@ impl Select {
         Some(Select { scope: tags, name: last.name.to_string(), number: last.number })
     }
 
-    /// Whether it selects all copies: it has neither qualifiers nor a number.
+    /// Whether the name has neither qualifiers nor a number, and so selects all copies.
     pub(crate) fn is_bare(&self) -> bool {
         self.scope.is_empty() && self.number.is_none()
     }

@@ -16,7 +16,7 @@ use crate::illegal::{Illegal, Problem};
 use sched_nest::LoopId;
 
 /// Gives each iteration of each copy of the loop its own copy of the loops inside, named `v[k].x`. Refuses
-/// names that are unknown or consumed; leaf loops; trip counts that are unknown or absurd.
+/// names that are unknown or consumed; leaf loops; numbers of iterations that are unknown or too large.
 pub(crate) struct SpecializeLoop<'a> {
     v: &'a Select,
 }

@@ -25,7 +25,7 @@ impl Inside {
         list.iter().chain(cases.iter().flatten()).copied()
     }
 
-    /// The loop directly inside, if it is the only one.
+    /// The loop directly inside, if there is exactly one.
     pub fn only(&self) -> Option<LoopId> {
         let mut children = self.children();
         children.next().filter(|_| children.next().is_none())
@@ -40,7 +40,7 @@ impl Inside {
 /// Links of one loop.
 #[derive(Clone, Debug)]
 struct Links {
-    /// The loop directly around it; `None` if it is outermost.
+    /// The loop directly around this one; `None` if this one is outermost.
     parent: Option<LoopId>,
     inside: Inside,
 }
@@ -61,7 +61,7 @@ impl LoopTree {
         LoopTree { links: Vec::with_capacity(loops), roots: Loops::new(), loop_count: 0 }
     }
 
-    /// The loop directly around this one in the nest; `None` if it is outermost.
+    /// The loop directly around `id` in the nest; `None` if `id` is outermost.
     pub fn parent(&self, id: LoopId) -> Option<LoopId> {
         self.links[id.0 as usize].parent
     }

@@ -6,8 +6,8 @@ use super::{Annotation, DirectiveIndex, NestBuilder, Select};
 use crate::illegal::Illegal;
 use sched_nest::LoopId;
 
-/// Expands each copy of the loop completely. Refuses names that are unknown or consumed, and trip counts that
-/// are unknown or absurd.
+/// Expands each copy of the loop completely. Refuses names that are unknown or consumed, and numbers of
+/// iterations that are unknown or too large.
 pub(crate) struct UnrollLoop<'a> {
     v: &'a Select,
 }

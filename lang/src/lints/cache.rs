@@ -7,7 +7,7 @@ use crate::lineage::{Annotation, NestBuilder};
 use crate::options::TargetKind;
 use sched_nest::LoopId;
 
-/// Checks CPUs only. On a GPU, a cache that does not fit is illegal.
+/// Checks schedules for CPUs only. On a GPU, a cache that does not fit is illegal.
 pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems: &mut Vec<Illegal>) {
     if limits.kind != TargetKind::Cpu {
         return;

@@ -9,7 +9,7 @@ use sched_nest::{Axis, LoopId};
 
 /// Largest bin in bytes, assumed without a model.
 const LARGEST_BIN: u32 = 2;
-/// Number of full vectors. Runs of at most this number of vectors of rows may be faster with narrow ones.
+/// Largest number of full vectors of rows in a run for which narrower vectors may be faster.
 const FEW_VECTORS: u64 = 2;
 
 pub(super) fn check(builder: &NestBuilder, id: LoopId, limits: &Limits, problems: &mut Vec<Illegal>) {

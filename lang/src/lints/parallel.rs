@@ -26,7 +26,7 @@ pub(super) fn check(builder: &NestBuilder, id: LoopId, problems: &mut Vec<Illega
     }
 }
 
-/// Directives all of whose loops have a single iteration.
+/// Reports `parallel` directives all of whose loops have a single iteration.
 pub(super) fn one_blocks(builder: &NestBuilder, loops: &[LoopId], limits: &Limits) -> Vec<Illegal> {
     let mut found: HashMap<DirectiveIndex, Option<Illegal>> = HashMap::new();
     for id in loops.iter().copied() {

@@ -9,7 +9,8 @@ use sched_nest::LoopId;
 /// slower.
 const MANY: i64 = 64;
 
-/// Loops that bring the code inside to this many copies. Code that compiles slowly has another lint.
+/// Reports unrolled loops that make `MANY` copies of the code inside, or more. Code that compiles slowly has
+/// another lint.
 pub(super) fn many_copies(builder: &NestBuilder, loops: &[LoopId]) -> Vec<Illegal> {
     let mut problems = Vec::new();
     if loops.iter().all(|id| unroll_of(builder, *id).is_none()) {

@@ -44,7 +44,8 @@ fn no_steps(
     }
 }
 
-/// Layout and directive, if vectors of rows that test all nodes of a tree make all walks in a loop.
+/// The layout of a loop's walks and its directive, if all walks are vectors of rows that test all nodes of a
+/// tree.
 fn node_sweep_of(builder: &NestBuilder, id: LoopId) -> Option<(Layout, DirectiveIndex)> {
     let around = layout_of(builder, id);
     let mut chosen = None;

@@ -27,11 +27,11 @@ pub enum Arg {
 /// A known directive.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Its position among the directives.
+    /// Position of the directive among all directives of the schedule.
     pub step: DirectiveIndex,
     /// The directive.
     pub op: Op,
-    /// Whether it is a modifier; otherwise it is an annotation of loops of the final nest.
+    /// Whether the directive is a modifier. Otherwise it annotates loops of the final nest.
     pub shapes: bool,
     /// Arguments in order.
     pub args: Vec<Arg>,
@@ -40,7 +40,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Names of the loops that it would make.
+    /// Names of the loops that the directive would make.
     pub fn new_names(&self) -> impl Iterator<Item = &str> {
         self.args.iter().filter_map(|arg| match arg {
             Arg::New(name) => Some(name.as_str()),
@@ -48,7 +48,7 @@ impl Call {
         })
     }
 
-    /// Loops that it names.
+    /// Loops that the directive names, each with the position of its argument.
     pub fn selects(&self) -> impl Iterator<Item = (usize, &Select)> {
         self.args.iter().enumerate().filter_map(|(at, arg)| match arg {
             Arg::Index(select) => Some((at, select)),
@@ -56,7 +56,7 @@ impl Call {
         })
     }
 
-    /// The number at `at`, if it has a value.
+    /// The number that is argument `at`, if it has a value.
     pub fn number(&self, at: usize) -> Option<&Sym> {
         match self.args.get(at) {
             Some(Arg::Number(sym)) => Some(sym),
@@ -210,7 +210,7 @@ fn in_order(args: &[Expr], misplaced: Option<usize>) -> impl Iterator<Item = &Ex
     rest.chain(misplaced.and_then(|at| args.get(at)))
 }
 
-/// Words an argument of another kind than the parameter.
+/// The diagnostic for an argument of another kind than its parameter.
 fn wrong_kind(expr: &Expr, parameter: &Parameter, signature: &Signature, expected: &str) -> Diagnostic {
     let message = format!("`{}` of `{}` must be {expected}", parameter.name, signature.name);
     Diagnostic::new(codes::ARGUMENT_KIND, expr.span, message)
@@ -305,7 +305,7 @@ fn find_word(text: &str, words: &'static [&'static str]) -> Option<&'static str>
     words.iter().find(|word| **word == text).copied()
 }
 
-/// `grid.x`, if there are no brackets in it.
+/// Text of a path without brackets, such as `grid.x`; `None` for other paths.
 pub fn path_text(path: &Path) -> Option<String> {
     let names: Option<Vec<&str>> = path
         .segments

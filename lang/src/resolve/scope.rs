@@ -31,7 +31,7 @@ pub const FUNCTIONS: &[&str] = &["min", "max", "ceildiv", "trees_to_depth"];
 
 /// A declared number.
 struct Declaration {
-    /// `None` if its value was refused.
+    /// The value; `None` if it was refused.
     value: Option<Sym>,
     span: Span,
     is_param: bool,
@@ -41,13 +41,13 @@ struct Declaration {
 /// A param or const.
 #[derive(Clone, Debug)]
 pub struct DeclaredNumber {
-    /// Its name.
+    /// Name of the param or const.
     pub name: String,
-    /// `None` if its value was refused.
+    /// The value; `None` if it was refused.
     pub value: Option<Sym>,
-    /// Span of its declaration.
+    /// Span of the declaration.
     pub span: Span,
-    /// Whether it is a `param`, which can be set from outside.
+    /// Whether the number is a `param`, which options can set.
     pub is_param: bool,
 }
 
@@ -115,7 +115,7 @@ fn new_indices(directive: &Directive) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Reports values from outside for params that the schedule does not declare.
+/// Reports options that set params which the schedule does not declare.
 fn report_unknown_params(options: &Options, params: &[Param], report: &mut Report) {
     let known: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
     for (name, _) in options.sets.iter().filter(|(name, _)| !known.contains(&name.as_str())) {

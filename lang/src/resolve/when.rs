@@ -89,7 +89,7 @@ fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
         ExprKind::Path(path) => path.as_ident().is_some_and(|name| scope.is_unknown(name, report)),
         _ => false,
     };
-    // An unknown name that is compared with a number, such as `rows`, stands for the rows of a call.
+    // An unknown name that is compared with a number, such as `rows`, probably means `n_rows`.
     let has_rows = is_rows(&when.left) || is_rows(&when.right);
     let stands_for_rows =
         |expr: &Expr, other: &Expr| !has_rows && is_other_name(expr) && !is_other_name(other);

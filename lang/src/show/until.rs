@@ -65,7 +65,7 @@ fn is_directive(stmt: &Stmt) -> bool {
     matches!(stmt.kind, StmtKind::Directive(_))
 }
 
-/// Whether it is an annotation.
+/// Whether the statement is an annotation.
 pub(crate) fn is_annotation(stmt: &Stmt) -> bool {
     let StmtKind::Directive(directive) = &stmt.kind else { return false };
     find(&directive.name.text).is_some_and(|signature| !signature.shapes)

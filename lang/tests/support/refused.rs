@@ -1,15 +1,15 @@
 //! All refusals and remarks, directive by directive, with their codes. Also schedules that are legal here
 //! although other systems refuse them.
 
-/// A schedule on one line: facts before the bar, statements after it.
+/// Options of the check, such as `trees=9`, and a schedule on one line.
 pub type Case = (&'static str, &'static str);
 
 /// Refusals and remarks: reason, schedule, and the only code that it gives.
 pub const REFUSED: &[(&str, Case, u16)] = &[
     // Names and lineage.
     ("an index that does not exist", ("", "parallel(nobody)"), 24),
-    ("an index that has been consumed", ("", "tile(batch, a, b, 8); reorder(tree, batch)"), 40),
-    ("a fact about an index that is consumed later", ("", "cache(batch); tile(batch, a, b, 8)"), 41),
+    ("an index that was replaced", ("", "tile(batch, a, b, 8); reorder(tree, batch)"), 40),
+    ("an annotation of an index that is replaced later", ("", "cache(batch); tile(batch, a, b, 8)"), 41),
     ("a copy that does not exist", ("trees=9", "split(tree, a, b, 4); tile(batch, c, d, 8); cache(a.c)"), 25),
     ("a name that is taken", ("", "tile(batch, tree, b, 8)"), 26),
     ("a name that is not declared", ("", "tile(batch, a, b, SIZE)"), 23),
@@ -119,7 +119,7 @@ pub const REFUSED: &[(&str, Case, u16)] = &[
         ("trees=9 features=5000", "tile(batch, a, b, 1024); cache(a)"),
         99,
     ),
-    // facts about walks
+    // annotations of walks
     ("interleave of a loop with loops inside", ("", "interleave(batch, 4)"), 63),
     ("vectorize of a loop with loops inside", ("", "vectorize(batch, 4)"), 63),
     ("interleave below 1", ("", "interleave(tree, 0)"), 64),
@@ -163,7 +163,7 @@ pub const REFUSED: &[(&str, Case, u16)] = &[
     ("tiles of no nodes", ("", "tileTrees(0)"), 64),
     ("tiles by probability without a profile", ("", "tileTrees(4, probability)"), 77),
     ("two layouts for one loop", ("", "representation(tree, array); representation(tree, sparse)"), 61),
-    ("the same said twice, as a warning", ("", "cache(batch); cache(batch)"), 62),
+    ("a repeated annotation, as a warning", ("", "cache(batch); cache(batch)"), 62),
     ("unroll and parallel", ("trees=9", "parallel(tree); unroll(tree)"), 61),
     (
         "much code, as a warning",

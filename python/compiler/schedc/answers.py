@@ -165,6 +165,17 @@ class ByMargin(Classifier):
 
 
 @dataclass(frozen=True)
+class OfLabels(Classifier):
+    """CatBoost's of several labels: a row has each label whose margin is above 0."""
+
+    def predict_proba(self, call: Call) -> Array:
+        return table(call("value"))
+
+    def predict(self, call: Call) -> Array:
+        return (table(call("raw")) > 0).astype(numpy.int64)
+
+
+@dataclass(frozen=True)
 class ByHalf(Classifier):
     """A classifier of XGBoost, whose classes are numbers. Of two classes, it predicts the second one if its
     probability is above one half."""

@@ -13,12 +13,17 @@ from typing import Any
 
 import numpy
 
-from .answers import Answers, Array, ByClass, ByHalf, ByMargin, Classifier, Isolation, OneClass, Staged
+from .answers import (
+    Answers, Array, ByClass, ByHalf, ByMargin, Classifier, Isolation, OfLabels, OneClass, Staged,
+)
 from .parts import advice
 
 #: The first release of Treelite whose importer of scikit-learn's forests keeps the default directions and the
 #: exponential of histogram gradient boosting.
 _LEAST_TREELITE = (4, 8)
+
+#: CatBoost's losses of several labels.
+CATBOOST_OF_LABELS = ("MultiLogloss", "MultiCrossEntropy")
 
 
 @dataclass(frozen=True)
@@ -215,9 +220,11 @@ def _catboost_model(model: Any, pool: Any = None) -> Origin:
     plain = names == [str(at) for at in range(len(names))]
     answers: Answers = Answers()
     if hasattr(type(model), "predict_proba"):
-        classes = numpy.asarray(model.classes_)
         # If there is a margin for each class, labels form a column, even for two classes.
-        answers = ByClass(classes=classes, column=numpy.size(model.get_scale_and_bias()[1]) > 1)
+        is_column = numpy.size(model.get_scale_and_bias()[1]) > 1
+        is_of_labels = model.get_all_params().get("loss_function") in CATBOOST_OF_LABELS
+        classes = numpy.asarray(model.classes_)
+        answers = OfLabels() if is_of_labels else ByClass(classes=classes, column=is_column)
     elif name == "CatBoost":
         # The base class CatBoost predicts margins by default.
         answers = Answers(output="raw")

@@ -321,7 +321,7 @@ def test_no_driver(folder, model):
     )
     found = subprocess.run([sys.executable, "-c", script, folder / "gpu.so"], capture_output=True, text=True,
                            env={**os.environ, "SCHEDC_CUDA_DRIVER": "no-such-driver.so"})
-    assert "no driver for GPUs of NVIDIA" in found.stdout and "SCHEDC_CUDA_DRIVER" in found.stdout, found
+    assert "no driver for NVIDIA GPUs" in found.stdout and "SCHEDC_CUDA_DRIVER" in found.stdout, found
 
 
 def test_engines_name_the_gpu(folder, model, table, expected, monkeypatch):

@@ -256,11 +256,14 @@ def test_sparse(rows, target):
 def test_catboost(rows, target, classes):
     catboost = pytest.importorskip("catboost")
     options = {"iterations": 12, "depth": 4, "verbose": False, "allow_writing_files": False}
+    signs = (numpy.nan_to_num(rows)[:, :3] > 0).astype(int)
     for theirs, what in (
         (catboost.CatBoostRegressor(**options), target),
         (catboost.CatBoostClassifier(**options), two(classes)),
         (catboost.CatBoostClassifier(**options), classes),
         (catboost.CatBoostClassifier(loss_function="MultiClass", **options), two(classes)),
+        (catboost.CatBoostClassifier(loss_function="MultiLogloss", **options), signs),
+        (catboost.CatBoostClassifier(loss_function="MultiCrossEntropy", **options), signs),
         (catboost.CatBoost({**options, "loss_function": "RMSE"}), target),
     ):
         theirs.fit(rows, what)

@@ -41,8 +41,8 @@ pub struct Change {
     pub verdict: Verdict,
 }
 
-/// A change for each point of a run. Points are matched by contender, batch size and threads; if each run has
-/// only one schedule, these two are compared whatever they are called.
+/// A change for each point of a run. Points are matched by contender, batch size and threads. If each run has
+/// only one schedule, the two are compared even if their names differ.
 ///
 /// # Errors
 ///
@@ -60,7 +60,7 @@ pub fn changes(now: &BenchRun, before: &BenchRun, path: &Path) -> Result<Vec<Cha
         .collect();
     if changes.iter().all(|change| change.verdict == Verdict::New) {
         return Err(Failure::usage(
-            format!("{} has no point in common with this run", path.display()),
+            format!("{} has no time for the schedules, rows and threads of this run", path.display()),
             "time the same schedules with the same --batch and --threads",
         ));
     }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_lies_beyond_both_spreads_has_changed() {
+    fn only_points_beyond_both_spreads_have_changed() {
         let before = run(vec![
             point("a", 1, 2.0, [1.9, 2.1]),
             point("a", 64, 2.0, [1.9, 2.1]),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn two_schedules_are_compared_if_there_are_no_others() {
+    fn single_schedules_are_compared_whatever_their_names() {
         let before = run(vec![point("a", 1, 2.0, [1.9, 2.1])]);
         let renamed = run(vec![point("b", 1, 1.0, [0.9, 1.1])]);
         assert_eq!(verdicts(&renamed, &before), [Verdict::Faster]);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn json_tells_the_change_of_each_point() {
+    fn json_has_the_change_of_each_point() {
         let before = run(vec![point("a", 1, 2.0, [1.9, 2.1])]);
         let now = run(vec![point("a", 1, 1.0, [0.9, 1.1]), point("a", 2, 1.0, [0.9, 1.1])]);
         let changes = changes(&now, &before, Path::new("before.json")).unwrap_or_default();

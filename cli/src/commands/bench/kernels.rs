@@ -11,7 +11,7 @@ const SAMPLE: Duration = Duration::from_millis(2);
 /// Most calls of a sample. A stream blocks after some hundred launches, until one of them is done.
 const MOST_CALLS: usize = 64;
 
-/// Contenders by their numbers; those that run on a GPU have rows in its memory.
+/// The contenders by their numbers, with copies of the rows in the GPU's memory for those that run on it.
 pub struct Kernels<'a> {
     contenders: Vec<Option<Resident<'a>>>,
 }
@@ -30,7 +30,9 @@ impl<'a> Kernels<'a> {
                 GpuError::NotBuiltIn => "; docs/gpu.md describes how to build schedc with it",
                 GpuError::Failed(_) => "",
             };
-            terminal.say(&format!("note: kernels are not timed, only calls from host to host: {why}{more}"));
+            terminal.say(&format!(
+                "note: kernels alone are not timed, only whole calls with transfers: {why}{more}"
+            ));
         } else if let Some(device) =
             sched_gpu::devices().ok().filter(|_| any).and_then(|all| all.into_iter().next())
         {

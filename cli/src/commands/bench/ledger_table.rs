@@ -49,12 +49,12 @@ fn ratio(value: Option<f64>) -> String {
     value.map_or("-".to_string(), |value| format!("{value:.2}"))
 }
 
-/// A time over another one.
+/// The ratio of two times as text.
 fn part(value: Option<f64>) -> String {
     value.map_or("-".to_string(), times)
 }
 
-/// A time over another one, from the speed-up, which is its inverse.
+/// The ratio of two times as text, from the speed-up, which is its inverse.
 fn slower(speed_up: Option<f64>) -> String {
     part(speed_up.map(|gain| 1.0 / gain))
 }

@@ -1,5 +1,5 @@
-//! Peers: other engines on the same model. A Python program that is part of schedc calls those that Python
-//! has, compares their results with schedc's, and times them in turns.
+//! Peers: other engines that predict with the same model. A Python program that is part of schedc calls the
+//! installed ones, compares their results with schedc's, and times them in turns.
 
 use super::run::{BenchRun, Point};
 use crate::args::{Bench, ScheduleOptions};
@@ -30,7 +30,7 @@ const TOLERANCE: f64 = 1e-4;
 /// Seconds of wall time for a peer's C compiler. The code of 100 trees takes longer; few users would wait.
 const COMPILE_SECONDS: &str = "30";
 
-/// A line of the program: a remark about a contender, or the figure of one of its ways at a point.
+/// A line of the program's output: a remark about a contender, or its time at a point when called in one way.
 #[derive(Debug, Deserialize)]
 struct Line {
     who: String,
@@ -141,7 +141,7 @@ fn note(line: &Line, lines: &[Line]) -> Option<String> {
         (_, Some(reason), _) => Some(format!("{who} is left out: {reason}")),
         (_, _, Some(largest)) if largest > TOLERANCE => {
             let percent = percent(largest);
-            let agree = those_that_agree(lines);
+            let agree = agreeing_peers(lines);
             Some(format!("{who} is left out: its results differ from schedc's by up to {percent}%{agree}"))
         }
         _ => None,
@@ -160,7 +160,7 @@ fn percent(difference: f64) -> String {
 }
 
 /// `; XGBoost's and LightGBM's agree`: the peers whose results agree with schedc's, if there are any.
-fn those_that_agree(lines: &[Line]) -> String {
+fn agreeing_peers(lines: &[Line]) -> String {
     let agrees = |line: &&Line| line.largest_relative_difference.is_some_and(|largest| largest <= TOLERANCE);
     let mut names: Vec<String> = Vec::new();
     for line in lines.iter().filter(agrees).filter(|line| line.who != OWN) {
@@ -176,7 +176,7 @@ fn those_that_agree(lines: &[Line]) -> String {
     }
 }
 
-/// Points of each contender, called in its fastest way.
+/// The points of each contender, with the fastest of the ways to call it.
 fn points(lines: &[Line], trees: usize) -> Vec<Point> {
     let mut found: Vec<Point> = Vec::new();
     for line in lines {

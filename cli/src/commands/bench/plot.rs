@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_escaped_and_threads_told_apart() {
+    fn names_are_escaped_and_lines_name_their_threads() {
         let picture = svg(&run(&[("<a> & \"b\"", 1, 1, 8.0), ("<a> & \"b\"", 2, 1, 4.0)]));
         assert!(picture.contains("&lt;a&gt; &amp; &quot;b&quot; ×2"));
         assert!(!picture.contains("<a>"));

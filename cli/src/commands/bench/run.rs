@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_run_is_refused() {
+    fn files_that_are_no_runs_are_refused() {
         let bad = |change: &dyn Fn(&mut BenchRun)| {
             let mut run = example();
             change(&mut run);

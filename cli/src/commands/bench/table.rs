@@ -91,7 +91,7 @@ pub fn micros(value: f64) -> String {
     }
 }
 
-/// A time over another one, to three digits, such as `1.00x`, `385x` or `0.0125x`.
+/// The ratio of two times, to three digits, such as `1.00x`, `385x` or `0.0125x`.
 pub fn times(ratio: f64) -> String {
     let digits = match ratio {
         r if r >= 99.95 => 0,

@@ -77,7 +77,7 @@ fn is_plain(path: &Path) -> bool {
     })
 }
 
-/// Refuses options without effect, and an artefact with the name of the file that is written beside it.
+/// Refuses options without effect, and an artefact with the name of its C header or its pkg-config file.
 pub fn check_names(args: &Build) -> Result<(), Failure> {
     if args.soname.is_some() && args.emit != Emit::So {
         return Err(Failure::usage("only shared libraries have a soname", "leave --soname out"));
@@ -107,7 +107,7 @@ pub fn check_names(args: &Build) -> Result<(), Failure> {
 const ARTEFACT_ENDINGS: [(&str, &str); 6] =
     [("so", "so"), ("o", "obj"), ("a", "static"), ("ll", "llvm"), ("s", "asm"), ("ptx", "ptx")];
 
-/// Endings of files besides models that are no artefacts.
+/// Further endings under which no library or object is written; those of models are added.
 const OTHER_ENDINGS: [&str; 10] = ["cbm", "pkl", "csv", "parquet", "npy", "sched", "lock", "md", "py", "c"];
 
 /// Refuses a library or an object under the name of another kind of file.

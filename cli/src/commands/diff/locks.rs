@@ -31,7 +31,8 @@ pub fn side(lock: &Path, name: &str, model: &ModelChoice) -> Result<Side, Failur
     Ok(side_of(entry, &[lock], model))
 }
 
-/// The schedule of an entry. Its model is the chosen one, or else the entry's model beside one of the locks.
+/// The schedule of an entry. Its model is the one on the command line, or else the entry's model, relative to
+/// the folder of one of the locks.
 fn side_of(entry: &Entry, locks: &[&Path], model: &ModelChoice) -> Side {
     let name = format!("{}#{}", locks.first().unwrap_or(&Path::new("")).display(), entry.key);
     let source = Source { name, text: entry.schedule.clone(), is_chosen: false, path: None };
@@ -44,7 +45,7 @@ fn side_of(entry: &Entry, locks: &[&Path], model: &ModelChoice) -> Side {
     Side { source, model }
 }
 
-/// The change of an entry between two locks.
+/// The change of an entry between two locks: added, removed or changed.
 enum Fate<'a> {
     Added(&'a Entry),
     Removed(&'a Entry),

@@ -1,7 +1,7 @@
 //! A side of a comparison, and the changes between two sides.
 
 use crate::args::{Diff, ModelChoice};
-use crate::commands::look;
+use crate::commands::checked_for_display;
 use crate::terminal::Terminal;
 use sched_lang::diagnostics::Severity;
 use sched_lang::diff::{RowsChange, diff_by_rows};
@@ -22,7 +22,8 @@ pub fn changes(
     args: &Diff,
     terminal: &Terminal,
 ) -> Result<Vec<RowsChange>, Failure> {
-    let nests = |side: &Side| look(&side.source, &side.model, &args.values, Severity::Error, terminal);
+    let nests =
+        |side: &Side| checked_for_display(&side.source, &side.model, &args.values, Severity::Error, terminal);
     let ((before, _), (after, _)) = (nests(before)?, nests(after)?);
     Ok(diff_by_rows(&before, &after))
 }

@@ -23,29 +23,28 @@ pub fn differences(model: &Model) -> Vec<String> {
         (
             XGBOOST_JSON.trainer,
             forest.best_iteration.is_some(),
-            "its Booster uses all iterations, its scikit-learn wrappers those up to the best one: \
-             --iterations best",
+            "XGBoost's Booster predicts with all iterations, its scikit-learn wrappers with those up to the \
+             best one: --iterations best",
         ),
         (
             XGBOOST_JSON.trainer,
             named,
-            "XGBoost refuses categories that it has not seen in columns with names; as numbers they are no \
-             category",
+            "XGBoost refuses unknown names of categories, and takes unknown codes as no category",
         ),
         (
             XGBOOST_JSON.trainer,
             is_vector && is_early,
-            "XGBoost 3 does not read vectors in leaves that earlier releases have saved",
+            "XGBoost 3 does not read leaf vectors that earlier releases saved",
         ),
         (
             LIGHTGBM_TEXT.trainer,
             named,
-            "LightGBM finds categories by their names in pandas frames only, else values are codes",
+            "LightGBM finds categories by name only in pandas frames; in other rows, values are codes",
         ),
         (
             CATBOOST_JSON.trainer,
             has_hashes,
-            "CatBoost takes categories as texts or integers and hashes them; values are these hashes here",
+            "CatBoost hashes categories, which are texts or integers; rows for schedc contain these hashes",
         ),
     ];
     let applying = of_trainers.iter().filter(|(who, applies, _)| *who == trainer && *applies);

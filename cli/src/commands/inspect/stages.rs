@@ -1,4 +1,4 @@
-//! The stages of a pipeline, and what became of their columns.
+//! The stages of a pipeline, and the compilation of their columns: folded, a table, computed or never read.
 
 use schedc_driver::{ColumnSummary, Fate, Model};
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 /// Most columns of a stage that are listed; the others are counted.
 const LISTED: usize = 20;
 
-/// The words for the fates of columns, in the order in which they are counted.
+/// The words for the compilation of a column, in the order in which they are counted.
 const WORDS: [&str; 4] = ["folded", "table", "computed", "never read"];
 
 fn word(fate: Fate) -> &'static str {
@@ -19,8 +19,8 @@ fn word(fate: Fate) -> &'static str {
     }
 }
 
-/// The names of a model's stages: those of the pipeline's steps, which nodes of several operators share. The
-/// last one has the name that schedules take.
+/// The names of a model's stages: those of the pipeline's steps, each of which may have several operators.
+/// The last one has the name that schedules take.
 fn names(model: &Model) -> Vec<String> {
     let facts = model.facts();
     let last = facts.stages.last().map(|stage| stage.name.clone());

@@ -1,5 +1,5 @@
-//! `schedc ir --serve`: answers editors' requests for stages of schedules. Reads the model once, and again
-//! when its file has changed. Compiles one kernel only.
+//! `schedc ir --serve`: answers the language server's requests for stages of the compiler. Reads the model
+//! once, and again when its file has changed. Compiles only the kernel of margins.
 
 use super::stages::stage_text;
 use crate::args::{Ir, Stage};
@@ -77,7 +77,7 @@ fn answer(args: &Ir, path: &Path, loaded: &mut Option<LoadedModel>, line: &str) 
     text(args, &loaded.model, &source, stage)
 }
 
-/// The model of the file's present content.
+/// The model, read again if its file has changed.
 fn model<'k>(
     args: &Ir,
     path: &Path,

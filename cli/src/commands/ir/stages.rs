@@ -24,7 +24,7 @@ pub fn stage_text(args: &Ir, stage: Stage, compiled: &Compiled, target: &Target)
         Stage::Plan => show_variants(&compiled.variants, |stages| stages.plan.to_string()),
         Stage::Lir => compiled.lir.to_string(),
         Stage::Llvm => llvm_text(&compiled.lir, args.cpu, true)?,
-        // Editors show the source lines beside the instructions, so the text marks them.
+        // For editors, the text marks the source line of each instruction.
         Stage::Asm if args.serve => marked_asm_text(&compiled.lir, args.cpu)?,
         Stage::Asm => asm_text(&compiled.lir, args.cpu)?,
         Stage::Launch => launch_text(with_launches(compiled)?),

@@ -4,7 +4,7 @@ use schedc_driver::lock::{Entry, Figures, Lock};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// The entries, sorted for people.
+/// The entries in the order in which people read them.
 fn sorted(lock: &Lock) -> Vec<&Entry> {
     let mut entries: Vec<&Entry> = lock.entries().iter().collect();
     entries.sort_by(|one, other| one.for_people(other));

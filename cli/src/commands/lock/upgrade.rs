@@ -38,7 +38,7 @@ fn speeds(entry: &Entry) -> String {
     format!("{} µs per row, {} µs with the default", schedule.median, default.median)
 }
 
-/// The processor and the target that an entry is for.
+/// The processor and the target of an entry, for a new measurement.
 fn target_of(entry: &Entry, lock: &Path) -> Result<(Cpu, Option<Target>), Failure> {
     let target = entry.key.target.as_str();
     if target.starts_with("gpu")
@@ -89,7 +89,7 @@ fn measured(
     }
     let threads = i32::try_from(entry.key.threads).unwrap_or(i32::MAX);
     let workload = Workload { rows: &values, batch: rows, threads };
-    // Larger than any budget allows, so that the budget ends the race.
+    // More samples than any budget allows, so that the budget ends the race.
     let rule = Rule { samples: 1000, budget: Some(args.budget), ..Rule::default() };
     let timings = race(&contenders, &workload, &rule, &mut |_| ControlFlow::Continue(()))?;
     let figures: Vec<Figures> = timings.iter().filter_map(|timing| timing.quartiles()).map(figures).collect();

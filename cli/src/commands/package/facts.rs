@@ -1,4 +1,4 @@
-//! Facts of a library that a server needs.
+//! Properties of a library that a server's configuration needs.
 
 use sched_llvm::runtime::{self, Kind};
 use schedc_driver::Failure;
@@ -23,7 +23,7 @@ pub struct Tensor {
     pub columns: u64,
 }
 
-/// Inputs and output of a model.
+/// Inputs, output and other properties of a library, for a server's configuration.
 pub struct Facts {
     /// One tensor for all features in the model's order; if features have named categories, one for each
     /// feature.
@@ -39,7 +39,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The facts of a library with these versions, for a server that gives one output.
+    /// The properties of a library with these versions, for a server that returns the output `output`.
     pub fn of(versions: &[Value], output: Kind) -> Result<Facts, Failure> {
         let about = versions.first().unwrap_or(&Value::Null);
         let model = &about["model"];

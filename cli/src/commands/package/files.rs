@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// Name of the manifest, which lists the files that this command wrote to the folder.
 const MANIFEST: &str = "schedc.json";
-/// Most levels of folders that are searched for foreign files; folders of this command have two.
+/// Deepest level of folders that is searched for files of other programs; folders of this command have two
+/// levels.
 const MOST_DEPTH: usize = 8;
 
 /// Files: path below the folder, and content.
@@ -22,7 +23,7 @@ pub fn manifest(files: &Files) -> (PathBuf, Vec<u8>) {
     (PathBuf::from(MANIFEST), text.into_bytes())
 }
 
-/// Refuses to replace a file, or a folder that has files of others.
+/// Refuses to replace a file, or a folder with files that schedc did not write.
 pub fn keep_foreign(folder: &Path) -> Result<(), Failure> {
     let refused = |what: &str| {
         let message = format!("{} {what}, which schedc has not written", folder.display());

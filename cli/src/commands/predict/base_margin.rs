@@ -1,4 +1,4 @@
-//! Base margins that come with the rows: columns of the input, or a separate array.
+//! Base margins of the rows: columns of the input, or a separate array.
 
 use crate::args::Predict;
 use sched_llvm::Rows;
@@ -50,7 +50,7 @@ impl Origin {
             )),
             Origin::Columns(_) => Ok(BaseMargin { array: None, margins, rows: 0 }),
             Origin::File(_) if args.shard.is_some() => Err(Failure::usage(
-                "an array is as long as all rows, and --shard predicts a part of them",
+                "--base-margin names an array for all rows, and --shard predicts a part of them",
                 "put the base margin into a column of the input",
             )),
             Origin::File(name) => {
@@ -119,7 +119,7 @@ impl BaseMargin {
         })
     }
 
-    /// Refuses an array with more rows than the input has.
+    /// Refuses an array with more rows than the input. Call it after the last batch.
     pub fn finish(&mut self) -> Result<(), Failure> {
         let Some((stream, name)) = &mut self.array else { return Ok(()) };
         match stream.next(1)? {

@@ -1,12 +1,12 @@
-//! Code in memory for rows of two types.
+//! Compiled code in memory for rows of both floating-point types.
 
 use sched_llvm::runtime::{CallError, Dtype, Kind, Status};
 use sched_llvm::{Extras, Jit, Output as Results, Rows};
 use schedc_driver::{Failure, Predictor};
 use std::cell::OnceCell;
 
-/// Code in memory for the rows that come first, and for wider ones once there are some that it would have to
-/// round.
+/// Code in memory for the type of the first batch. Compiles code for 64-bit rows when a later batch has
+/// values that the first code would round.
 pub struct JitByRows<'a> {
     first: Jit,
     wide: OnceCell<Jit>,
@@ -34,7 +34,7 @@ impl<'a> JitByRows<'a> {
     }
 }
 
-/// The error of a call whose code for wide rows failed to compile.
+/// The error of a call, if the code for 64-bit rows cannot be compiled.
 fn why(failure: Failure) -> CallError {
     let message = match failure {
         Failure::Refused(diagnostic) => diagnostic.message,

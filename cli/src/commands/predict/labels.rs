@@ -109,7 +109,8 @@ impl Labels {
         layout
     }
 
-    /// The headings of predictions for classes: for all of them, or for the second one of two of each target.
+    /// The headings of predictions for classes: for all classes, or for the second class of each target that
+    /// has two.
     fn headings(&self, columns: usize) -> Option<Vec<String>> {
         let word = if self.values == Meaning::Scores { "score" } else { "P" };
         if self.targets.is_empty() {

@@ -1,5 +1,5 @@
-//! One run of the command, once there is something that predicts: batch by batch, so that the memory that it
-//! takes does not grow with the rows.
+//! Predicts rows with a library, compiled code, the walker or the simulator, batch by batch, so that memory
+//! does not grow with the number of rows.
 
 use super::base_margin::{BaseMargin, Begin};
 use super::labels::{Classes, Labels};
@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 /// Most numbers in the rows of a batch, and in its results. Larger batches take more memory.
 const MOST_NUMBERS: usize = 1 << 23;
 
-/// Rows of a batch: at most `call`, the maximum of the predicting code, and at most as many as keep rows and
-/// results within the memory limit.
+/// Rows of a batch: at most `call`, the limit of the predicting code, and at most `MOST_NUMBERS` values in
+/// rows and in results.
 pub fn rows_of_batch(call: usize, features: usize, outputs: usize) -> usize {
     (MOST_NUMBERS / features.max(outputs).max(1)).clamp(1, call.max(1))
 }
@@ -29,7 +29,7 @@ pub enum Preparation {
     Loaded,
     /// A model was compiled in this time.
     Compiled(Duration),
-    /// None: the trees of the model are walked.
+    /// None, since the trees of the model are walked.
     Walker,
 }
 
@@ -47,7 +47,7 @@ pub struct Input<'a> {
     pub stream: RowStream<'a>,
     /// The first batch, which is read already; `None` if there are no rows.
     pub first: Option<Batch>,
-    /// The second batch, as far as it is known.
+    /// The second batch, if it was read already.
     pub second: Second,
     /// The base margin, if there is one.
     pub base_margin: Option<BaseMargin>,

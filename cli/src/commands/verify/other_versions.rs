@@ -1,4 +1,4 @@
-//! Verifies the versions of a library for other processors, each by this program in a process of its own.
+//! Verifies the versions of a library for other processors, each in a separate process of this program.
 
 use crate::args::Verify;
 use crate::commands::inspect::targets;

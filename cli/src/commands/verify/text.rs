@@ -2,7 +2,9 @@
 
 use sched_forest::Coverage;
 use sched_llvm::runtime::Element;
-use schedc_verify::{Comparison, Difference, ExplainedDifference, Report, RowSummary, Test, Turn, bits};
+use schedc_verify::{
+    Comparison, Difference, Divergence, ExplainedDifference, Report, RowSummary, Test, bits,
+};
 use std::fmt::Write;
 
 /// Most unreachable leaves that are listed.
@@ -107,7 +109,7 @@ fn write_rows(rows: &RowSummary, out: &mut String) -> std::fmt::Result {
     if computed_nodes > 0 {
         writeln!(
             out,
-            "    random    {computed_nodes} nodes test computed columns, with values on edges and random rows"
+            "    random    {computed_nodes} nodes test computed columns: only values at edges and random rows"
         )?;
     }
     Ok(())
@@ -124,7 +126,7 @@ fn write_comparison(comparison: &Comparison, out: &mut String) -> std::fmt::Resu
     writeln!(out)?;
     let Some(first) = first else { return Ok(()) };
     match is_number {
-        true => writeln!(out, "    {off} are too far off (more than {:e} for each unit)", tolerance)?,
+        true => writeln!(out, "    {off} differ by more than the tolerance {:e}", tolerance)?,
         false => writeln!(out, "    {off} differ")?,
     }
     writeln!(
@@ -137,7 +139,7 @@ fn write_comparison(comparison: &Comparison, out: &mut String) -> std::fmt::Resu
         first.ours,
         bits(first.ours)
     )?;
-    if let Some(Turn { tree, node: Some(test), .. }) = &first.turn {
+    if let Some(Divergence { tree, node: Some(test), .. }) = &first.divergence {
         let Test { depth, feature, value, test, left, .. } = test;
         let side = if *left { "left" } else { "right" };
         writeln!(
@@ -172,14 +174,14 @@ fn difference_text(explained: &ExplainedDifference) -> String {
             false => "the row alone does not differ",
         }
     );
-    if let Some(turn) = &explained.turn {
-        let perhaps = if turn.from_margin { ", as the margin tells" } else { "" };
+    if let Some(divergence) = &explained.divergence {
+        let perhaps = if divergence.from_margin { ", inferred from the margin" } else { "" };
         let _ = writeln!(
             text,
             "  tree {}      ends in leaf {}, not in leaf {}{perhaps}",
-            turn.tree, turn.found, turn.expected
+            divergence.tree, divergence.found, divergence.expected
         );
-        match &turn.node {
+        match &divergence.node {
             Some(test) => {
                 let name = test.name.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
                 let side = if test.left { "left" } else { "right" };
@@ -203,7 +205,7 @@ fn difference_text(explained: &ExplainedDifference) -> String {
 mod tests {
     use super::{bits, difference_text};
     use sched_llvm::runtime::Kind;
-    use schedc_verify::{Difference, ExplainedDifference, Shape, Test, Turn};
+    use schedc_verify::{Difference, Divergence, ExplainedDifference, Shape, Test};
 
     #[test]
     fn a_difference_names_the_call_the_leaves_and_the_node() {
@@ -217,8 +219,9 @@ mod tests {
             test: format!("x < 0.5 ({}), missing left", bits(0.5)),
             left: false,
         };
-        let turn = Turn { tree: 4, expected: 6, found: 7, from_margin: false, node: Some(node) };
-        let explained = ExplainedDifference { difference, alone: true, row: vec![0.5; 10], turn: Some(turn) };
+        let divergence = Divergence { tree: 4, expected: 6, found: 7, from_margin: false, node: Some(node) };
+        let explained =
+            ExplainedDifference { difference, alone: true, row: vec![0.5; 10], divergence: Some(divergence) };
         let expected = "  call        33 rows of f32, 3 values apart; the row alone differs, too
   tree 4      ends in leaf 7, not in leaf 6
   node        at depth 1: feature 9 (width) is 0.5 (0x3f000000), and goes right at `x < 0.5 (0x3f000000), \

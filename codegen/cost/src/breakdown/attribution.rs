@@ -1,9 +1,10 @@
-//! Attribution: the share of each origin in the cycles of a loop or of a call.
+//! Attribution: the share of each origin in the cycles of a loop or of a call. An origin is a loop of the
+//! nest, with the task for which code was generated.
 //!
-//! Each piece of code notes its work and the cycles by which it makes its iteration longer. At the end of a
-//! loop either the latency of its iterations or a resource of the core has limited it. The cycles of the loop
-//! then go to the origins inside by their share in that limit. All origins together have the cycles of the
-//! call.
+//! For each piece of code, its work is noted, and the cycles by which it makes its iteration longer. At the
+//! end of a loop, either the latency of its iterations or a resource of the core has limited the loop. The
+//! cycles of the loop then go to the origins inside by their share in that limit. The cycles of all origins
+//! add up to those of the call.
 
 use super::limit::{LEVELS, Limit, LimitCycles};
 use crate::machine::Machine;
@@ -15,9 +16,9 @@ use crate::work::{CoreUnit, Resource, Work};
 struct OriginCost {
     cycles: LimitCycles,
     work: Work,
-    /// Cycles for lines, by the level of memory that serves them.
+    /// Cycles for cache lines, by the level of memory that serves them.
     lines: [f64; LEVELS],
-    /// Cycles that the current statement waits for lines.
+    /// Cycles that the current statement waits for cache lines.
     waits: f64,
 }
 
@@ -28,7 +29,7 @@ impl OriginCost {
         levels.max_by(|one, other| one.1.total_cmp(other.1)).map_or(2, |(level, _)| level.max(2))
     }
 
-    /// The limit that a busy resource is.
+    /// The limit of a loop in which `resource` is the busiest resource.
     fn limit(&self, resource: Resource) -> Limit {
         let exceeds = |unit, other| self.work.unit(unit) > self.work.unit(other);
         match resource {
@@ -79,7 +80,7 @@ impl Attribution {
     pub fn note(&mut self, origin: Option<usize>, work: &Work, longer: f64) {
         let of = self.of(origin);
         of.work.merge(work);
-        // The waits that accesses noted since the last piece are part of these cycles.
+        // The waits of accesses noted since the last piece are part of these cycles.
         let far = longer.clamp(0.0, std::mem::take(&mut of.waits));
         of.cycles.add(Limit::Lines(of.main_level()), far);
         of.cycles.add(Limit::Latency, longer.max(0.0) - far);
@@ -104,8 +105,9 @@ impl Attribution {
         }
     }
 
-    /// Gives the `elapsed` cycles of a loop to the origins inside. Shares follow their use of `resource` if
-    /// it limits the loop, else the cycles that they noted. The core issues `issue` instructions a cycle.
+    /// Gives the `elapsed` cycles of a loop to the origins inside. Their shares are proportional to their use
+    /// of `resource` if it limits the loop, else to the cycles noted for them. The core issues `issue`
+    /// instructions a cycle.
     pub fn settle(&mut self, elapsed: f64, resource: Option<Resource>, issue: f64) {
         let Some(resource) = resource else {
             let all: f64 = self.0.iter().flat_map(|of| of.cycles.all()).sum();

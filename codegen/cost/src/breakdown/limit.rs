@@ -1,4 +1,4 @@
-//! Limits: what the cycles of code are spent on.
+//! Limits: the causes for which code takes cycles.
 
 /// A cause for which code takes cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,9 +13,9 @@ pub enum Limit {
     Lookups,
     /// Gathers.
     Gathers,
-    /// Loads and stores that the first cache serves.
+    /// Loads and stores that the first-level cache serves.
     Accesses,
-    /// Lines from beyond the first cache. Levels count from 2; the last one is main memory.
+    /// Lines from beyond the first-level cache. Levels count from 2; the last one is main memory.
     Lines(usize),
     /// Mispredicted branches.
     Branches,

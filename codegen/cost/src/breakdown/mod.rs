@@ -1,4 +1,4 @@
-//! Breakdowns: the cycles of a call by the loops of the nest, and what limits each.
+//! Breakdowns: the cycles of a call by the loops of the nest, with the limits of each loop.
 
 mod attribution;
 mod limit;
@@ -16,14 +16,14 @@ use sched_ir::lir::{Origin, Origins};
 pub struct Breakdown {
     /// The cost of the whole call.
     pub cost: Cost,
-    /// The cycles of each origin; together those of the call.
+    /// The cycles of each origin, which add up to those of the call.
     pub pieces: Vec<Piece>,
 }
 
 /// The cycles of one origin, without those of loops inside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Piece {
-    /// The loop of the nest, and what is done for it.
+    /// The loop of the nest, and the task that the code does for it.
     pub origin: Origin,
     /// Cycles by limit, largest first.
     pub limits: Vec<(Limit, f64)>,

@@ -13,7 +13,7 @@ pub struct Profiler<'a> {
     attribution: Option<Attribution>,
 }
 
-/// The attribution outside of an iteration or a pause.
+/// The attribution from before an iteration or a pause, to be continued after it.
 pub struct Suspended(Option<Attribution>);
 
 impl<'a> Profiler<'a> {
@@ -36,7 +36,7 @@ impl<'a> Profiler<'a> {
         }
     }
 
-    /// Notes an access of the piece of code that is noted next.
+    /// Notes an access of the piece of code that the next call of [`Profiler::note`] notes.
     pub fn note_access(&mut self, operand: &Operand, residency: &Residency, machine: &Machine) {
         let origin = self.origins.number(operand.site.value);
         if let Some(attribution) = &mut self.attribution {
@@ -44,12 +44,12 @@ impl<'a> Profiler<'a> {
         }
     }
 
-    /// Begins an iteration with an attribution of its own.
+    /// Begins an iteration with an empty attribution, and returns the previous one.
     pub fn begin_iteration(&mut self) -> Suspended {
         Suspended(self.attribution.as_mut().map(std::mem::take))
     }
 
-    /// Ends an iteration, and returns its attribution.
+    /// Ends an iteration, continues with the attribution `outside` it, and returns the iteration's own.
     pub fn end_iteration(&mut self, outside: Suspended) -> Option<Attribution> {
         std::mem::replace(&mut self.attribution, outside.0)
     }

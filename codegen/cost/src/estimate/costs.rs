@@ -12,7 +12,7 @@ pub struct OperationCost {
     pub kind: Kind,
     /// Cycles for which it occupies the unit of the core for this kind.
     pub busy: f64,
-    /// Cycles from its operands to its result, if the first cache serves it.
+    /// Cycles from its operands to its result, if the first-level cache serves it.
     pub latency: f64,
     /// Instructions.
     pub instructions: f64,
@@ -49,8 +49,8 @@ fn operation(function: &Function, value: Value, op: &Op, machine: &Machine) -> O
     let amount = instructions(function, op, function.ty(value), machine.register_bits)?;
     let charge = machine.cost(amount);
     let instructions = match op {
-        // A gather is a load for each lane. On cores that split it slowly it takes all slots of the front end
-        // meanwhile.
+        // A gather is a load for each lane. On cores that split gathers slowly, a gather takes all slots of
+        // the front end meanwhile.
         Op::Gather(gather) => {
             let lanes = f64::from(function.ty(gather.index).lanes);
             lanes.max(charge.each * machine.issue)

@@ -1,9 +1,9 @@
-//! Operations without an instruction of their own: an instruction that uses their result, or that makes their
-//! operand, does their work as well.
+//! Operations that fold into another instruction: the one that uses their result, or the one that computes
+//! their operand.
 
 use sched_ir::lir::{Bin, Block, Function, Op, Scalar, Stmt, Ty, Value};
 
-/// Bytes of the shortest element that a load broadcasts to all lanes; x86-64 broadcasts shorter ones with a
+/// Bytes of the shortest element that a load can broadcast to all lanes. For shorter elements, x86-64 needs a
 /// second instruction.
 const BROADCAST: u32 = 4;
 /// Mask of an integer's low byte, which a zero-extending move selects.
@@ -39,7 +39,7 @@ struct ValueUses<'f> {
     loop_begin: u32,
     /// Number of uses.
     count: u32,
-    /// Uses as the index of a load or a store.
+    /// Number of uses as the index of a load or a store.
     as_index: u32,
     /// Number of uses that read only the low byte of the value.
     as_byte: u32,
@@ -111,7 +111,7 @@ impl<'f> Uses<'f> {
         self.update(index, |uses| (uses.count, uses.as_index) = (uses.count + 1, uses.as_index + 1));
     }
 
-    /// Notes as what an operation uses values. Their number is counted before.
+    /// Counts the uses by an operation as an index and as a low byte. The uses as such are counted elsewhere.
     fn note_roles(&mut self, op: &Op) {
         match op {
             Op::Load(at, _) | Op::LoadMasked(at, _) => self.update(at.index, |uses| uses.as_index += 1),
@@ -122,7 +122,8 @@ impl<'f> Uses<'f> {
         }
     }
 
-    /// Notes the first value of the innermost loop around each value; `first` is that of `block`.
+    /// Notes the first value of the innermost loop around each value of `block`; `first` is the first value
+    /// of the innermost loop around `block` itself.
     fn note_loops(&mut self, block: &Block, first: u32) {
         let mut open = vec![(block, first)];
         while let Some((block, first)) = open.pop() {
@@ -157,13 +158,13 @@ impl<'f> Uses<'f> {
         let (ty, uses) = (function.ty(value), self.get(value));
         let Some(op) = uses.op else { return false };
         match op {
-            // A load broadcasts.
+            // A broadcast of a loaded value is part of the load.
             Op::Splat(v) => {
                 let of = self.get(*v);
                 let is_load = matches!(of.op, Some(Op::Load(..)));
                 is_load && of.count == 1 && function.ty(*v).bytes() >= BROADCAST
             }
-            // The other operand is the mask of a comparison.
+            // The comparison takes the other operand as its mask.
             Op::Bin(Bin::And, a, b) if ty.scalar == Scalar::I1 && ty.lanes > 1 => {
                 let compares = |value: Value| {
                     let of = self.get(value);
@@ -171,13 +172,14 @@ impl<'f> Uses<'f> {
                 };
                 register_bits >= MASKED_BITS && (compares(*a) || compares(*b))
             }
-            // A bit test and an addition with carry need no separate mask.
+            // A bit test, or an addition with carry, needs no separate conjunction with 1.
             Op::Bin(Bin::And, _, one) if ty.lanes == 1 && self.int(*one) == Some(1) => true,
-            // Addressing modes add. Operands that do not change in the loop are added before it.
+            // Addressing modes include an addition. Operands that do not change in the loop are added before
+            // it.
             Op::Bin(Bin::Add, a, b) if is_index(ty) && uses.as_index == uses.count => {
                 [a, b].into_iter().any(|operand| operand.0 < uses.loop_begin)
             }
-            // A move selects any byte of an integer.
+            // A move can select any byte of an integer.
             Op::Bin(Bin::Shr, _, distance) if ty.lanes == 1 => {
                 uses.as_byte == uses.count && self.int(*distance).is_some_and(|bits| bits % 8 == 0)
             }
@@ -227,8 +229,9 @@ mod tests {
             let count = (0..function.types.len()).filter(|n| folded.has(Value(*n as u32))).count();
             (found.iter().map(|value| folded.has(*value)).collect::<Vec<_>>(), count)
         };
-        // The sum folds into an address and the shift into a move. The conjunction folds into a comparison if
-        // the machine has masks. The fourth is the broadcast, which folds into its load.
+        // The first value, a sum, folds into an address, and the second one, a shift, into a move. The third
+        // one, a conjunction, folds into a comparison if the machine has masks. The fourth one, a broadcast,
+        // folds into its load.
         assert_eq!(of(512), (vec![true, true, false, true, false, false], 4));
         assert_eq!(of(256), (vec![true, true, false, false, false, false], 3));
     }

@@ -18,7 +18,8 @@ pub struct InFlight {
     queue: f64,
     /// Instructions that have entered so far.
     entered: f64,
-    /// Numbers of instructions and the cycle by which all up to there are done, oldest first.
+    /// Pairs of a number of instructions and the cycle by which that many are done, counted from the first;
+    /// oldest pair first.
     done: VecDeque<(f64, f64)>,
     /// Start cycles of the operations in each scheduler queue (vector, scalar); a queue holds at most
     /// [`Machine::queue`] of them.

@@ -1,19 +1,20 @@
-//! Loops whose iterations are sampled: the choice of iterations to simulate, and the time of all derived from
-//! theirs.
+//! Loops whose iterations are sampled: the choice of iterations to simulate, and the time of the loop, which
+//! follows from theirs.
 
 use crate::breakdown::Attribution;
 use crate::machine::Machine;
 use crate::work::Work;
 
-/// Most interior iterations that are sampled when iterations differ, besides the first and the last one. Six
-/// made sweeps of covtype, whose trees of eight classes alternate, look a third shorter than they are.
+/// Most interior iterations that are sampled when iterations differ, besides the first and the last one. With
+/// six, the estimates of node sweeps for covtype, where trees of different classes alternate, were a third
+/// too low.
 const INTERIOR: u32 = 16;
 
 /// Fractional part of the golden ratio. Its multiples modulo 1 spread evenly over the unit interval.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
 /// Exponent of the p-norm that combines the throughput bound and the latency bound. Larger exponents come
-/// closer to the maximum of both; where both are equal, 3 adds 26%.
+/// closer to the maximum of both bounds. If both are equal, an exponent of 3 adds 26%.
 const SHARPNESS: i32 = 3;
 
 /// A simulated iteration of a loop.
@@ -21,7 +22,7 @@ const SHARPNESS: i32 = 3;
 pub struct Iteration {
     /// Work of the iteration.
     pub work: Work,
-    /// Latency of the iteration, in cycles, as if no other iteration ran beside it.
+    /// Latency of the iteration, in cycles, as if no other iteration overlapped with it.
     pub span: f64,
     /// Its costs by origin, if a breakdown is requested.
     pub attribution: Option<Attribution>,
@@ -38,7 +39,7 @@ impl Iteration {
 #[derive(Debug, Default)]
 pub struct LoopSample {
     work: Work,
-    /// Sum of the iterations' latencies, in cycles, each as if no other iteration ran beside it.
+    /// Sum of the iterations' latencies, in cycles, each as if no other iteration overlapped with it.
     span: f64,
     /// Number of iterations that the sums represent.
     weight: f64,
@@ -60,12 +61,12 @@ pub struct LoopTime {
 
 impl LoopSample {
     /// The iterations to simulate between the first one and the last one, each with the number of iterations
-    /// for which it stands.
+    /// that it represents.
     pub fn interior(trips: f64) -> impl Iterator<Item = (f64, f64)> {
         let count = (trips - 2.0).clamp(0.0, f64::from(INTERIOR));
         let each = (trips - 2.0) / count.max(1.0);
-        // Each part of the loop has one, at another position in each part: trees of several classes
-        // alternate.
+        // The loop is cut into `count` equal parts, and one iteration of each is simulated, at a different
+        // position in each part. Fixed positions could select trees of one class alone if classes alternate.
         (1..=count as u32).map(move |n| {
             let position = f64::from(n - 1) + (f64::from(n) * GOLDEN).fract();
             ((1.0 + position * each).floor(), each)
@@ -109,21 +110,21 @@ impl LoopSample {
         self.attribution
     }
 
-    /// The time of all `trips` iterations on a machine. They overlap as far as the instructions in flight
-    /// allow; consecutive iterations are at least `chain` cycles apart.
+    /// The time of all `trips` iterations on a machine. Iterations overlap if the window of instructions in
+    /// flight allows it, but consecutive ones are at least `chain` cycles apart.
     pub fn time(&self, trips: f64, chain: f64, machine: &Machine) -> LoopTime {
         let one = self.span / trips;
         let bound = self.work.bound(machine.issue);
         let distance = self.distance.unwrap_or_else(|| {
-            // While an iteration ends, the next ones start as far as their instructions have room. Cycles in
-            // which inner loops occupy the core do not overlap.
+            // While an iteration ends, the next iterations start if the instruction window has room for them.
+            // Cycles in which inner loops occupy the core do not overlap.
             let instructions = self.work.instructions() / trips;
             let apart = instructions / (instructions + machine.window);
             let busy = (bound / trips).min(one);
             busy + (one - busy) * apart
         });
         let latency_bound = one + (trips - 1.0) * distance.max(chain);
-        // With inner loops the latency is a sum of their times, which have both bounds in them.
+        // With inner loops, the latency is a sum of their times, which already combine both bounds.
         let elapsed =
             if self.has_inner_loops { bound.max(latency_bound) } else { combined(bound, latency_bound) };
         LoopTime { elapsed, latency_bound }

@@ -6,13 +6,14 @@ use crate::value::{DEPTHS, Varies};
 /// The loops around the current statement, and whether their iterations differ.
 #[derive(Clone, Debug, Default)]
 pub struct LoopStack {
-    /// Outermost first.
+    /// The loops, outermost first.
     around: Vec<LoopAround>,
     /// Loops on which conditions and trip counts of the innermost open loop depend.
     deciding: Varies,
-    /// Loops that have been left so far.
+    /// Number of loops that have been left so far.
     left: u32,
-    /// Whether the current iteration continues the one before it.
+    /// Whether the iteration before the current one was simulated just before, so that carried values come
+    /// from it.
     is_consecutive: bool,
 }
 
@@ -33,8 +34,8 @@ impl LoopStack {
         &self.around
     }
 
-    /// Notes that a condition or a trip count depends on `varies`. Data does not make iterations differ here:
-    /// all rows are taken to be alike.
+    /// Notes that a condition or a trip count depends on `varies`. Dependences on data do not count, since
+    /// all rows are assumed to be alike.
     pub fn decide_by(&mut self, varies: Varies) {
         self.deciding = self.deciding | varies.without(Varies::DATA);
     }
@@ -47,15 +48,17 @@ impl LoopStack {
         before
     }
 
-    /// Whether iterations of the innermost loop differ, as far as its simulated iterations show. Loops
-    /// that share a slope cannot be told apart, so theirs count as alike.
+    /// Whether iterations of the innermost loop differ, according to its simulated iterations. Loops deeper
+    /// than [`DEPTHS`](crate::value::DEPTHS) share a slope and cannot be distinguished, so their iterations
+    /// count as alike.
     pub fn iterations_differ(&self) -> bool {
         let depth = self.depth().saturating_sub(1);
         depth + 1 < DEPTHS && self.deciding.meets_loop(depth)
     }
 
-    /// Whether iterations of the innermost loop may differ arbitrarily, because the model's tables decide.
-    /// Otherwise the loop's counter alone decides, and they differ where the rows run out.
+    /// Whether iterations of the innermost loop may differ arbitrarily, because they depend on the model's
+    /// tables. Otherwise they depend on the loop's counter alone, and only the last ones differ, since fewer
+    /// rows remain for them.
     pub fn iterations_differ_by_table(&self) -> bool {
         self.deciding.meets_table_of(self.depth().saturating_sub(1))
     }
@@ -72,12 +75,13 @@ impl LoopStack {
         self.left += 1;
     }
 
-    /// Whether the current iteration continues the one before it: carried values come from there.
+    /// Whether the iteration before the current one was simulated just before, so that carried values come
+    /// from it.
     pub fn is_consecutive(&self) -> bool {
         self.is_consecutive
     }
 
-    /// Says whether iterations from now on continue those before them.
+    /// Sets whether iterations are simulated one after the other from now on.
     pub fn set_consecutive(&mut self, is_consecutive: bool) {
         self.is_consecutive = is_consecutive;
     }

@@ -8,7 +8,7 @@ use crate::value::{StaticValue, ValueState, Varies};
 use crate::work::Work;
 use sched_ir::lir::{For, Parallel, Value, While};
 
-/// Instructions of a loop's control: counting, and compare-and-branch as one.
+/// Instructions of a loop's control: an addition to the counter, and a fused compare-and-branch.
 const LOOP_CONTROL: f64 = 2.0;
 
 impl Estimator<'_> {
@@ -49,7 +49,7 @@ impl Estimator<'_> {
         recurrence.set_totals(&mut self.values, trips, hi.varies);
     }
 
-    /// Estimates a loop whose iterations threads share.
+    /// Estimates a loop whose iterations are divided among threads.
     pub(super) fn parallel_loop(&mut self, this: &Parallel, work: &mut Work) {
         let trip = self.values.get(this.trip).content;
         self.loops.decide_by(trip.varies);
@@ -66,7 +66,7 @@ impl Estimator<'_> {
             estimator.block(&this.body)
         });
         let threads = (self.call.threads as f64).min(trips);
-        // The busiest thread runs whole iterations.
+        // Threads run whole iterations, so the busiest one may have more than its share.
         let share = (trips / threads).ceil() / trips;
         let mut time = sample.time(trips, 0.0, self.machine);
         time.elapsed *= share;
@@ -100,7 +100,7 @@ impl Estimator<'_> {
         let time = sample.time(trips, recurrence.chain(), self.machine);
         let mut all = *sample.work();
         self.overlap_following_code(time.elapsed, all.instructions());
-        // After a misprediction no later instruction runs until the end of the walks is known.
+        // After a misprediction, no later instruction runs before the loop's last comparison has its result.
         let mispredicted = expected.misprediction * (time.elapsed + self.machine.mispredict);
         all.add_serial(mispredicted);
         work.merge(&all);
@@ -123,8 +123,8 @@ impl Estimator<'_> {
         self.profiler.note(counter, &own, 0.0);
     }
 
-    /// Raises the first cycle for the code behind a loop of `elapsed` cycles. That code overlaps with the end
-    /// of the loop, as far as [`Machine::window`](crate::Machine) has room for its instructions.
+    /// Raises the first cycle for the code after a loop of `elapsed` cycles. That code overlaps with the end
+    /// of the loop if [`Machine::window`](crate::Machine) has room for its instructions.
     fn overlap_following_code(&mut self, elapsed: f64, instructions: f64) {
         let passed = elapsed * instructions / (instructions + self.machine.window);
         self.timeline.raise_floor(self.timeline.latest() + passed);

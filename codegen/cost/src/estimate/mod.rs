@@ -1,12 +1,12 @@
 //! Estimates: cycles of a call, from two passes over the statements of a kernel.
 //!
 //! A pass visits statements in program order, as a core would run them, and one iteration of a loop for all
-//! that are like it. The first pass records the accesses to memory. From these follow the bytes that each
+//! iterations like it. The first pass records the accesses to memory. From these follow the bytes that each
 //! loop touches. The second pass adds up cycles. [`Estimator`] has one part for each idea:
 //!
 //! | part | knows |
 //! |---|---|
-//! | [`prepared::PreparedKernel`] | the costs of operations, and loads of one place |
+//! | [`prepared::PreparedKernel`] | the costs of operations, and loads from the same address |
 //! | [`values::Values`] | the integers that need no data, and when results are available |
 //! | [`MemoryModel`] | sizes of buffers, and the level of the caches that serves an access |
 //! | [`timeline::Timeline`] | the cycles that the current code covers, and the instructions in flight |
@@ -48,8 +48,9 @@ use sched_ir::lir::{Address, Alloc, Block, Function, If, Op, Stmt, Value};
 /// Half of them fill the queues and do not count.
 const LEAST_CONSECUTIVE: usize = 3;
 
-/// Instructions that are simulated for the steady-state distance, in reorder buffers of the machine: the
-/// first one fills the queues, the second one is measured. More make estimates slower.
+/// Instructions that are simulated to find the steady-state distance, as a multiple of the length of the
+/// machine's reorder buffer. The first buffer's worth of instructions fills the queues, the second one is
+/// measured. More would make estimates slower.
 const BUFFERS_SIMULATED: f64 = 2.0;
 
 /// Instructions that allocate one temporary buffer: an assumption, not measured. They matter only in calls of
@@ -86,8 +87,8 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// The estimator for the second pass. It knows the level of memory that serves each access which the
-    /// first pass recorded.
+    /// The estimator for the second pass. It knows which level of memory serves each access that the first
+    /// pass recorded.
     pub fn second(self, is_profiled: bool) -> Estimator<'a> {
         Estimator {
             values: self.values.anew(),
@@ -136,7 +137,7 @@ impl<'a> Estimator<'a> {
             Stmt::If(this) => self.branch(this, work),
             Stmt::Parallel(this) => self.parallel_loop(this, work),
             Stmt::Alloc(this) => self.alloc(this, work),
-            // Statements of GPU kernels have no cost here: `gpu.rs` estimates those.
+            // Statements of GPU kernels have no cost here, since the module `gpu` estimates launches.
             Stmt::Launch(_) | Stmt::Barrier => {}
         }
     }
@@ -174,8 +175,8 @@ impl<'a> Estimator<'a> {
         self.values.set(value, state);
     }
 
-    /// Adds the lines that a load brings to the work, and returns the cycles for which its result waits for
-    /// them.
+    /// Adds the cache lines that a load fetches to the work, and returns the cycles for which its result
+    /// waits for them.
     fn load_wait(&mut self, value: Value, op: &Op, work: &mut Work) -> f64 {
         let operand = match op {
             Op::Load(at, _) | Op::LoadMasked(at, _) => Operand::load(self.function, value, at),
@@ -193,8 +194,8 @@ impl<'a> Estimator<'a> {
         self.timeline.reach(self.values.get(value).ready);
     }
 
-    /// Records an access in the first pass. In the second one, adds its lines to the work, and returns the
-    /// cycles for which its result waits.
+    /// Records an access in the first pass. In the second pass, adds the access's cache lines to the work,
+    /// and returns the cycles for which the result waits.
     fn access(&mut self, operand: &Operand, work: &mut Work) -> f64 {
         let index = self.values.get(operand.index).content;
         let Some(placed) = self.memory.access(operand, &index, self.loops.around()) else { return 0.0 };
@@ -211,8 +212,8 @@ impl<'a> Estimator<'a> {
         work.merge(&inside);
     }
 
-    /// Estimates one arm of an `if`: the one that runs in this iteration, or `then` if data decides. Data
-    /// decides whether a step is needed, and some row of a vector needs it.
+    /// Estimates the arm of an `if` that runs in this iteration, or `then` if data decides. Conditions on
+    /// data ask whether some row of a vector still needs a step, which is usually so.
     fn branch(&mut self, this: &If, work: &mut Work) {
         let condition = self.values.get(this.cond).content;
         self.loops.decide_by(condition.varies);
@@ -228,8 +229,8 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// Estimates some iterations of a loop, and returns the sums of all `trips` ones. `visit` estimates the
-    /// iteration of a number.
+    /// Estimates some iterations of a loop, and returns the sums over all `trips` iterations. `visit`
+    /// estimates the iteration with a given number.
     fn iterations(
         &mut self,
         around: LoopAround,
@@ -268,8 +269,8 @@ impl<'a> Estimator<'a> {
         Iteration { work, span: self.timeline.latest() - begin, attribution }
     }
 
-    /// Adds iterations behind the first one to the sample of a loop whose iterations differ. If the counter
-    /// alone makes them differ, they are like the first one until the rows run out, in the last iteration.
+    /// Adds iterations after the first one to the sample of a loop whose iterations differ. If they depend on
+    /// the counter alone, the interior ones are like the first one: only the last may have fewer rows.
     fn add_differing(
         &mut self,
         sample: &mut LoopSample,

@@ -5,7 +5,7 @@ use super::reuse::LoadPlaces;
 use crate::machine::Machine;
 use sched_ir::lir::{Function, Module};
 
-/// A function with everything about it that calls of all sizes share.
+/// A function with the data that estimates of all call sizes share.
 pub struct PreparedKernel<'a> {
     pub(super) module: &'a Module,
     pub(super) function: &'a Function,

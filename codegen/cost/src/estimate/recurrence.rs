@@ -6,14 +6,15 @@ use super::values::Values;
 use crate::value::{Chain, StaticValue, ValueState, Varies};
 use sched_ir::lir::Carried;
 
-/// The carried values of one loop: how much they grow, and how long an iteration waits for the one before.
+/// The carried values of one loop: their growth, and the cycles for which an iteration waits for the one
+/// before.
 pub struct Recurrence<'l> {
     carried: &'l [Carried],
     /// Number of loops around this one.
     depth: usize,
-    /// Growth of each carried integer in one iteration; empty until the first one was simulated.
+    /// Growth of each carried integer in one iteration; empty until the first iteration was simulated.
     growth: Vec<Option<i64>>,
-    /// Longest latency from a carried value to a value that is carried on, in cycles.
+    /// Longest latency from a carried value to a value that is passed on to the next iteration, in cycles.
     chain: f64,
 }
 
@@ -23,8 +24,8 @@ impl<'l> Recurrence<'l> {
         Recurrence { carried, depth, growth: Vec::new(), chain: 0.0 }
     }
 
-    /// Longest latency from a carried value to a value that is carried on, in cycles: the least distance
-    /// between iterations.
+    /// Longest latency from a carried value to a value that is passed on to the next iteration, in cycles. It
+    /// is the least distance between iterations.
     pub fn chain(&self) -> f64 {
         self.chain
     }
@@ -58,7 +59,7 @@ impl<'l> Recurrence<'l> {
         self.growth = self.carried.iter().map(growth).collect();
     }
 
-    /// Measures the latency from carried values to those that are carried on.
+    /// Measures the latency from carried values to the values that are passed on to the next iteration.
     pub fn measure_chain(&mut self, values: &Values<'_>) {
         let chains = self.carried.iter().filter_map(|one| values.get(one.next).chain);
         let own = chains.filter(|chain| chain.depth == self.depth + 1);
@@ -96,7 +97,7 @@ impl<'l> Recurrence<'l> {
         self.carried.iter().for_each(|one| values.add_dependence(one.after, Varies::DATA));
     }
 
-    /// Sets the values after a loop without iterations to their first values.
+    /// For a loop without iterations, sets the values after the loop to the initial ones.
     pub fn skip(&self, values: &mut Values<'_>, timeline: &mut Timeline) {
         for one in self.carried {
             let first = values.get(one.first);

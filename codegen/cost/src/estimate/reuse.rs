@@ -1,24 +1,25 @@
-//! Loads whose results later loads of the same place reuse.
+//! Loads whose results later loads from the same address reuse.
 
 use sched_ir::lir::{Address, Function, Gather, Keep, Op, Stmt, Value};
 use std::collections::HashMap;
 
-/// A place in memory from which loads may reuse each other's results.
+/// An address in memory; loads from it may reuse each other's results.
 #[derive(PartialEq, Eq, Hash)]
 enum LoadSource {
     Load(Address, Keep),
     Gather(Gather),
 }
 
-/// The places of a function's loads.
+/// The addresses of a function's loads, numbered.
 pub struct LoadPlaces {
-    /// By value: the number of the place that it is loaded from; `None` if it reuses no load.
+    /// By value: the number of the address that it is loaded from. `None` if the value is not loaded, or the
+    /// load cannot reuse another.
     numbers: Vec<Option<u32>>,
     count: usize,
 }
 
 impl LoadPlaces {
-    /// The places of a function.
+    /// The addresses of a function's loads.
     pub fn new(function: &Function) -> LoadPlaces {
         let mut places: HashMap<LoadSource, u32> = HashMap::new();
         let mut numbers = vec![None; function.types.len()];
@@ -38,22 +39,22 @@ impl LoadPlaces {
     }
 }
 
-/// The loads of the current iterations, by place.
+/// The loads of the current iterations, by address.
 pub struct LoadedValues<'a> {
     places: &'a LoadPlaces,
-    /// By place: the value that was loaded from it.
+    /// By number of the address: the value that was loaded from it.
     values: Vec<Option<Value>>,
-    /// The places that were loaded from, in order.
+    /// The numbers of the addresses that were loaded from, in order.
     order: Vec<u32>,
 }
 
 impl<'a> LoadedValues<'a> {
-    /// No load yet.
+    /// A record without loads.
     pub fn new(places: &'a LoadPlaces) -> LoadedValues<'a> {
         LoadedValues { places, values: vec![None; places.count], order: Vec::new() }
     }
 
-    /// The value of an earlier load from the same place. If there is none, later loads reuse `value`.
+    /// The value of an earlier load from the same address. If there is none, later loads reuse `value`.
     pub fn earlier(&mut self, value: Value) -> Option<Value> {
         let place = self.places.numbers.get(value.0 as usize).copied().flatten()?;
         let loaded = self.values.get_mut(place as usize)?;
@@ -70,7 +71,7 @@ impl<'a> LoadedValues<'a> {
         self.order.len()
     }
 
-    /// Forgets all loads but the first `count` ones.
+    /// Forgets all loads except the first `count`.
     pub fn forget(&mut self, count: usize) {
         for place in self.order.drain(count.min(self.order.len())..) {
             if let Some(loaded) = self.values.get_mut(place as usize) {

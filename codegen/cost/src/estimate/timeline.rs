@@ -4,7 +4,7 @@ use super::in_flight::InFlight;
 use crate::machine::Machine;
 use crate::operation::Kind;
 
-/// The cycles of a loop iteration, or of a call: where it begins, how far its results reach, and the
+/// The cycles of a loop iteration, or of a call: its first cycle, the cycle of its last result, and the
 /// instructions in flight.
 #[derive(Clone, Debug)]
 pub struct Timeline {
@@ -47,12 +47,12 @@ impl Timeline {
         self.in_flight.entered()
     }
 
-    /// Reaches at least to a cycle in which a result is available.
+    /// Extends the interval to cycle `ready`, in which a result is available.
     pub fn reach(&mut self, ready: f64) {
         self.latest = self.latest.max(ready);
     }
 
-    /// Makes the interval longer.
+    /// Extends the interval by `cycles` cycles.
     pub fn lengthen(&mut self, cycles: f64) {
         self.latest += cycles;
     }
@@ -62,12 +62,12 @@ impl Timeline {
         self.floor = floor;
     }
 
-    /// Raises the first cycle for the code that follows.
+    /// Raises the first cycle of the code that follows to at least `floor`.
     pub fn raise_floor(&mut self, floor: f64) {
         self.floor = self.floor.max(floor);
     }
 
-    /// Replaces the interval; no instruction is in flight then.
+    /// Replaces the interval, and empties the window of instructions in flight.
     pub fn restart(&mut self, floor: f64, latest: f64) {
         (self.floor, self.latest) = (floor, latest);
         self.in_flight.clear();

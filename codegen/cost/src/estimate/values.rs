@@ -1,11 +1,12 @@
-//! Evaluation of the code's values: integers that follow from the number of rows and the model's tables.
+//! Evaluation of the code's values: integers that are determined by the number of rows and the model's
+//! tables.
 
 use super::reuse::{LoadPlaces, LoadedValues};
 use crate::call::Call;
 use crate::value::{Chain, DEPTHS, StaticValue, ValueState, Varies};
 use sched_ir::lir::{Address, Bin, Cast, Cmp, Function, Module, Op, Space, Value};
 
-/// Bits of a distance by which a 64-bit integer can be shifted.
+/// Mask of the bits of a shift distance that a 64-bit shift uses.
 const SHIFT_MASK: i64 = 63;
 
 /// States of a function's LIR values while the estimator visits its statements.
@@ -14,7 +15,7 @@ pub struct Values<'a> {
     function: &'a Function,
     call: Call<'a>,
     states: Vec<ValueState>,
-    /// Loads of the current iteration whose results later loads of the same place reuse.
+    /// Loads of the current iteration whose results later loads from the same address reuse.
     loads: LoadedValues<'a>,
 }
 
@@ -30,7 +31,7 @@ impl<'a> Values<'a> {
         Values { module, function, call, states, loads: LoadedValues::new(loads) }
     }
 
-    /// The values before the first statement of another pass.
+    /// Resets the values to their states before the first statement, for another pass.
     pub fn anew(mut self) -> Values<'a> {
         self.states.fill(ValueState::default());
         self.loads.forget(0);
@@ -72,8 +73,8 @@ impl<'a> Values<'a> {
         (ready, longest)
     }
 
-    /// The state of an earlier load of the same place in this iteration, if it may be reused. Otherwise later
-    /// loads may reuse `value`.
+    /// The state of an earlier load from the same address in this iteration, if it may be reused. Otherwise
+    /// later loads may reuse `value`.
     pub fn reuse_load(&mut self, value: Value) -> Option<ValueState> {
         self.loads.earlier(value).map(|earlier| self.get(earlier))
     }
@@ -83,7 +84,7 @@ impl<'a> Values<'a> {
         self.loads.count()
     }
 
-    /// Forgets all loads but the first `count` ones, at the end of an iteration.
+    /// Forgets all loads except the first `count`, at the end of an iteration.
     pub fn forget_loads(&mut self, count: usize) {
         self.loads.forget(count);
     }
@@ -128,7 +129,8 @@ impl<'a> Values<'a> {
         let index = self.get(at.index).content;
         let buffer = self.function.buffer(at.buffer);
         match (buffer.space, index.int) {
-            // Word 0 says whether features are contiguous; word `1 + f` is where feature `f` begins then.
+            // Word 0 is 0 for row-major input. Otherwise word `1 + f` is the position of feature `f` in row
+            // 0.
             (Space::Order, Some(first)) => {
                 let columns = i64::from(self.call.columns);
                 result.int = Some(columns * first * self.call.rows as i64 + i64::from(first == 0) * columns);
@@ -141,7 +143,8 @@ impl<'a> Values<'a> {
                 };
                 result.int = word(n);
                 result.varies = result.varies.through_table();
-                // Such tables hold positions: they grow evenly from the first record to the last.
+                // Tables of integers hold positions, which are assumed to grow evenly from the first record
+                // to the last.
                 let last = (self.table_bytes(table) / f64::from(at.stride)) as i64 - 1;
                 if let Some((begin, end)) = word(0).zip(word(last)).filter(|_| last > 0) {
                     let growth = (end - begin) as f32 / last as f32;

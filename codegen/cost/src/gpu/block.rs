@@ -1,4 +1,4 @@
-//! The work of one block.
+//! The work of one block of threads.
 
 use super::figures::{self, StepFigures};
 use super::machine::{GpuMachine, Occupancy};
@@ -7,24 +7,25 @@ use super::reads::{Misses, WalkReads};
 use super::trees::{Trees, row_bytes, sum_bytes};
 use sched_nest::{Layout, ModelInfo};
 
-/// Rows of a vector on GPUs.
+/// Rows whose bins share a 32-bit word, so that a thread tests the first levels for all of them at once.
 const FOUR: u64 = 4;
-/// Steps of the search for a bin of 8 bits, and of 16 bits.
+/// Search steps that find a bin of 8 bits, and one of 16 bits.
 const STEPS_OF_A_SEARCH: [f64; 2] = [8.0, 14.0];
-/// Bytes that a thread copies of a tree at once.
+/// Bytes of a tree that a thread copies with one instruction.
 const COPIED_AT_ONCE: f64 = 16.0;
-/// Rows per block below which consecutive features of a row are in different banks.
+/// Rows per block below which copies are padded, so that consecutive features of a row are in different banks
+/// of shared memory.
 const FEW_ROWS: u64 = 32;
 
-/// The work of one block, in cycles of a multiprocessor that it has for itself.
+/// The work of one block, in cycles of a multiprocessor that runs no other block.
 pub struct BlockWork {
     /// Cycles in which all issue slots are busy.
     pub issue: f64,
-    /// Cycles in which the first cache is busy.
+    /// Cycles in which the first-level cache is busy.
     pub wavefronts: f64,
-    /// Cycles from beginning to end, each step after the one before.
+    /// Cycles from beginning to end: the sum of the latencies of consecutive steps.
     pub chain: f64,
-    /// Bytes of trees that a multiprocessor reads from the second cache, for all its blocks.
+    /// Bytes of trees that a multiprocessor reads from the second-level cache, for all its blocks.
     pub tree_bytes: f64,
 }
 
@@ -36,8 +37,8 @@ pub fn shared_bytes(model: &ModelInfo, trees: &Trees, launch: &Mapping) -> u64 {
     rows + slots + (launch.cached_trees as f64 * trees.tree_bytes()) as u64
 }
 
-/// Bytes of a block's copied rows. A feature's values fill whole lines, or an odd number of values if rows
-/// are few.
+/// Bytes of a block's copied rows. The values of one feature are padded to whole lines, or in blocks of less
+/// than [`FEW_ROWS`] rows to an odd number of values.
 fn copied_rows(model: &ModelInfo, launch: &Mapping) -> u64 {
     let bins = launch.layout.compares_bins();
     let value = u64::from(if bins { model.bin_bytes.max(1) } else { model.value_bytes.max(4) });
@@ -58,9 +59,9 @@ struct Reader<'a> {
     trees: &'a Trees,
     launch: &'a Mapping,
     occupancy: Occupancy,
-    /// Bytes of the first cache beside shared memory.
+    /// Bytes that shared memory leaves to the first-level cache.
     first_cache: f64,
-    /// Rows of the block that the call has.
+    /// Rows of the block, at most those of the call.
     rows: f64,
     threads: f64,
     warps: f64,
@@ -110,7 +111,7 @@ impl Reader<'_> {
         f64::from(self.model.num_classes.max(1))
     }
 
-    /// Warps with a thread that walks, in a call of `rows` rows.
+    /// Warps of the block with at least one thread that walks a tree, in a call of `rows` rows.
     fn walking_warps(&self, rows: u64) -> f64 {
         let warp = u64::from(self.gpu.kind.warp);
         let launch = self.launch;
@@ -135,8 +136,8 @@ impl Reader<'_> {
         let dependent = if launch.layout == Layout::Preorder { figures::PREORDER_MISS } else { 1.0 };
         let waiting = misses.steps * dependent;
         let classes = if self.model.num_classes > 1 { 1.0 } else { 0.0 };
-        // The sums of several classes are in memory, where straight walks by bins of several trees wait for
-        // each other.
+        // The sums of several classes are in memory. Straight-line walks of several trees that compare bins
+        // then wait for each other's sums.
         let waits = classes > 0.0 && launch.layout.is_straight() && launch.layout.compares_bins();
         let overlap = if waits { 0.0 } else { figures::TOGETHER };
         let overlap = 1.0 + (launch.walks_together() as f64 - 1.0) * overlap;
@@ -162,7 +163,7 @@ impl Reader<'_> {
         self.work.wavefronts += warps * walks * (reads.lines * figures::LINE_WAVEFRONTS + of_rows);
     }
 
-    /// Copies of rows, as values or as bins.
+    /// Adds the work of copying the block's rows, as values or as bins.
     fn add_rows(&mut self) {
         if !self.launch.cached_rows {
             return;
@@ -181,7 +182,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Sums of slots in shared memory.
+    /// Adds the work of folding slots in shared memory.
     fn add_folds(&mut self) {
         if self.launch.folds == 0 {
             return;
@@ -193,12 +194,12 @@ impl Reader<'_> {
             self.add_instructions(folds * slots * figures::FILL_INSTRUCTIONS / warp);
             self.work.chain += folds * figures::FILL_CYCLES * slots / self.threads;
         }
-        // A thread adds up the slots of one sum: few sums leave most threads of a warp idle.
+        // Each thread adds up the slots of one sum, so with few sums most threads of a warp are idle.
         let of_warps = folds * threads * (self.margins() * self.rows / warp).ceil();
         self.add_instructions(of_warps * figures::FOLD_INSTRUCTIONS);
         self.work.wavefronts += of_warps;
         let rounds = (self.margins() * self.rows / self.threads).max(1.0);
-        // Later pieces add to sums in memory.
+        // If a block folds several times, each fold adds to sums in memory.
         let sum = if folds > 1.0 { figures::MISS_CYCLES } else { 0.0 };
         self.work.chain +=
             folds * (2.0 * figures::BARRIER_CYCLES + threads * figures::FOLD_CYCLES * rounds + sum);

@@ -1,79 +1,83 @@
 //! Figures of the cost model for GPUs.
 //!
-//! A fit to times of an H100 made the figures from [`LAUNCH_US`] on: times of twelve models in calls of 1 to
-//! 1,000,000 rows (`tests/h100.json`). The fit minimized the squares of the logarithms of predicted over
-//! measured times, where times near the fastest of a call weighed most, and the expected loss of the
-//! preferred schedule. Cycles and instructions are those of a warp. Several figures stand for effects that
-//! the model does not count one by one, so that they differ from what a data sheet says of a single access.
+//! The figures from [`LAUNCH_US`] on were fitted to times of an H100: twelve models in calls of 1 to
+//! 1,000,000 rows (`tests/h100.json`). The fit minimized two sums. One has the squared logarithms of
+//! predicted over measured times, with the largest weights for schedules near the fastest of a call. The
+//! other is the expected loss of the preferred schedule. Cycles and instructions are those of a warp. Several
+//! figures include effects that the model does not count one by one, so they differ from a data sheet's
+//! figures for a single access.
 
 use sched_nest::Layout;
 
-/// Bytes of a sector: the unit in which caches and memory transfer.
+/// Bytes of a sector: the unit in which caches and memory transfer data.
 pub const SECTOR: f64 = 32.0;
-/// Bytes of a line of the first cache, and bytes that all banks of shared memory deliver at once.
+/// Bytes of a line of the first-level cache, and bytes that all banks of shared memory deliver in one cycle.
 pub const LINE: f64 = 128.0;
 /// Walks of a warp.
 pub const WALKS_OF_A_WARP: f64 = 32.0;
 /// 32-bit registers of a multiprocessor.
 pub const REGISTERS: u64 = 65_536;
-/// Registers of a thread, up to two walks together: `ptxas` reports 28 to 32 for kernels of all layouts.
+/// Registers of a thread whose walks are interleaved by two at most: `ptxas` reports 28 to 32 for kernels of
+/// all layouts.
 pub const THREAD_REGISTERS: u64 = 32;
-/// Registers of each further `preorder` walk of a thread. With four, `ptxas` reports 48 to 56 in all.
+/// Registers of each further interleaved `preorder` walk of a thread. With four walks, `ptxas` reports 48 to
+/// 56 registers in all.
 pub const PREORDER_WALK_REGISTERS: u64 = 12;
 /// Threads get registers in multiples of this number.
 pub const REGISTER_UNIT: u64 = 8;
 /// Bytes of shared memory that the system reserves for each block, as CUDA documents for compute capability
 /// 8.0 and later.
 pub const RESERVED_BYTES: u64 = 1024;
-/// Bytes a cycle, at most, from the second cache to a multiprocessor.
+/// Most bytes that a multiprocessor gets from the second-level cache in one cycle.
 pub const MOST_SECOND_CACHE_BYTES: f64 = 64.0;
-/// Expected accesses of the fullest of 32 banks if 32 threads each choose one at random.
+/// Expected accesses to the busiest of 32 banks if 32 threads each access a random bank.
 pub const BANK_CONFLICTS: f64 = 3.5;
 /// Bandwidth of the device's memory, as a share of the data sheet's; 2912 GB/s were measured.
 pub const MEMORY: f64 = 0.87;
 /// Clock of a busy device, as a share of the data sheet's.
 pub const CLOCK: f64 = 0.96;
-/// Bytes of slots that fit the second cache, as a share of its size: it has two halves.
+/// Bytes of slots that fit the second-level cache, as a share of its size: it has two halves.
 pub const SLOTS_IN_CACHE: f64 = 0.5;
 
-/// Weight of the assumption that each leaf has equally many rows, against that of tests which send half of
-/// the rows to each side.
+/// Weight, from 0 to 1, of the assumption that all leaves have equally many rows. The rest is the weight of
+/// the assumption that each test sends half of the rows to each side.
 pub const LEAF_SHARE: f64 = 0.75;
 /// Microseconds from one launch of a call to the next.
 pub const LAUNCH_US: f64 = 1.78;
-/// Exponent of the norm that adds up the parts of a launch: 1 would be no overlap, infinity a perfect one.
+/// Exponent of the p-norm that combines the parts of a launch: 1 means no overlap, infinity perfect overlap.
 pub const OVERLAP: f64 = 1.45;
-/// Bandwidth of the second cache, as a multiple of the data sheet's.
+/// Bandwidth of the second-level cache, as a multiple of the data sheet's.
 pub const SECOND_CACHE: f64 = 1.5;
-/// Bytes of trees that the first cache keeps, as a share of its size.
+/// Bytes of trees or rows that the first-level cache keeps, as a share of its size.
 pub const HOT: f64 = 0.696;
-/// Cycles that a miss of the first cache adds to a step.
+/// Cycles that a miss of the first-level cache adds to a step.
 pub const MISS_CYCLES: f64 = 375.0;
-/// Misses of a step in a `preorder` tree, as a multiple of those in other layouts.
+/// Misses of a step in a `preorder` tree, as a multiple of those of a step in other layouts.
 pub const PREORDER_MISS: f64 = 1.51;
-/// Cycles that each sector of a missing step adds.
+/// Cycles that each sector adds to a step that misses the first-level cache.
 pub const SECTOR_CYCLES: f64 = 8.98;
-/// Cycles that a miss of the first cache adds to a step if it is a miss for a row in the device's memory.
+/// Cycles that reading a row in the device's memory adds to a step if the first-level cache lacks the row.
 pub const ROW_MISS_CYCLES: f64 = 495.0;
-/// Cycles before and behind the steps of a walk.
+/// Cycles before and after the steps of a walk.
 pub const WALK_CYCLES: f64 = 20.7;
-/// Cycles of a further walk of a thread, as a share of the first one's: it begins before the other ends.
+/// Cycles of each further walk of a thread, as a share of the first one's: it begins before the previous walk
+/// ends.
 pub const NEXT_WALK: f64 = 0.537;
-/// Share of a further walk's latency that overlaps, where walks advance together.
+/// Share of the latency of each further walk that overlaps, if walks are interleaved.
 pub const TOGETHER: f64 = 0.3;
-/// Cost of walks in rounds of which the last one has no tree for some threads, as a ratio.
+/// Factor of the cost of walks if, in the last round of trees, some threads have no tree.
 pub const PARTIAL_ROUND: f64 = 1.14;
-/// Cycles and instructions that choosing the sum of a class adds to a walk.
+/// Cycles that selecting the sum of a tree's class adds to a walk.
 pub const CLASS_CYCLES: f64 = 356.0;
-/// See [`CLASS_CYCLES`].
+/// Instructions that selecting the sum of a tree's class adds to a walk.
 pub const CLASS_INSTRUCTIONS: f64 = 22.0;
-/// Instructions and cycles of a block besides its rows, trees and sums.
+/// Instructions and cycles of a block, in addition to those for its rows, trees and sums.
 pub const BLOCK: f64 = 426.0;
 /// Cycles of a barrier.
 pub const BARRIER_CYCLES: f64 = 28.4;
-/// Instructions for a value's bin, with eight steps of search.
+/// Instructions to find the bin of a value, with eight steps of search.
 pub const BIN_INSTRUCTIONS: f64 = 81.5;
-/// Cycles for the bin of a value, with eight steps of search.
+/// Cycles to find the bin of a value, with eight steps of search.
 pub const BIN_CYCLES: f64 = 1460.0;
 /// Instructions for copying a value.
 pub const COPY_INSTRUCTIONS: f64 = 57.4;
@@ -83,35 +87,37 @@ pub const COPY_CYCLES: f64 = 77.8;
 pub const FOLD_INSTRUCTIONS: f64 = 4.38;
 /// Cycles for adding up a slot in shared memory.
 pub const FOLD_CYCLES: f64 = 4.07;
-/// Instructions for filling a slot of several classes, most of which stay zero.
+/// Instructions for filling a slot of a model with several classes, where the sums of most classes stay zero.
 pub const FILL_INSTRUCTIONS: f64 = 18.7;
-/// Cycles for filling a slot of several classes.
+/// Cycles for filling a slot of a model with several classes.
 pub const FILL_CYCLES: f64 = 233.0;
 /// Cycles for adding up a slot in the device's memory.
 pub const DEVICE_FOLD_CYCLES: f64 = 32.2;
-/// Threads of a multiprocessor that add up slots in the device's memory.
+/// Threads of each multiprocessor that add up slots in the device's memory.
 pub const FOLDING_THREADS: f64 = 1024.0;
-/// Bytes of traffic of the second cache for each byte of slots.
+/// Bytes of traffic of the second-level cache for each byte of slots.
 pub const SLOTS_IN_SECOND_CACHE: f64 = 3.25;
-/// Bytes of memory traffic for each byte of slots, if these exceed the second cache, for one class. The
-/// traffic grows with the square root of the number of classes.
+/// Bytes of memory traffic for each byte of slots, if the slots exceed the second-level cache, for a model
+/// with one class. The traffic grows with the square root of the number of classes.
 pub const SLOTS_IN_MEMORY: f64 = 1.07;
 /// Cost of reading a value of a row from the device's memory, as a multiple of reading a copied one.
 pub const UNCOPIED_ROW: f64 = 1.92;
-/// Wavefronts when the threads of a warp read a value of 32 rows each.
+/// Wavefronts (passes through the first-level cache) of a load in which the threads of a warp read 32
+/// different rows.
 pub const ROW_WAVEFRONTS: f64 = 0.375;
-/// Wavefronts when the threads of a warp read nodes from one cache line.
+/// Wavefronts (passes through the first-level cache) of a load in which the threads of a warp read nodes of
+/// one line.
 pub const LINE_WAVEFRONTS: f64 = 0.515;
 
 /// The cost of a step of a walk in a layout.
 pub struct StepFigures {
     /// Instructions.
     pub instructions: f64,
-    /// Cycles if the first cache has the node.
+    /// Cycles if the first-level cache has the node.
     pub cycles: f64,
 }
 
-/// The steps of four rows together.
+/// The step of four rows whose bins share a word.
 pub const FOUR: StepFigures = StepFigures { instructions: 30.2, cycles: 49.5 };
 
 /// The step of one row.

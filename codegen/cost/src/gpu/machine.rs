@@ -3,29 +3,29 @@
 use super::figures;
 use sched_machines::{DataSheet, GpuKind, Maker};
 
-/// Sizes of shared memory that a multiprocessor can be set to. `ncu` reports 16, 164 and 228 for kernels of
-/// `docs/gpu.md` that need slightly less.
+/// Sizes of shared memory, in KiB, that a multiprocessor can be set to. `ncu` reports 16, 164 and 228 for
+/// kernels of `docs/gpu.md` that need slightly less.
 const SHARED_KIB: [u64; 9] = [8, 16, 32, 64, 100, 132, 164, 196, 228];
 
 /// A GPU as its data sheet describes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GpuMachine {
-    /// The row of the table.
+    /// The GPU's row in the table of GPUs.
     pub kind: &'static GpuKind,
     pub(super) sheet: &'static DataSheet,
 }
 
-/// The blocks of a multiprocessor.
+/// The blocks of a launch on one multiprocessor.
 #[derive(Clone, Copy)]
 pub struct Occupancy {
-    /// Blocks that the busiest multiprocessor runs, one after the other or side by side.
+    /// Blocks that the busiest multiprocessor runs, at the same time or one after the other.
     pub busiest: f64,
-    /// Most blocks side by side.
+    /// Most blocks that a multiprocessor runs at the same time.
     pub resident: f64,
 }
 
 impl Occupancy {
-    /// Times that a multiprocessor is filled with blocks; at least 1.
+    /// Number of times that the busiest multiprocessor is filled with blocks; at least 1.
     pub fn waves(self) -> f64 {
         (self.busiest / self.resident).max(1.0)
     }
@@ -45,12 +45,12 @@ impl GpuMachine {
         GpuMachine::named(Maker::Nvidia.usual())
     }
 
-    /// Multiprocessors.
+    /// Number of multiprocessors.
     pub(super) fn multiprocessors(&self) -> f64 {
         f64::from(self.kind.limits.multiprocessors)
     }
 
-    /// Blocks that a multiprocessor runs side by side (its occupancy), if each has `threads` threads with
+    /// Blocks that a multiprocessor runs at the same time (its occupancy), if each has `threads` threads with
     /// `registers` registers, and `shared` bytes of shared memory.
     pub(super) fn side_by_side(&self, (threads, registers): (u64, u64), shared: u64) -> u64 {
         let warp = u64::from(self.kind.warp);
@@ -68,9 +68,9 @@ impl GpuMachine {
         cycles / (figures::CLOCK * self.sheet.ghz) / 1000.0
     }
 
-    /// Bytes of the first cache if `resident` blocks have `shared` bytes of shared memory each. Where both
-    /// are one memory, the driver takes the smallest of a few sizes from it that hold the blocks' shared
-    /// memory.
+    /// Bytes of the first-level cache if `resident` blocks have `shared` bytes of shared memory each. On GPUs
+    /// where both share one memory, the driver reserves for shared memory the smallest of a few sizes that
+    /// holds the blocks'.
     pub(super) fn first_cache(&self, resident: f64, shared: u64) -> f64 {
         let DataSheet { l1_kib, shared_kib, .. } = *self.sheet;
         if l1_kib <= shared_kib || shared == 0 {
@@ -82,7 +82,7 @@ impl GpuMachine {
         ((l1_kib - taken) << 10) as f64
     }
 
-    /// Bytes a cycle that each of `active` multiprocessors gets from the second cache.
+    /// Bytes a cycle that each of `active` multiprocessors gets from the second-level cache.
     pub(super) fn second_cache_bytes(&self, active: f64) -> f64 {
         let all = figures::SECOND_CACHE * self.sheet.l2_gb_s / (figures::CLOCK * self.sheet.ghz);
         (all / active).min(figures::MOST_SECOND_CACHE_BYTES)

@@ -11,23 +11,23 @@ pub struct Mapping {
     pub layout: Layout,
     /// Rows of a block.
     pub rows_per_block: u64,
-    /// Threads of a block over rows.
+    /// Threads of a block among which its rows are divided.
     pub row_threads: u64,
-    /// Rows of a thread that one vector holds.
+    /// Rows of a thread whose bins share a word, so that one test serves all of them.
     pub lanes: u64,
-    /// Blocks over trees.
+    /// Number of blocks among which the trees are divided.
     pub tree_blocks: u64,
-    /// Threads of a block over trees.
+    /// Threads of a block among which its trees are divided.
     pub tree_threads: u64,
     /// Trees that a thread walks.
     pub thread_trees: u64,
-    /// Whether the threads of a warp have trees and not rows.
+    /// Whether consecutive threads of a warp walk different trees, and not different rows.
     pub trees_in_lanes: bool,
-    /// Walks of a thread that advance together.
+    /// Walks of a thread that are interleaved.
     pub together: u64,
-    /// Times that a block adds up slots in shared memory; 0 without such slots.
+    /// Number of times that a block adds up slots in shared memory; 0 without such slots.
     pub folds: u64,
-    /// Slots in the device's memory; 0 without.
+    /// Number of slots in the device's memory; 0 without such slots.
     pub device_slots: u64,
     /// Whether a block copies its rows.
     pub cached_rows: bool,
@@ -41,13 +41,13 @@ impl Mapping {
         self.row_threads * self.tree_threads
     }
 
-    /// Walks of a thread that advance together, at most as many as it has.
+    /// Walks of a thread that are interleaved, at most the number of its trees.
     pub fn walks_together(&self) -> u64 {
         self.together.min(self.thread_trees).max(1)
     }
 
-    /// Registers of a thread. Each of several walks together has its node, and the node's fields, in
-    /// registers; a straight walk has just the number of its node.
+    /// Registers of a thread. Each interleaved walk has its node and the node's fields in registers; a
+    /// straight-line walk has just its node's number.
     pub fn registers(&self, model: &ModelInfo) -> u64 {
         let of_walk = match self.layout {
             Layout::Preorder => figures::PREORDER_WALK_REGISTERS,
@@ -58,7 +58,7 @@ impl Mapping {
         (figures::THREAD_REGISTERS + further * of_walk).next_multiple_of(figures::REGISTER_UNIT)
     }
 
-    /// Whether threads take trees in turns, and some have none in the last one.
+    /// Whether threads take trees in rounds, and some threads have no tree in the last round.
     pub fn has_partial_round(&self, model: &ModelInfo) -> bool {
         let in_turns = self.folds > 1 || (self.device_slots > 0 && self.tree_threads > 1);
         in_turns && !u64::from(model.num_trees.max(1)).is_multiple_of(self.tree_threads)
@@ -76,13 +76,13 @@ pub fn launches(nest: &Nest, model: &ModelInfo, rows: u64) -> Option<Vec<Mapping
     launches.filter(|launches| !launches.is_empty())
 }
 
-/// Adds the paths from a loop to the walks below it.
+/// Adds the paths from a loop to the leaf loops inside it.
 fn paths_below(nest: &Nest, id: LoopId, path: &mut Vec<LoopId>, paths: &mut Vec<Vec<LoopId>>) {
     path.push(id);
     match &nest.get(id).body {
         Body::Walk => paths.push(path.clone()),
         Body::Seq(list) => list.iter().for_each(|inner| paths_below(nest, *inner, path, paths)),
-        // The cases of a specialised loop are alike: one stands for all.
+        // The cases of a specialized loop are alike, so only the first is read.
         Body::Cases(cases) => {
             cases.iter().take(1).flatten().for_each(|inner| paths_below(nest, *inner, path, paths));
         }
@@ -94,14 +94,14 @@ fn paths_below(nest: &Nest, id: LoopId, path: &mut Vec<LoopId>, paths: &mut Vec<
 struct PathReader<'a> {
     nest: &'a Nest,
     rows: u64,
-    /// Rows that the loops so far leave to one iteration.
+    /// Rows of one iteration of the loops read so far.
     row_extent: u64,
-    /// Trees that the loops so far leave to one iteration.
+    /// Trees of one iteration of the loops read so far.
     tree_extent: u64,
     mapping: Mapping,
     /// Whether vectors of rows share words of bins.
     has_byte_bins: bool,
-    /// Iterations of serial loops over trees around all threads.
+    /// Iterations of serial loops over trees that are outside of all loops over threads.
     pieces: u64,
     is_mapped: bool,
     has_threads: bool,
@@ -160,7 +160,7 @@ impl<'a> PathReader<'a> {
             Axis::Row => self.row_extent,
             Axis::Tree | Axis::Unit | Axis::Feature => self.tree_extent,
         };
-        // The constraints of tiles shorten the last iterations alone; the extent bounds all.
+        // The constraints of tiles shorten only the last iterations, so the extent bounds the length of each.
         let length = (self.value(&this.stop)? - self.value(&this.start)?).max(0);
         let trips = u64::try_from(length).ok()?.min(extent).div_ceil(u64::try_from(step).ok()?).max(1);
         let inside = match this.axis {
@@ -184,7 +184,7 @@ impl<'a> PathReader<'a> {
             if self.has_byte_bins {
                 self.mapping.lanes = lanes;
             } else {
-                // The rows of a vector do not share a word: their walks advance together.
+                // The rows of a vector do not share a word, so their walks are interleaved.
                 self.mapping.together *= lanes;
             }
         }

@@ -1,10 +1,10 @@
 //! Costs of calls on a GPU, from the nest, the shape of the model's trees and the device's data sheet.
 //!
-//! [`cost_on`] needs no code: it reads from the nest how rows and trees are mapped to blocks and threads
-//! ([`mapping`]), finds what the caches serve ([`reads`]), and counts the work of one block ([`block`]). A
-//! launch then takes as long as the busiest part of a multiprocessor, and a little longer for each other
-//! part. The parts are issue slots, accesses of the first cache, latency that too few warps hide, bytes
-//! from the second cache, and bytes from memory.
+//! [`cost_on`] needs no code. It reads from the nest how rows and trees are mapped to blocks and threads
+//! ([`mapping`]), estimates which reads the caches serve ([`reads`]), and counts the work of one block
+//! ([`block`]). A launch then takes as long as its slowest part, and a little longer for each other part. The
+//! parts are issue slots, accesses to the first-level cache, the latency of a block, bytes from the
+//! second-level cache, and bytes from memory.
 //!
 //! The figures of [`figures`] were fitted to times of an H100. `tests/h100.json` has these times, and
 //! `tests/gpu.rs` compares the schedule that the model prefers with the fastest one.
@@ -39,7 +39,7 @@ pub fn cost_on(gpu: &GpuMachine, model: &ModelInfo, nest: &Nest, rows: u64) -> O
     Some(GpuCost { us })
 }
 
-/// Microseconds of one launch and of the fold behind it.
+/// Microseconds of one launch and of the fold after it.
 fn launch_us(gpu: &GpuMachine, model: &ModelInfo, launch: &Mapping, rows: u64) -> f64 {
     let trees = Trees::of(model, launch.layout);
     let blocks = (rows.div_ceil(launch.rows_per_block) * launch.tree_blocks) as f64;
@@ -48,7 +48,8 @@ fn launch_us(gpu: &GpuMachine, model: &ModelInfo, launch: &Mapping, rows: u64) -
         gpu.side_by_side((launch.threads(), launch.registers(model)), shared_bytes(model, &trees, launch));
     let occupancy = Occupancy { busiest, resident: resident as f64 };
     let work = BlockWork::of((gpu, model), &trees, launch, rows, occupancy);
-    // Few blocks share the second cache's bandwidth among as many multiprocessors.
+    // If there are fewer blocks than multiprocessors, the others use none of the second-level cache's
+    // bandwidth.
     let active = blocks.min(gpu.multiprocessors());
     let second_cache = work.tree_bytes + call_bytes(model, &trees, launch, rows) / active;
     let issue = gpu.us(busiest * work.issue);
@@ -61,12 +62,12 @@ fn launch_us(gpu: &GpuMachine, model: &ModelInfo, launch: &Mapping, rows: u64) -
     figures::LAUNCH_US + sum.powf(figures::OVERLAP.recip()) + fold_us(gpu, model, launch, rows)
 }
 
-/// Bytes of the rows and results of a call.
+/// Bytes that a call reads of rows and writes of results, through the second-level cache.
 fn call_bytes(model: &ModelInfo, trees: &Trees, launch: &Mapping, rows: u64) -> f64 {
     let results = f64::from(model.num_classes.max(1)) * sum_bytes(model);
     let read = match launch.cached_rows {
         true => row_bytes(model) * launch.tree_blocks as f64,
-        // Each step reads a sector, and the sectors of few rows stay in the first cache.
+        // Each step reads a sector; the sectors of short rows stay in the first-level cache.
         false => row_bytes(model) + 2.0 * (trees.all_steps() * figures::SECTOR).min(row_bytes(model)),
     };
     rows as f64 * (read + results)

@@ -1,4 +1,5 @@
-//! Reads of nodes: which parts of the trees the warps of a multiprocessor read, and which cache serves them.
+//! Reads of nodes: the parts of the trees that the warps of a multiprocessor read, and the cache that serves
+//! them.
 
 use super::figures::{HOT, LINE, SECTOR, WALKS_OF_A_WARP};
 use super::machine::Occupancy;
@@ -6,11 +7,12 @@ use super::mapping::Mapping;
 use super::trees::{TreeLevel, Trees};
 use sched_nest::Layout;
 
-/// Bytes of a leaf in the estimate of the part of a tree that rows read.
+/// Bytes of a leaf, for the estimate of the part of a tree that rows read.
 const LEAF_BYTES: f64 = 4.0;
-/// A tree's footprint, at most, as a multiple of its size: sectors at its ends hold nodes of others.
+/// Largest footprint of a tree, as a multiple of its size: sectors at its ends also hold nodes of other
+/// trees.
 const PARTIAL_SECTORS: f64 = 1.2;
-/// Lines that the leaves of a warp's walks are in, if each is in another tree.
+/// Number of lines that hold the leaves of a warp's walks, if each walk is in another tree.
 const LINES_OF_LEAVES: f64 = 8.0;
 
 /// Reads of the nodes of one walk by a warp.
@@ -23,15 +25,15 @@ pub struct WalkReads {
     pub lines: f64,
 }
 
-/// Reads of nodes beyond the first cache.
+/// Reads of nodes beyond the first-level cache.
 pub struct Misses {
-    /// Sectors that a multiprocessor reads from the second cache, for all its blocks.
+    /// Sectors that a multiprocessor reads from the second-level cache, for all its blocks.
     pub sectors: f64,
-    /// Share of steps that wait for the second cache.
+    /// Share of steps that wait for the second-level cache.
     pub steps: f64,
 }
 
-/// Expected number of distinct ones of `all` after `draws`.
+/// Expected number of distinct items after `draws` random draws from `all` items.
 fn distinct(all: f64, draws: f64) -> f64 {
     all * (1.0 - (-draws / all).exp())
 }
@@ -41,14 +43,14 @@ impl WalkReads {
     pub fn of(trees: &Trees, launch: &Mapping) -> WalkReads {
         let together = launch.walks_together() as f64;
         let lanes = launch.lanes as f64;
-        // Threads of a warp that walk other trees read other lines.
+        // Threads of a warp that walk different trees read different lines.
         let trees_of_a_warp = (WALKS_OF_A_WARP / launch.row_threads as f64).max(1.0);
         let mut reads = WalkReads { steps: 0.0, sectors: 0.0, lines: 0.0 };
         for level in &trees.levels {
             let bytes = level.nodes * trees.node_bytes;
             let walks = WALKS_OF_A_WARP * level.reach;
             let distinct_of = |unit: f64| match (launch.trees_in_lanes, launch.layout) {
-                // Nodes of neighbouring trees at one place are side by side.
+                // `reorg` stores the same node of neighbouring trees side by side.
                 (true, Layout::Reorg) => {
                     let nodes = distinct(level.nodes.max(1.0), walks);
                     walks.min(nodes * (WALKS_OF_A_WARP * trees.node_bytes / unit).max(1.0))
@@ -87,7 +89,7 @@ fn footprint(trees: &Trees, layout: Layout, rows: f64) -> f64 {
 }
 
 impl Misses {
-    /// The reads beyond a first cache of `first_cache` bytes, if warps read `accesses` sectors in all.
+    /// The reads beyond a first-level cache of `first_cache` bytes, if warps read `accesses` sectors in all.
     pub fn of(
         trees: &Trees,
         launch: &Mapping,
@@ -103,10 +105,12 @@ impl Misses {
         let of_a_block = trees.count / launch.tree_blocks as f64;
         let footprint = footprint(trees, launch.layout, rows * resident.min(busiest));
         let exceeding = |trees: f64| (1.0 - HOT * first_cache / (trees * footprint)).max(0.0);
-        // Trees that are walked at a time, and all trees of a block until the next wave reads them again.
+        // The first-level cache may lose a tree while warps walk it, or before the next wave of blocks reads
+        // it again.
         let at_a_time = ((launch.tree_threads * launch.walks_together()) as f64).min(of_a_block);
         let (evicted, reread) = (exceeding(at_a_time), exceeding(of_a_block));
-        // The blocks of a wave read a tree at about the same time. All wait for the one that reads it first.
+        // The blocks of a wave read a tree at about the same time, and all wait for the block that reads it
+        // first.
         let first = 1.0 + (waves - 1.0) * reread;
         let once = (of_a_block * footprint / SECTOR * first).min(accesses);
         let cold = first / waves;

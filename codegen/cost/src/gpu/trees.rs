@@ -1,4 +1,4 @@
-//! The shape of a model's trees as walks see it: levels and bytes.
+//! The shape of a model's trees on which walks depend: levels and bytes.
 
 use super::figures::LEAF_SHARE;
 use sched_nest::{Layout, ModelInfo, Nodes};
@@ -12,16 +12,17 @@ pub struct Trees {
     pub node_bytes: f64,
     /// Bytes of all nodes and leaves.
     pub bytes: f64,
-    /// Levels of a tree, a mean.
+    /// Levels of the mean tree.
     pub levels: Vec<TreeLevel>,
-    /// Whether the layout stores the existing nodes alone, so that walks end at different levels.
+    /// Whether the layout stores only existing nodes, so that walks end at different levels.
     pub is_sparse: bool,
 }
 
-/// A level of a tree, a mean of all trees.
+/// A level of a tree; numbers are means over all trees.
 #[derive(Clone, Copy)]
 pub struct TreeLevel {
-    /// Nodes that walks reach. Nodes that pad a complete tree count less, as few walks reach them.
+    /// Number of nodes that walks reach. Nodes that pad a complete tree count less, since few walks reach
+    /// them.
     pub nodes: f64,
     /// Share of walks that reach the level.
     pub reach: f64,
@@ -75,7 +76,8 @@ pub fn sum_bytes(model: &ModelInfo) -> f64 {
 /// Most levels of a tree in the estimates.
 const MOST_LEVELS: u32 = 30;
 
-/// The number of leaves of all trees by depth; that of complete trees where the model does not say.
+/// The number of leaves of all trees by depth. If the model information lacks it, the trees count as
+/// complete.
 fn leaves_by_depth(model: &ModelInfo) -> BTreeMap<u32, f64> {
     let mut leaves = BTreeMap::new();
     if model.leaves.is_empty() {
@@ -92,8 +94,9 @@ fn leaves_by_depth(model: &ModelInfo) -> BTreeMap<u32, f64> {
     leaves
 }
 
-/// Levels of existing inner nodes. The share of walks that reach a level lies between two assumptions: each
-/// test sends half of the rows to each side, and each leaf has equally many rows.
+/// Levels of existing inner nodes. The share of walks that reach a level is a weighted mean of two estimates.
+/// One assumes that each test sends half of the rows to each side, the other that all leaves have equally
+/// many rows.
 fn existing_levels(leaves: &BTreeMap<u32, f64>, count: f64, all_leaves: f64) -> Vec<TreeLevel> {
     let at = |depth: u32| leaves.get(&depth).copied().unwrap_or(0.0);
     let mut inner = count - at(0);
@@ -114,9 +117,9 @@ fn existing_levels(leaves: &BTreeMap<u32, f64>, count: f64, all_leaves: f64) -> 
     levels
 }
 
-/// Levels of complete trees. Below a leaf, all walks that reach it follow one chain of padding. A level
-/// counts as the number of equally popular nodes that are as hard to cache: the reciprocal of the sum of
-/// the squares of their shares.
+/// Levels of complete trees. Below a leaf, all walks that reach it follow one chain of padding. The number of
+/// nodes of a level is an effective one: that of equally popular nodes which are as hard to cache. It is the
+/// reciprocal of the sum of the squares of the nodes' shares of walks.
 fn complete_levels(model: &ModelInfo, leaves: &BTreeMap<u32, f64>, existing: &[TreeLevel]) -> Vec<TreeLevel> {
     let count = f64::from(model.num_trees.max(1));
     let reach_of = |depth: u32| existing.get(depth as usize).map_or(0.0, |level| level.reach);

@@ -31,9 +31,9 @@ pub struct Operand {
     pub site: Site,
     /// Number of the buffer.
     pub buffer: usize,
-    /// Bytes that it moves; of a gather, the distance between elements.
+    /// Bytes that it moves; for a gather, the distance between elements.
     pub bytes: f64,
-    /// Number of the element.
+    /// Index of the element.
     pub index: Value,
     /// Bytes between elements.
     pub stride: u32,
@@ -76,18 +76,18 @@ pub struct Access {
     pub(super) bytes: f64,
     /// Distance that the address moves in each iteration of the loop at each depth, in bytes.
     strides: [f64; DEPTHS],
-    /// Lines of one access that data decides; `None` if no data is needed for its address.
+    /// Lines that one access touches if data decides its address; `None` if no data is needed for it.
     pub(super) random: Option<f64>,
     /// Loops around it, outermost first.
     pub(super) around: Vec<LoopAround>,
 }
 
-/// A key shared by accesses that move in the same way. It is the buffer, the innermost loop and the bits of
-/// the strides.
+/// A key shared by accesses whose addresses move in the same way: the buffer, the innermost loop and the bits
+/// of the strides.
 pub(super) type Motion = (usize, Option<Value>, [u64; DEPTHS]);
 
 impl Access {
-    /// The access of an operand whose index is evaluated to `index`.
+    /// The access of an operand whose index has the content `index`.
     pub fn new(operand: &Operand, index: &StaticValue, around: &[LoopAround]) -> Access {
         let mut strides = [0.0; DEPTHS];
         for (depth, bytes) in strides.iter_mut().enumerate() {
@@ -98,12 +98,13 @@ impl Access {
         Access { site, buffer, bytes, strides, random, around: around.to_vec() }
     }
 
-    /// Returns the bytes that it touches in one iteration of the loops outside of `depth`. Also returns the
-    /// bytes of the part of its buffer that belongs to that iteration. The buffer has `size` bytes.
+    /// Returns the bytes that the access touches in one iteration of the `depth` outermost loops. Also
+    /// returns the bytes of the part of its buffer that belongs to that iteration. The buffer has `size`
+    /// bytes.
     pub(super) fn touched(&self, depth: usize, size: f64) -> (f64, f64) {
         let inner = self.around.get(depth..).unwrap_or_default();
         let trips = || inner.iter().enumerate().map(|(n, around)| (around.trips, self.stride(depth + n)));
-        // A table whose parts belong to iterations of outer loops counts with one part.
+        // If each iteration of an outer loop has its own part of the table, only one part counts.
         let outer = self.around.iter().take(depth).enumerate();
         let parts: f64 = outer
             .filter(|(depth, _)| self.stride(*depth) > 0.0)
@@ -129,13 +130,13 @@ impl Access {
         }
     }
 
-    /// Accesses of all iterations of the loop at a depth and of those inside.
+    /// Number of accesses in all iterations of the loop at a depth, and of the loops inside it.
     pub(super) fn times(&self, depth: usize) -> f64 {
         let inner = self.around.get(depth..).unwrap_or_default().iter();
         inner.map(|around| around.trips.max(1.0)).product()
     }
 
-    /// The loop around the one at a depth; `None` for the call.
+    /// The name of the loop around the loop at a depth; `None` for the call.
     pub(super) fn outside(&self, depth: usize) -> Option<Value> {
         let outside = depth.checked_sub(1).and_then(|outside| self.around.get(outside));
         outside.map(|around| around.name)
@@ -150,7 +151,7 @@ impl Access {
         self.strides.get(depth).copied().unwrap_or(0.0)
     }
 
-    /// Share of its accesses that touch another line than the iteration before of the loop at a depth.
+    /// Share of the accesses that touch another line than in the previous iteration of the loop at a depth.
     pub(super) fn new_lines(&self, depth: usize) -> f64 {
         (self.stride(depth) / LINE).min(1.0)
     }

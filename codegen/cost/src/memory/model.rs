@@ -10,7 +10,8 @@ use sched_ir::lir::{BufferId, Function, Module, Scalar, Space};
 /// Bytes of a word of the input's layout ([`Space::Order`]).
 const ORDER_WORD: f64 = 8.0;
 
-/// The buffers of a call, and its accesses: recorded in the first pass, priced in the second one.
+/// The buffers of a call, and its accesses: recorded in the first pass, and given their costs in the second
+/// one.
 pub struct MemoryModel {
     /// Bytes of each buffer.
     sizes: Vec<f64>,
@@ -19,9 +20,9 @@ pub struct MemoryModel {
 
 /// The passes, which treat accesses differently.
 enum Phase {
-    /// The first pass records them.
+    /// The first pass records accesses.
     Recording(Vec<Access>),
-    /// The second pass knows the level of memory that serves each.
+    /// The second pass knows the level of memory that serves each access.
     Placed(PlacedAccesses),
 }
 

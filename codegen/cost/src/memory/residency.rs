@@ -1,5 +1,5 @@
-//! Residency: for each access, the working sets within which its cache lines are used again, and the number
-//! of lines that it fetches.
+//! Residency: for each access, the bytes that the core touches before it uses the same cache lines again, and
+//! the number of lines that the access fetches.
 
 use super::access::{Access, LINE, Motion, Site};
 use crate::machine::Machine;
@@ -9,23 +9,24 @@ use std::collections::{BTreeMap, HashMap};
 /// The levels of memory in which an access finds its cache lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Residency {
-    /// Shares of the accesses, each with the bytes that the core touches until it returns to the line.
+    /// Shares of the accesses, each with the bytes that the core touches before it returns to the line.
     shares: Vec<(f64, f64)>,
     /// Lines that one access fetches, on average.
     lines: f64,
-    /// Whether data decides the address, so that nothing fetches the line ahead.
+    /// Whether data decides the address, so that no prefetch hides the wait for the line.
     waits: bool,
 }
 
-/// The cost of the lines of some accesses that one level of memory serves.
+/// The cost of the cache lines of accesses that are used again within one working set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LineCost {
     /// The working set, in bytes, within which the lines are used again. It decides the level that serves
     /// them.
     pub bytes: f64,
-    /// Cycles for which one access occupies the path for lines, on average.
+    /// Cycles that one access takes of the bandwidth for cache lines, on average.
     pub busy: f64,
-    /// Cycles by which one access is later than in the first cache, on average; 0 if lines are fetched ahead.
+    /// Cycles by which one access is later than in the first-level cache, on average; 0 if lines are fetched
+    /// ahead.
     pub wait: f64,
 }
 
@@ -45,9 +46,9 @@ impl Residency {
 pub struct PlacedAccess {
     /// The residency.
     pub residency: Residency,
-    /// Cycles for which one access occupies the path for lines, on average.
+    /// Cycles that one access takes of the bandwidth for cache lines, on average.
     pub busy: f64,
-    /// Cycles by which one access is later than in the first cache, on average.
+    /// Cycles by which one access is later than in the first-level cache, on average.
     pub wait: f64,
 }
 
@@ -103,7 +104,7 @@ pub(super) fn place(
 /// [`super::access::LoopAround::name`], the call by `None`.
 struct Footprints {
     /// By loop and buffer: the sum of the bytes of all accesses, and the most bytes that they can touch
-    /// together. Sums add in key order, so that they are the same in each run.
+    /// together. Sums are computed in the order of keys, so that they are the same in each run.
     touched: BTreeMap<(Option<Value>, usize), (f64, f64)>,
     /// By loop: bytes of all buffers.
     loops: HashMap<Option<Value>, f64>,
@@ -134,7 +135,7 @@ impl Footprints {
     }
 
     /// Share of the lines of an access that no other access of its buffer has touched in the same iteration.
-    /// Accesses whose addresses data decides meet on the same lines.
+    /// Accesses whose addresses data decides may touch the same lines.
     fn own_share(&self, name: Option<Value>, buffer: usize) -> f64 {
         self.touched.get(&(name, buffer)).map_or(1.0, |(sum, limit)| (limit / sum).min(1.0))
     }
@@ -145,7 +146,8 @@ fn size_of(access: &Access, sizes: &[f64]) -> f64 {
     sizes.get(access.buffer).copied().unwrap_or(f64::INFINITY)
 }
 
-/// Groups of accesses whose addresses move alike, so that they share lines: bytes and lines of each group.
+/// Groups of accesses whose addresses move in the same way, so that they share cache lines: bytes and lines
+/// of each group.
 struct MotionGroups(HashMap<Motion, (f64, f64)>);
 
 impl MotionGroups {
@@ -166,7 +168,7 @@ impl MotionGroups {
     }
 }
 
-/// The inputs for the computation of residencies.
+/// The inputs of the computation of residencies.
 struct Placement<'p> {
     function: &'p Function,
     sizes: &'p [f64],
@@ -175,11 +177,12 @@ struct Placement<'p> {
 }
 
 impl Placement<'_> {
-    /// The residency of an access, without the share of its lines that neighbouring accesses fetch.
+    /// The residency of an access, without the share of its lines that other accesses of its motion group
+    /// fetch.
     fn of(&self, access: &Access) -> Residency {
         let mut lines = 1.0;
-        // For an access whose address data decides: the shares that return to a line in the loops so far, and
-        // the share of the others.
+        // For an access whose address data decides: the shares that return to a line in the loops visited so
+        // far, and the remaining share.
         let (mut shares, mut rest) = (Vec::new(), 1.0);
         for (depth, around) in access.around.iter().enumerate().rev() {
             let fresh = access.new_lines(depth);
@@ -190,12 +193,13 @@ impl Placement<'_> {
             if let Some(random) = access.random {
                 let (first, touched) = self.first_touches(access, random, depth);
                 let first = first.min(rest);
-                // The access returns to a line after some iterations, in which it touches other lines.
+                // The access returns to the line after some iterations, in which it touches other lines.
                 shares.push((rest - first, iteration.max(touched)));
                 rest = first;
                 continue;
             }
-            // A line of the previous iteration is still in the nearest cache.
+            // If one iteration fits the first-level cache, lines of the previous one are still there, and
+            // only new lines are fetched.
             if fresh == 0.0 || !self.machine.is_near(iteration) {
                 return residency(access, vec![(1.0, iteration)], lines);
             }
@@ -203,8 +207,8 @@ impl Placement<'_> {
         }
         let space = self.function.buffers.get(access.buffer).map(|buffer| buffer.space);
         let total = self.footprints.bytes(None);
-        // Calls return to tables and results. Their rows are new: no cache of the core has them, but their
-        // pages are known. Rows that exceed the last cache come from memory.
+        // Each call uses the tables and the memory for results again. Its rows are new: no cache of the core
+        // has them, but the TLB has their pages. Rows that exceed the last-level cache come from memory.
         let far = match space {
             Some(Space::Input) => self.machine.beyond_core().max(size_of(access, self.sizes)),
             _ => total,
@@ -214,8 +218,9 @@ impl Placement<'_> {
         residency(access, shares, lines)
     }
 
-    /// The share of an access's executions in all iterations of the loop at `depth` that touch their line
-    /// first, and the bytes of these lines. Data decides `lines` lines at each execution.
+    /// Returns the share of an access's executions that are the first to touch their line in the loop at
+    /// `depth`. Also returns the bytes of these lines. Each execution touches `lines` lines, which data
+    /// decides.
     fn first_touches(&self, access: &Access, lines: f64, depth: usize) -> (f64, f64) {
         let (touched, _) = access.touched(depth, size_of(access, self.sizes));
         let own = self.footprints.own_share(access.outside(depth), access.buffer);

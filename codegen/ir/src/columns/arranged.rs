@@ -1,8 +1,9 @@
 //! Code of a stage of sums whose loops a schedule arranges.
 //!
-//! Loops outside of the terms are loops of LIR. Inside of the first loop over terms, the sums of all rows and
-//! units are kept in registers if they are few, and in memory otherwise. Terms are added in order, and each
-//! operation is rounded, as in [`super::sums`], so that both make the same bits.
+//! Loops around the first loop over terms become loops of LIR, or are unrolled. Inside it, the sums of all
+//! rows and units are in registers if there are at most `MOST_KEPT`, and in memory otherwise. Terms are added
+//! in order, and each operation is rounded, as in [`super::sums`], so that both have the same results bit by
+//! bit.
 
 use super::arrangement::{Arrangement, StageLoop};
 use super::stored::StoredColumns;
@@ -12,10 +13,11 @@ use crate::lir::{Address, Build, Builder, Keep, Value};
 use sched_nest::Axis;
 use std::collections::HashMap;
 
-/// Most sums, or vectors of sums, that loops over terms keep in registers.
+/// Largest number of sums, or of vectors of sums, that loops over terms keep in registers.
 const MOST_KEPT: usize = 32;
 
-/// Stores the sums of a group of rows, from one on, or of a single row, by arranged loops.
+/// Stores the sums of a group of rows that begins with `row`, or of a single row if it is `None`, by arranged
+/// loops.
 pub(super) fn emit(b: &mut Builder, sums: SumCode<'_>, arrangement: &Arrangement, row: Option<Value>) {
     sums.each_layer(b, |b, layer| ArrangedCode { sums, arrangement, layer, row }.emit(b));
 }
@@ -23,9 +25,9 @@ pub(super) fn emit(b: &mut Builder, sums: SumCode<'_>, arrangement: &Arrangement
 /// Code of an arranged stage.
 #[derive(Clone, Copy)]
 struct ArrangedCode<'a> {
-    /// The terms and operands, and how they are read.
+    /// Code that loads operands and constants and makes terms.
     sums: SumCode<'a>,
-    /// The loops.
+    /// The loops of the stage.
     arrangement: &'a Arrangement,
     /// The layer.
     layer: OneLayer,
@@ -33,14 +35,15 @@ struct ArrangedCode<'a> {
     row: Option<Value>,
 }
 
-/// A point of the loops: the values of the loops of LIR around, and constants beside them.
+/// The current iteration of all enclosing loops. The value of an axis is a sum: a value that loops of LIR
+/// have, plus a constant of unrolled loops.
 #[derive(Clone)]
 struct Point {
-    /// The values of rows, units and terms that loops of LIR have; 0 if `None`.
+    /// For rows, units and terms, the sum of the values of loops of LIR; 0 if `None`.
     at: [Option<Value>; 3],
-    /// Constants that are added to them.
+    /// For rows, units and terms, the constants that unrolled loops add.
     plus: [i64; 3],
-    /// Remainders of the bounds.
+    /// The exclusive bounds of partial tiles that remain inside the enclosing loops.
     left: Vec<i64>,
 }
 
@@ -48,15 +51,15 @@ const ROW: usize = 0;
 const UNIT: usize = 1;
 const TERM: usize = 2;
 
-/// The sums in registers, by the constants of row and unit beside the point where the terms begin.
+/// The sums in registers, by their row and unit relative to the point where the loops over terms begin.
 struct RegisterSums<'p> {
     places: HashMap<(i64, i64), usize>,
     points: &'p [(i64, i64)],
-    /// For each distinct unit, the index of its first constant, or the first unit's and a distance from it.
+    /// For each unit, the index of its first constant, as an index and a distance that is added.
     constants: HashMap<i64, (Value, i64)>,
 }
 
-/// Operands and constants of one term.
+/// Operands of one term by row, and its constants by unit, as far as they are loaded.
 #[derive(Default)]
 struct Loaded {
     operands: HashMap<i64, Value>,
@@ -84,7 +87,7 @@ impl Point {
         point
     }
 
-    /// The value of an axis as a number of LIR.
+    /// The value of an axis as a value of LIR.
     fn value(&self, b: &mut Builder, axis: usize) -> Value {
         match self.at[axis] {
             Some(value) => b.add_int(value, self.plus[axis]),
@@ -109,7 +112,7 @@ impl ArrangedCode<'_> {
         self.outside(b, 0, &point);
     }
 
-    /// The loops from a position on that are outside of the terms.
+    /// Emits the loops from position `at` on, down to the first loop over terms.
     fn outside(&self, b: &mut Builder, at: usize, point: &Point) {
         if at == self.arrangement.first_of_terms() {
             return self.inside(b, at, point);
@@ -117,7 +120,7 @@ impl ArrangedCode<'_> {
         self.each(b, at, point, &mut |b, point| self.outside(b, at + 1, point));
     }
 
-    /// Calls `body` for the values of a loop, in loops of LIR or one by one.
+    /// Calls `body` for the values of a loop, in loops of LIR or unrolled.
     fn each(&self, b: &mut Builder, at: usize, point: &Point, body: &mut dyn FnMut(&mut Builder, &Point)) {
         let this = self.arrangement.loops[at];
         for range in self.arrangement.ranges(at, &point.left) {
@@ -138,7 +141,7 @@ impl ArrangedCode<'_> {
         }
     }
 
-    /// The sums of all rows and units inside of the loops over terms.
+    /// Computes and stores the sums of all rows and units that the loops from position `at` on go through.
     fn inside(&self, b: &mut Builder, at: usize, point: &Point) {
         let Some(points) = self.arrangement.points(at, &point.left, MOST_KEPT) else {
             self.each_sum(b, at, point, &mut |b, point| {
@@ -157,7 +160,7 @@ impl ArrangedCode<'_> {
         }
     }
 
-    /// Calls `body` for the rows and units of the loops from a position on.
+    /// Calls `body` for each combination of rows and units of the loops from position `at` on.
     fn each_sum(
         &self,
         b: &mut Builder,
@@ -172,7 +175,7 @@ impl ArrangedCode<'_> {
         self.each(b, at, point, &mut |b, point| self.each_sum(b, at + 1, point, body));
     }
 
-    /// Adds terms to sums in memory.
+    /// Adds the terms of the loops from position `at` on to sums in memory.
     fn in_memory(&self, b: &mut Builder, at: usize, point: &Point) {
         if at < self.arrangement.loops.len() {
             return self.each(b, at, point, &mut |b, point| self.in_memory(b, at + 1, point));
@@ -186,8 +189,8 @@ impl ArrangedCode<'_> {
         self.store(b, point, (0, 0), sum);
     }
 
-    /// Adds the terms of the loops from a position on to sums in registers. `beside` are the constants of row
-    /// and unit that the loops around have added.
+    /// Adds the terms of the loops from position `at` on to sums in registers. `beside` is the row and unit
+    /// relative to the point where the loops over terms begin.
     fn in_registers(
         &self,
         b: &mut Builder,
@@ -228,7 +231,8 @@ impl ArrangedCode<'_> {
         sums
     }
 
-    /// A term of a sum: the row and the unit are `row` and `unit` beside the point.
+    /// A term of a sum, whose row and unit are `row` and `unit` relative to the point. `first` and `further`
+    /// add up to the index of the unit's first constant.
     fn term_of(
         &self,
         b: &mut Builder,
@@ -254,8 +258,8 @@ impl ArrangedCode<'_> {
         sums.term(b, operand, constant)
     }
 
-    /// The index of the first constant of each unit. Units of one panel, and of whole panels, are at constant
-    /// distances.
+    /// The index of the first constant of each unit. If the units are in one panel, or begin with a panel,
+    /// only the first index is computed; the others are at constant distances.
     fn first_constants(
         &self,
         b: &mut Builder,
@@ -284,7 +288,7 @@ impl ArrangedCode<'_> {
         constants
     }
 
-    /// The lanes of all values.
+    /// The lanes of vectors: rows, units, or none.
     fn lanes(&self) -> Lanes {
         let (rows, units) = (self.arrangement.lanes(Axis::Row), self.arrangement.lanes(Axis::Unit));
         match (rows, units) {
@@ -294,7 +298,7 @@ impl ArrangedCode<'_> {
         }
     }
 
-    /// The stored columns from the first row of the point on.
+    /// The stored columns of the rows from the point's row on.
     fn stored(&self, b: &mut Builder, point: &Point) -> StoredColumns {
         let row = match (self.row, point.at[ROW]) {
             (Some(first), Some(row)) => Some(b.add(first, row)),
@@ -303,7 +307,7 @@ impl ArrangedCode<'_> {
         row.map_or(self.sums.stored, |row| self.sums.stored.of_row(row))
     }
 
-    /// The first summand of a sum.
+    /// The first summand of a sum, whose row and unit are relative to the point.
     fn start(&self, b: &mut Builder, point: &Point, (_, unit): (i64, i64)) -> Value {
         let (sums, ty) = (&self.sums, self.lanes().of(self.sums.run.element));
         if sums.run.starts.is_none() {
@@ -314,7 +318,7 @@ impl ArrangedCode<'_> {
         sums.constant(b, index, unit, self.lanes())
     }
 
-    /// The address of a sum.
+    /// The address of a sum, whose row and unit are relative to the point.
     fn address(&self, b: &mut Builder, point: &Point, (row, unit): (i64, i64)) -> Address {
         let element = self.sums.run.element;
         let own = point.value(b, UNIT);

@@ -1,6 +1,7 @@
 //! The arrangement of a stage of sums: its loops over rows, units and terms, as a schedule has them.
 //!
-//! All numbers are known here. Rows are those of a group, which is computed at once.
+//! All bounds are constants. Loops over rows go through the rows of one group; code repeats the arrangement
+//! for the groups of a block.
 
 use crate::fault::{Fault, seeded};
 use sched_nest::Axis;
@@ -12,26 +13,26 @@ pub struct Arrangement {
     pub loops: Vec<StageLoop>,
     /// Bounds of partial tiles.
     pub bounds: Vec<StageBound>,
-    /// Rows that the loops go through.
+    /// Number of rows that the loops go through: the rows of a group.
     pub rows: i64,
 }
 
-/// A loop of a stage, from 0 on.
+/// A loop of a stage. Its first value is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StageLoop {
-    /// Rows, units or terms.
+    /// Things that the loop counts: rows, units or terms.
     pub axis: Axis,
     /// Exclusive end.
     pub stop: i64,
     /// Distance between values.
     pub step: i64,
-    /// Rows or units in the lanes of a vector; 1 without vectors.
+    /// Number of rows or units in the lanes of a vector; 1 without vectors.
     pub lanes: u16,
-    /// Whether each iteration has code of its own.
+    /// Whether the loop is unrolled.
     pub unroll: bool,
 }
 
-/// The sum of the values of some loops is below a bound.
+/// A condition of partial tiles: the sum of the values of some loops is below a bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageBound {
     /// Positions of the loops.
@@ -40,19 +41,20 @@ pub struct StageBound {
     pub bound: i64,
 }
 
-/// Values of a loop inside of which all loops have the same ranges.
+/// Consecutive values of a loop for which the loops inside have the same ranges, so that one loop of LIR can
+/// run them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ValueRange {
     /// First value.
     pub first: i64,
     /// Number of values.
     pub count: i64,
-    /// Remainder of each bound.
+    /// For each bound, the exclusive bound for the loops inside.
     pub left: Vec<i64>,
 }
 
 impl Arrangement {
-    /// The arrangement of loops below bounds.
+    /// The arrangement of loops with the bounds of partial tiles.
     pub fn new(loops: Vec<StageLoop>, bounds: Vec<StageBound>) -> Arrangement {
         let all = Arrangement { loops, bounds, rows: 1 };
         let of_rows = all.of_axes(&[Axis::Row]);
@@ -64,7 +66,7 @@ impl Arrangement {
         Arrangement { rows: last + i64::from(all.lanes(Axis::Row)), ..all }
     }
 
-    /// Remainder of each bound outside of all loops.
+    /// The exclusive bounds as they are outside of all loops.
     pub(super) fn bounds_left(&self) -> Vec<i64> {
         self.bounds.iter().map(|bound| bound.bound).collect()
     }
@@ -75,8 +77,8 @@ impl Arrangement {
         self.loops.iter().position(is_term).unwrap_or(self.loops.len())
     }
 
-    /// The values of the loop at a position, for the remainders of the bounds that the loops around leave.
-    /// Neighbours that leave the same to the loops inside are one range.
+    /// The values of the loop at position `at`, where `left` are the bounds that remain inside the enclosing
+    /// loops. Consecutive values that leave the same bounds to the loops inside are one range.
     pub(super) fn ranges(&self, at: usize, left: &[i64]) -> Vec<ValueRange> {
         let Some(this) = self.loops.get(at) else { return Vec::new() };
         let bounds = || self.bounds.iter().zip(left);
@@ -106,14 +108,14 @@ impl Arrangement {
         ranges
     }
 
-    /// A bound that the loops inside of a position cannot reach.
+    /// A value of a bound that the loops inside position `at` cannot reach.
     fn loosest(&self, bound: &StageBound, at: usize) -> i64 {
         let inside = bound.loops.iter().filter(|other| **other > at);
         1 + inside.filter_map(|other| self.loops.get(*other)).map(|this| this.stop).sum::<i64>()
     }
 
-    /// The values of rows and units that the loops from a position on go through, in order, each pair once.
-    /// `None` if there are more than `most`.
+    /// The pairs of a row and a unit that the loops from position `at` on go through, in order. `None` if
+    /// there are more than `most`.
     pub(super) fn points(&self, at: usize, left: &[i64], most: usize) -> Option<Vec<(i64, i64)>> {
         let mut points = Vec::new();
         self.gather(at, left, (0, 0), &mut |point| {
@@ -123,7 +125,8 @@ impl Arrangement {
         (points.len() <= most).then_some(points)
     }
 
-    /// Calls `see` for each pair of a row and a unit until it returns false; returns whether it never did.
+    /// Calls `see` for each pair of a row and a unit until `see` returns false. Returns whether it was true
+    /// for all pairs.
     fn gather(
         &self,
         at: usize,
@@ -164,7 +167,7 @@ impl Arrangement {
         }
     }
 
-    /// The loops without vectors, if there is no register for them.
+    /// The loops without vectors if `register` is `None`, otherwise unchanged.
     #[must_use]
     pub(super) fn with_register(mut self, register: Option<u32>) -> Arrangement {
         for this in self.loops.iter_mut().filter(|this| register.is_none() && this.lanes > 1) {
@@ -173,12 +176,13 @@ impl Arrangement {
         self
     }
 
-    /// Lanes over rows, or over units.
+    /// Number of lanes that are rows, or units.
     pub(super) fn lanes(&self, axis: Axis) -> u16 {
         self.loops.iter().filter(|this| this.axis == axis).map(|this| this.lanes).max().unwrap_or(1)
     }
 
-    /// Greatest number that divides the first unit of each vector or tile of a loop inside of a position.
+    /// Greatest number that divides all values of the unit loops outside position `before`; 0 without such
+    /// loops.
     pub(super) fn unit_step(&self, before: usize) -> i64 {
         let outer = self.loops.iter().take(before).filter(|this| this.axis == Axis::Unit);
         outer.fold(0, |divisor, this| gcd(divisor, this.step))
@@ -208,7 +212,7 @@ impl std::fmt::Display for Arrangement {
 }
 
 impl StageLoop {
-    /// A pair of a row and a unit, moved by a value of the loop.
+    /// A pair of a row and a unit, with a value of the loop added to the number that the loop counts.
     pub(super) fn moved(&self, (row, unit): (i64, i64), value: i64) -> (i64, i64) {
         match self.axis {
             Axis::Row => (row + value, unit),

@@ -14,11 +14,11 @@ use crate::rows::transpose::{RowBlock, Transpose};
 pub struct RowBlocks<'a> {
     /// Transposition of the features that blocks have, or that columns are computed from.
     pub transpose: Transpose<'a>,
-    /// The columns, if some are computed.
+    /// Code of the computed columns, if there are some.
     pub code: Option<ColumnCode<'a>>,
 }
 
-/// Blocks of a copy, in the order of rows.
+/// The blocks of a copy, to be filled in the order of rows.
 #[derive(Clone, Copy)]
 pub struct CopyBlocks {
     /// The copy.
@@ -29,16 +29,16 @@ pub struct CopyBlocks {
     pub width: u32,
 }
 
-/// Origin of the rows of blocks.
+/// Source of the rows that blocks hold.
 #[derive(Clone, Copy)]
 pub enum BlockSource {
     /// The rows of the call.
     Rows,
-    /// The columns of the call.
+    /// The input columns of the call.
     Columns {
         /// The columns.
         columns: InputColumns,
-        /// Whether all rows of all blocks exist.
+        /// Whether no row of any block is beyond the call's end.
         are_full: bool,
     },
 }
@@ -111,7 +111,7 @@ impl RowBlocks<'_> {
         whole
     }
 
-    /// Runs `body` with memory for the features of blocks of `rows` rows.
+    /// Runs `body` with memory for the features and stored columns of `rows` rows, if columns are computed.
     pub fn with_scratch(&self, b: &mut Builder, rows: u32, body: impl FnOnce(&mut Builder, Scratch)) {
         let Some(code) = self.code else { return body(b, None) };
         let element = self.transpose.input;
@@ -121,7 +121,7 @@ impl RowBlocks<'_> {
         });
     }
 
-    /// Fills a block, whose rows begin with the first of `rows` and exist as far as these.
+    /// Fills a block with `rows`, which may be fewer than the block has.
     pub fn block(
         &self,
         b: &mut Builder,
@@ -146,7 +146,8 @@ impl RowBlocks<'_> {
         }
     }
 
-    /// Fills a block by `transposed`, or with columns of the features that it makes.
+    /// Fills a block by `transposed`. If columns are computed, `transposed` fills the scratch memory with
+    /// features, and the block gets their columns.
     fn computed(
         &self,
         b: &mut Builder,

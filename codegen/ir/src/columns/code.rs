@@ -11,16 +11,16 @@ use super::value::{Evaluator, Features, Lanes};
 use super::walks::TreesCode;
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Value};
 
-/// Bytes of columns of a row that are computed together.
+/// Bytes of the columns of a row that one vector computes.
 const VECTOR: u32 = 64;
 
-/// Fewest columns that are computed together.
+/// Fewest columns of a row that a vector computes.
 const LEAST: i64 = 4;
 
-/// Most columns of a group that are computed without a loop.
+/// Largest number of columns of a group that are computed without a loop.
 const MOST_UNROLLED: i64 = 4;
 
-/// Rows of a block that are computed together: values of 4 bytes fill a register.
+/// Rows of a block that one vector computes: their values of 4 bytes fill a register.
 const ROWS: u32 = 16;
 
 /// Code that computes columns.
@@ -28,12 +28,12 @@ const ROWS: u32 = 16;
 pub struct ColumnCode<'a> {
     /// The columns.
     pub runs: &'a ColumnRuns,
-    /// Their pools.
+    /// The tables with the columns' parameters.
     pub pools: PoolTables<BufferId>,
     /// Bytes of a vector register, if vectors may compute several columns of a row.
     pub register: Option<u32>,
-    /// The arrangement of each layer of columns, in the order of layers; `None` if no stage of the schedule
-    /// arranges it, so that register tiles compute it.
+    /// The arrangement of each layer of columns, in the order of layers. `None` if the schedule has no loops
+    /// for the layer, which is then computed in register tiles.
     pub arrangements: &'a [Option<Arrangement>],
 }
 
@@ -46,7 +46,7 @@ pub struct Elements {
     pub first: Value,
 }
 
-/// Rows, from the values that columns read to the memory of columns.
+/// A row or a vector of rows: features that columns read, and memory of stored columns.
 #[derive(Clone, Copy)]
 struct Rows {
     features: Features,
@@ -54,12 +54,12 @@ struct Rows {
     lanes: Lanes,
 }
 
-/// Places of the columns of a run.
+/// Destination of the columns of a run.
 #[derive(Clone, Copy)]
 enum Target {
-    /// Elements from a column to the next one, in memory for all columns.
+    /// Memory for all columns, with the number of elements from a column to the next one.
     Columns(Elements, i64),
-    /// Stored columns.
+    /// Memory of stored columns.
     Stored,
 }
 
@@ -69,8 +69,8 @@ impl<'a> ColumnCode<'a> {
         self.runs.stored.with_memory(b, 1, body);
     }
 
-    /// Runs `body` with memory for the stored columns of the rows of a block that are computed together. The
-    /// block has `rows` rows.
+    /// Runs `body` with memory for stored columns: of all rows of a block if a schedule arranges layers, else
+    /// of the rows of a vector. The block has `rows` rows.
     pub fn with_block_memory<B: Build>(
         &self,
         b: &mut B,
@@ -86,19 +86,21 @@ impl<'a> ColumnCode<'a> {
         self.arrangements.iter().any(Option::is_some)
     }
 
-    /// Rows that arranged layers compute together, in whole blocks of `width` rows; 0 without such layers.
+    /// Number of rows that arranged layers compute together, rounded up to whole blocks of `width` rows; 0
+    /// without such layers.
     pub fn group_rows(&self, width: u32) -> u32 {
         let rows = self.arrangements.iter().flatten().map(|arrangement| arrangement.rows).max();
         rows.map_or(0, |rows| u32::try_from(rows).unwrap_or(0).max(width).next_multiple_of(width.max(1)))
     }
 
-    /// Stores the columns of a row one after the other.
+    /// Stores the columns of a row in consecutive elements.
     pub fn row(&self, b: &mut Builder, features: Features, stored: StoredColumns, to: Elements) {
         let rows = Rows { features, stored, lanes: Lanes::One };
         self.rows(b, rows, Target::Columns(to, 1));
     }
 
-    /// Stores the columns of a block of rows, which are columns of the same block: column by column.
+    /// Stores the columns of a block of rows, column by column. Features are read from a block of as many
+    /// rows.
     pub fn block(
         &self,
         b: &mut Builder,
@@ -120,8 +122,8 @@ impl<'a> ColumnCode<'a> {
         });
     }
 
-    /// Stores the columns of a group of blocks, run after run. `sizes` are the rows of a block, and of all
-    /// blocks.
+    /// Stores the columns of a group of blocks, one run after the other. `sizes` are the rows of a block, and
+    /// of all blocks.
     pub fn group(
         &self,
         b: &mut Builder,
@@ -168,7 +170,8 @@ impl<'a> ColumnCode<'a> {
         }
     }
 
-    /// Calls `body` for each vector of rows of a group, with its block and its first row in the block.
+    /// Calls `body` for each vector of rows of a group of blocks, with the numbers of its block and of its
+    /// first row there.
     fn each_lanes(
         &self,
         b: &mut Builder,
@@ -246,7 +249,8 @@ impl<'a> ColumnCode<'a> {
         });
     }
 
-    /// Calls `body` for each group of a run, with its head, its first column in the run and its size.
+    /// Calls `body` for each group of a run, with the group's evaluated head, first column in the run, and
+    /// number of columns.
     fn groups(
         &self,
         b: &mut Builder,
@@ -274,7 +278,8 @@ impl<'a> ColumnCode<'a> {
     }
 }
 
-/// Calls `body` for the first of each `rows` rows among all. The last rows may have been computed before.
+/// Calls `body` with the first row of each group of `rows` rows. If `all` is no multiple of `rows`, the last
+/// group overlaps the one before.
 fn each_start(b: &mut Builder, rows: i64, all: i64, mut body: impl FnMut(&mut Builder, Value)) {
     let rows = rows.max(1);
     let (zero, whole) = (b.int(0), all - all % rows);
@@ -293,14 +298,15 @@ fn each_start(b: &mut Builder, rows: i64, all: i64, mut body: impl FnMut(&mut Bu
     }
 }
 
-/// Columns of a run that a vector computes; 1 if none does.
+/// Number of columns of a run that one vector computes; 1 without vectors.
 fn vector_width(run: &ColumnRun) -> u16 {
     let widest = i64::from(VECTOR / run.element.bytes());
     let width = widest.min(1 << run.largest.max(1).ilog2());
     if width < LEAST || run.has_loops() { 1 } else { width as u16 }
 }
 
-/// Calls `body` for the numbers below `size`, in steps of `width` columns and then one by one.
+/// Calls `body` for the columns of a group, of which there are `size`: in vectors of `width` columns, then
+/// one by one.
 fn each_column(b: &mut Builder, size: Value, width: u16, mut body: impl FnMut(&mut Builder, Value, Lanes)) {
     if let Some(few) = b.as_int(size).filter(|size| *size < LEAST.max(width.into()) && *size <= MOST_UNROLLED)
     {

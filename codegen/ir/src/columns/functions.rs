@@ -9,12 +9,13 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Sub};
 
-/// The value of a function of a float, in its type; 0 for operations that are no such function.
+/// The value of a function of a float, in the float's type; 0 if `op` is none of
+/// [`sched_columns::functions`].
 pub fn unary(b: &mut Builder, op: Unary, x: Value) -> Value {
     in_doubles(b, [x], |float, [x]| functions::unary(op, float, x).unwrap_or_else(|| x.of(0.0)))
 }
 
-/// A float to the power of another one of its type.
+/// `x` to the power of `y`; both are floats of one type.
 pub fn power(b: &mut Builder, x: Value, y: Value) -> Value {
     in_doubles(b, [x, y], |float, [x, y]| functions::power(float, x, y))
 }
@@ -34,10 +35,10 @@ fn in_doubles<const N: usize>(
     b.cast(Cast::Float, result, own)
 }
 
-/// The function that operations are appended to.
+/// The LIR function to which operations are appended.
 struct Code<'b> {
     builder: RefCell<&'b mut Builder>,
-    /// Type of numbers: doubles.
+    /// Type of numbers: doubles, or vectors of doubles.
     ty: Ty,
     /// Constants by their bits.
     constants: RefCell<HashMap<u64, Value>>,
@@ -91,7 +92,7 @@ struct Comparison<'n, 'b> {
     value: Value,
 }
 
-/// Declares arithmetic of two operands.
+/// Implements an operator for two operands as an operation of LIR.
 macro_rules! arithmetic {
     ($($of:ident: $trait:ident::$method:ident is $op:ident;)*) => { $(
         impl $trait for $of<'_, '_> {
@@ -194,7 +195,7 @@ impl<'n, 'b> Word<Double<'n, 'b>> for Bits<'n, 'b> {
     }
 
     fn up(self, places: u32) -> Self {
-        // LLVM makes a shift of it.
+        // LLVM turns this product into a shift.
         self.code.bits(self.code.bin(Bin::Mul, self.value, self.code.integer(1_i64 << places)))
     }
 

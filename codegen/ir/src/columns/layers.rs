@@ -1,12 +1,13 @@
 //! Layers: sums that read the same columns with other constants.
 //!
-//! Sums are products with constants ([`Expr::Dot`]) and squares of differences from constants
-//! ([`Expr::SquaredDistance`]), beside those of trees ([`Expr::Trees`]). They and their operands are
+//! Sums add products with constants ([`Expr::Dot`]), squared differences from constants
+//! ([`Expr::SquaredDistance`]), or leaf values of trees ([`Expr::Trees`]). Sums and their operands are
 //! *stored*: computed once for each row, in memory beside the copy. Expressions load stored columns, so code
 //! for a second layer does not repeat the first.
 //!
-//! Stored columns have *levels*: a column of a level reads only stored columns of levels below. The operands
-//! of a sum have consecutive places where possible.
+//! Stored columns have *levels*: a column of a level reads only stored columns of levels below. A stored
+//! column's *place* is its number among the stored columns of its type. The operands of a sum have
+//! consecutive places where possible.
 
 use super::numbers::{Parameter, Stored};
 use super::pools::Pools;
@@ -18,7 +19,7 @@ use sched_forest::Float;
 use sched_nest::StageKind;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Bytes of the sums of a panel, at most: the longest vector registers.
+/// Largest number of bytes of the sums of a panel: the longest vector registers.
 const PANEL: i64 = 64;
 
 /// A term of a sum.
@@ -31,7 +32,7 @@ pub(super) enum SumTerm {
 }
 
 impl SumTerm {
-    /// The kind of the stage that adds such terms.
+    /// The kind of stage that adds such terms.
     pub fn stage(self) -> StageKind {
         match self {
             SumTerm::Product => StageKind::Products,
@@ -40,7 +41,7 @@ impl SumTerm {
     }
 }
 
-/// Adjacent layers of one shape.
+/// Consecutive layers of one shape.
 #[derive(Clone, Debug)]
 pub(super) struct LayerRun {
     /// The terms of the sums.
@@ -56,9 +57,10 @@ pub(super) struct LayerRun {
     /// Number of sums whose constants are adjacent, a power of two. The constants of a panel are those of the
     /// first term of all its sums, then those of the second term, and so on.
     pub panel: i64,
-    /// Position of the constants of the first layer in the pool of the element. Panels are padded.
+    /// Position of the first layer's constants in the pool of the element. Panels are padded.
     pub constants: i64,
-    /// Position of the first summands of the first layer in the pool of the element, if they are not 0.
+    /// Position, in the pool of the element, of the first layer's first summands. `None` if all layers start
+    /// with 0.
     pub starts: Option<i64>,
     /// The operands of each layer.
     pub operands: Operands,
@@ -78,7 +80,7 @@ impl LayerRun {
     }
 }
 
-/// The operands of each layer, by the number of the layer.
+/// Places of each layer's operands, by the number of the layer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operands {
     /// Consecutive stored columns: the place of the first.
@@ -100,13 +102,14 @@ impl Places {
         self.places.get(&column).copied()
     }
 
-    /// Number of places of an element.
+    /// Number of places of columns of a type.
     pub fn count(&self, element: Scalar) -> i64 {
         let has_element = |(float, _): &(&Float, &i64)| scalar(**float) == element;
         self.counts.iter().find(has_element).map_or(0, |(_, count)| *count)
     }
 
-    /// Gives columns of one type the next places, and `padding` places behind them to none.
+    /// Gives columns of one type the next places, and leaves `padding` places after them unused. Returns the
+    /// first place.
     pub fn add(&mut self, columns: &[ColumnId], float: Float, padding: i64) -> i64 {
         let next = self.counts.entry(float).or_default();
         let first = *next;
@@ -121,7 +124,7 @@ impl Places {
 pub(super) struct StoredLevel {
     /// Operands that are no sums, by type, in the order in which sums name them.
     pub values: BTreeMap<ColumnType, Vec<ColumnId>>,
-    /// Sums of terms, each after its operands.
+    /// Sums of products or squared differences.
     sums: Vec<ColumnId>,
     /// Sums of trees.
     pub trees: Vec<ColumnId>,
@@ -142,7 +145,7 @@ impl Layer {
         (self.term, scalar(self.float), self.operands.len(), self.sums.len())
     }
 
-    /// The shape as numbers, by which layers are sorted.
+    /// The key by which layers are sorted, so that layers of one shape are consecutive.
     fn key(&self) -> (SumTerm, u32, usize, usize) {
         let (term, element, terms, units) = self.shape();
         (term, element.bytes(), terms, units)
@@ -181,14 +184,14 @@ pub(super) fn levels(columns: &Columns, tested: &[ColumnId]) -> Vec<StoredLevel>
 }
 
 impl StoredLevel {
-    /// Gives the operands of a type places, and returns the first one.
+    /// Gives operands of one type places. Returns the first place.
     pub fn place_values(places: &mut Places, column_type: ColumnType, columns: &[ColumnId]) -> i64 {
         // Operands of sums are floating-point numbers.
         let float = Option::from(column_type).unwrap_or(Float::F64);
         places.add(columns, float, 0)
     }
 
-    /// The layers of the level, whose sums get places.
+    /// The layers of the level, as runs. Gives their sums places.
     pub fn layers(&self, columns: &Columns, places: &mut Places, pools: &mut Pools) -> Vec<LayerRun> {
         let mut layers: Vec<Layer> = Vec::new();
         let mut numbers: HashMap<(SumTerm, Vec<ColumnId>), usize> = HashMap::new();
@@ -277,7 +280,7 @@ fn operands(layers: &[Layer], places: &Places, pools: &mut Pools) -> Operands {
     Operands::Listed(Stored::new(&numbers(positions), Scalar::I32, pools))
 }
 
-/// Adds numbers to a pool, and zeros up to a number of entries.
+/// Adds numbers to a pool, then zeros, `entries` entries in all.
 fn push_padded(pools: &mut Pools, element: Scalar, numbers: impl Iterator<Item = f64>, entries: i64) {
     let end = pools.len(element) + entries as usize;
     numbers.for_each(|number| pools.push_float(element, number));
@@ -286,7 +289,7 @@ fn push_padded(pools: &mut Pools, element: Scalar, numbers: impl Iterator<Item =
     }
 }
 
-/// The constant of a term of a sum.
+/// The constant of term number `term` of a sum.
 fn constant(sum: &Expr, term: usize) -> f64 {
     let value = match sum {
         Expr::Dot { terms, .. } if seeded(Fault::TermsShareWeight) => terms.first().map(|term| term.weight),
@@ -301,7 +304,7 @@ fn padded(units: i64, panel: i64) -> i64 {
     units.unsigned_abs().next_multiple_of(panel.unsigned_abs().max(1)) as i64
 }
 
-/// Whether code computes an expression apart from those that read it: as part of a layer, or by trees.
+/// Whether an expression is a sum, which is computed separately from the expressions that read it.
 pub(super) fn is_sum(expr: &Expr) -> bool {
     matches!(expr, Expr::Dot { .. } | Expr::SquaredDistance { .. } | Expr::Trees { .. })
 }

@@ -1,6 +1,6 @@
 //! Columns: the values that trees test, computed from the features of rows.
 //!
-//! [`sched_pipeline`] defines columns as expressions. This room turns them into data and code:
+//! [`sched_pipeline`] defines columns as expressions. The modules here turn them into data and code:
 //!
 //! 1. [`trace`] takes an expression apart into its shape and its parameters: features, constants and tables.
 //! 2. [`layers`] finds sums, which are computed once for each row, and [`sums`] computes them in tiles.

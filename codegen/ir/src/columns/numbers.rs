@@ -1,10 +1,10 @@
-//! Numbers of groups and columns: one for all, consecutive ones, or entries of a pool.
+//! Parameters of groups and columns: one number for all, consecutive numbers, or entries of a pool.
 
 use super::pools::{PoolTables, Pools};
 use crate::lir::{Address, BufferId, Builder, Scalar, Value};
 use sched_columns::ColumnValue;
 
-/// A parameter of a node.
+/// A parameter of an operation of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Parameter {
     /// A number, of 32 bits.
@@ -13,19 +13,20 @@ pub enum Parameter {
     Constant(ColumnValue),
 }
 
-/// A number of each group, column or layer of a run.
+/// A parameter of each group, column or layer of a run, as code reads it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Stored {
     /// One number for the whole run.
     Same(Parameter),
-    /// Consecutive numbers from this one on.
+    /// Consecutive numbers, of which this is the first.
     Counted(i64),
     /// An entry of the pool of the type for each group or column, from this position on.
     Pooled(Scalar, i64),
 }
 
 impl Stored {
-    /// Parameters as one number, or as entries of a pool: that of the type for constants.
+    /// Parameters as one number if all are equal, else as entries of a pool: of integers for numbers, of type
+    /// `ty` for constants.
     pub fn new(all: &[Parameter], ty: Scalar, pools: &mut Pools) -> Stored {
         match all {
             [] => Stored::number(0),
@@ -50,7 +51,7 @@ impl Stored {
         Stored::Same(Parameter::Number(n))
     }
 
-    /// Consecutive numbers, if the parameters are.
+    /// The parameters as consecutive numbers, if they are consecutive.
     pub fn counted(all: &[Parameter]) -> Option<Stored> {
         let [Parameter::Number(first), _, ..] = all else { return None };
         let numbers = (*first..).map(Parameter::Number);
@@ -58,7 +59,7 @@ impl Stored {
     }
 }
 
-/// A number of a group or column as an index.
+/// The parameter of the group or column number `place`, as an index.
 pub(super) fn index_of(b: &mut Builder, pools: &PoolTables<BufferId>, number: Stored, place: Value) -> Value {
     match number {
         Stored::Same(Parameter::Number(n)) => b.int(n),

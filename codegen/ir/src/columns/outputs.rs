@@ -1,4 +1,4 @@
-//! Columns behind the trees: predictions and classes that are expressions over margins.
+//! Columns over margins: predictions and class numbers that are expressions over a row's margins.
 
 use super::runs::ColumnRuns;
 use crate::bytes::scalar;
@@ -8,19 +8,19 @@ use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr};
 use sched_forest::{ClassRule, Float, Forest, LARGEST_CLASS, OutputColumns, Transform};
 use std::sync::Arc;
 
-/// The expressions of a model's outputs, as code needs them.
+/// The expressions of a model's outputs, divided into the runs that code computes.
 #[derive(Clone, Debug, Default)]
 pub struct OutputRuns {
-    /// The expressions of each step to predictions that has some.
+    /// The expressions of each output step that is an expression.
     pub steps: Vec<OutputRun>,
-    /// The numbers of classes, if they are expressions.
+    /// The class numbers, if they are expressions.
     pub classes: Option<OutputRun>,
 }
 
-/// Expressions over the values of a row.
+/// Expressions over the margins of a row, or over the results of the step before.
 #[derive(Clone, Debug)]
 pub struct OutputRun {
-    /// The expressions, whose features are the values.
+    /// The expressions. Their features are the values that they read.
     pub runs: Arc<ColumnRuns>,
     /// Element of the results.
     pub element: Scalar,
@@ -37,7 +37,7 @@ impl OutputRuns {
                 n_values = of.results.len();
                 Some(run)
             }
-            // Expressions stand behind no other step that changes the number of values.
+            // No other step that changes the number of values precedes an expression.
             _ => None,
         });
         let steps = steps.collect();
@@ -48,7 +48,7 @@ impl OutputRuns {
         OutputRuns { steps, classes }
     }
 
-    /// Most elements of a type that a row has in memory for expressions.
+    /// Largest number of elements of one buffer that expressions have in memory for a row.
     pub fn largest(&self) -> usize {
         let most = |run: &OutputRun| run.runs.features.max(run.runs.count).max(run.runs.stored.largest());
         self.steps.iter().chain(&self.classes).map(most).max().unwrap_or(0)
@@ -56,7 +56,7 @@ impl OutputRuns {
 }
 
 impl OutputRun {
-    /// The results of a step. They have one type, which holds all of them.
+    /// The results of a step, cast to one type that holds them all.
     fn of_step(of: &OutputColumns, values: (usize, Float)) -> OutputRun {
         let is_single = of.results.iter().all(|result| of.columns.column_type(*result) == ColumnType::F32);
         let float = if is_single { Float::F32 } else { Float::F64 };
@@ -70,7 +70,7 @@ impl OutputRun {
         OutputRun::new(&columns, &results, (values, float))
     }
 
-    /// Numbers of classes within their bounds, in single precision.
+    /// Class numbers, limited to 0 and the largest class number, in single precision.
     fn of_classes(of: &OutputColumns, values: (usize, Float)) -> OutputRun {
         let mut columns = Columns::clone(&of.columns);
         let least = columns.constant(ColumnValue::I64(0));

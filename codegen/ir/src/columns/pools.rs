@@ -2,7 +2,7 @@
 
 use crate::lir::{BufferId, Builder, Scalar, Space, Table};
 
-/// Numbers and constants of all columns, by type.
+/// Numbers and constants of all columns, in one pool for each type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pools {
     integers: Vec<i32>,
@@ -47,7 +47,7 @@ impl Pools {
         }
     }
 
-    /// Adds the pools to the tables of a module by `add`, which returns their numbers.
+    /// Adds the pools to the tables of a module by `add`, which returns a table's number.
     pub fn tables(&self, mut add: impl FnMut(Table) -> u32) -> PoolTables<u32> {
         let mut table = |name: &str, bytes: Vec<u8>| {
             let is_used = !bytes.is_empty();
@@ -90,7 +90,7 @@ impl PoolTables<BufferId> {
             Scalar::F64 => self.doubles,
             Scalar::I1 | Scalar::I8 | Scalar::I16 | Scalar::I32 => self.integers,
         };
-        // Only used pools have parameters.
+        // Code reads parameters from pools with entries alone, so the default is never read.
         pool.unwrap_or(BufferId(0))
     }
 }

@@ -1,8 +1,9 @@
 //! Runs of adjacent columns of one shape.
 //!
 //! The columns of a run differ in their parameters alone. Neighbours often share a part of their expressions:
-//! the sets of one feature share its category, and equality tests share a value. Columns that share it form a
-//! group, which computes the shared part, its *head*, once. The remainder of an expression is its *tail*.
+//! set tests of one feature share the row's category, and equality tests share a value. Columns that share
+//! such a part form a group, which computes the shared part, its *head*, once. The remainder of an expression
+//! is its *tail*.
 
 use super::layers::{LayerRun, Places, StoredLevel, levels};
 use super::numbers::{Parameter, Stored};
@@ -25,21 +26,21 @@ use std::collections::{BTreeSet, HashMap};
 pub struct ColumnRuns {
     /// Element of rows and of columns.
     pub element: Scalar,
-    /// Features of a row.
+    /// Number of features of a row.
     pub features: usize,
     /// Number of columns.
     pub count: usize,
-    /// Number of columns that each stand for one set of categories.
+    /// Number of columns that say, for a set of categories, whether a row's category is in it.
     pub set_columns: usize,
-    /// Features that columns read, in transposed rows.
+    /// Features that columns read, which transposed rows have.
     pub inputs: FeatureSubset,
-    /// The feature of each column that is the value of one.
+    /// For each column that is the value of a feature, this feature; else `None`.
     pub values: Vec<Option<u32>>,
     /// Numbers of stored columns.
     pub stored: StoredCounts,
     /// The runs of stored columns, each after those that it reads.
     pub(super) stored_runs: Vec<StoredRun>,
-    /// The runs, in the order of columns.
+    /// The runs of the columns that trees test, in their order.
     pub(super) runs: Vec<ColumnRun>,
     pools: Pools,
 }
@@ -69,13 +70,13 @@ pub(super) enum StoredRun {
 pub(super) struct ColumnRun {
     /// Element of the columns.
     pub element: Scalar,
-    /// The first column, or its place if columns are stored.
+    /// Number of the first column, or its place if the columns are stored.
     pub first: i64,
     /// Number of groups.
     pub groups: i64,
     /// Number of columns of each group.
     pub sizes: Stored,
-    /// Number of columns before each group.
+    /// Number of columns of the run before each group.
     pub starts: Stored,
     /// Number of columns of the largest group.
     pub largest: i64,
@@ -92,12 +93,12 @@ pub(super) struct RunNode {
     pub node: Node,
     /// Whether the operation is computed once for a group.
     pub part: Part,
-    /// The parameters.
+    /// The parameters of the operation.
     pub parameters: Vec<Stored>,
 }
 
-/// Mean length from which on stretches of consecutive features are groups. Each costs a loop, and shorter
-/// ones are read with a gather.
+/// Smallest mean length for which stretches of consecutive features become groups. Each group costs a loop;
+/// shorter stretches are read by gathers.
 const LONG: usize = 4;
 
 impl ColumnRuns {
@@ -149,14 +150,15 @@ impl ColumnRuns {
         }
     }
 
-    /// The runs of layers in order, as stages of schedules: each with its sums and their terms.
+    /// The layers as stages of schedules: for each run of layers in order, the kind, the number of sums of a
+    /// layer and of terms of a sum.
     pub fn stages(&self) -> Vec<(StageKind, u32, u32)> {
         let count = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
         let stage = |run: &LayerRun| (run.term.stage(), count(run.units), count(run.terms));
         self.layer_runs().map(stage).collect()
     }
 
-    /// Sums of a layer whose constants are adjacent, by the position of the layer's run.
+    /// Number of sums of a panel, whose constants are adjacent, in the run of layers number `layer`.
     pub fn panel(&self, layer: usize) -> u16 {
         self.layer_runs().nth(layer).map_or(1, |run| run.panel as u16)
     }
@@ -168,7 +170,7 @@ impl ColumnRuns {
         })
     }
 
-    /// Adds the tables of a module by `add`, which returns their numbers.
+    /// Adds the pools to the tables of a module by `add`, which returns a table's number.
     pub fn tables(&self, add: impl FnMut(Table) -> u32) -> PoolTables<u32> {
         self.pools.tables(add)
     }
@@ -247,13 +249,13 @@ impl ColumnRun {
         self.nodes.iter().any(|of| of.node.op == ShapeOp::Input)
     }
 
-    /// Whether an operation has a loop of its own, whose length differs by column.
+    /// Whether an operation is a loop whose length differs between columns.
     pub fn has_loops(&self) -> bool {
         self.nodes.iter().any(|of| matches!(of.node.op, ShapeOp::Step(_)) && of.part == Part::Tail)
     }
 }
 
-/// The runs of some columns, the first of which has a number or a place.
+/// The runs of some columns. `first` is the number of the first column, or its place.
 fn runs_of(tracer: &mut Tracer, columns: &[ColumnId], mut first: i64) -> Vec<ColumnRun> {
     let traces: Vec<Trace> = columns.iter().map(|column| tracer.trace(*column)).collect();
     let runs = traces.chunk_by(|a, b| a.nodes == b.nodes).map(|traces| {
@@ -264,14 +266,14 @@ fn runs_of(tracer: &mut Tracer, columns: &[ColumnId], mut first: i64) -> Vec<Col
     runs.collect()
 }
 
-/// The only feature that the tail of a shape reads.
+/// Position of the operation that reads a feature, if the tail of a shape reads exactly one.
 fn own_input(shape: &Trace, heads: &BTreeSet<usize>) -> Option<usize> {
     let is_input = |at: &usize| shape.nodes[*at].op == ShapeOp::Input && !heads.contains(at);
     let mut inputs = (0..shape.nodes.len()).filter(is_input);
     inputs.next().filter(|_| inputs.next().is_none())
 }
 
-/// Whether the features that two columns read at a place are neighbours.
+/// Whether the features that two columns read at position `at` of their operations are consecutive.
 fn follows(a: &Trace, b: &Trace, at: usize) -> bool {
     let feature = |trace: &Trace| match trace.parameters.get(at)?.first()? {
         Parameter::Number(feature) => Some(*feature),
@@ -280,7 +282,7 @@ fn follows(a: &Trace, b: &Trace, at: usize) -> bool {
     feature(a).map(|feature| feature + 1) == feature(b)
 }
 
-/// The feature that a column is the value of.
+/// The feature whose value a column is, if it is one.
 fn input(columns: &Columns, column: ColumnId) -> Option<u32> {
     match columns.expr(column) {
         Expr::Input { feature, .. } => Some(*feature),
@@ -292,7 +294,7 @@ fn number(n: usize) -> Parameter {
     Parameter::Number(n as i64)
 }
 
-/// Columns in which zeros are not missing, if that fault is seeded.
+/// The columns, or with the seeded fault `ZeroIsNotMissing` columns in which zeros are not missing.
 fn with_seeded_fault(columns: &Columns, tested: &[ColumnId]) -> Vec<ColumnId> {
     let faulty = |column: &ColumnId| match columns.expr(*column) {
         Expr::Select { condition, otherwise, .. }

@@ -3,7 +3,7 @@
 use super::layers::Places;
 use crate::lir::{BufferId, Build, Builder, Cast, Gather, Scalar, Ty, Value};
 
-/// Numbers of stored columns of a row.
+/// Number of stored columns of a row, for each type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoredCounts {
     singles: i64,
@@ -15,7 +15,7 @@ pub struct StoredCounts {
 pub struct StoredColumns {
     singles: Option<BufferId>,
     doubles: Option<BufferId>,
-    /// Index of the first row's element of a column; 0 if `None`.
+    /// Number of the first row in the memory of a column; 0 if `None`.
     row: Option<Value>,
     /// Elements from a column to the next one.
     stride: Stride,
@@ -39,7 +39,7 @@ impl StoredCounts {
             + self.doubles as usize * Scalar::F64.bytes() as usize
     }
 
-    /// Number of stored columns of the element that has most.
+    /// The larger of the numbers of stored columns of the two types.
     pub fn largest(self) -> usize {
         self.singles.max(self.doubles) as usize
     }
@@ -77,21 +77,21 @@ impl StoredCounts {
 }
 
 impl StoredColumns {
-    /// The columns of a row among those of all rows of a call.
+    /// The stored columns, with number `row` as the first row.
     #[must_use]
     pub fn of_row(self, row: Value) -> StoredColumns {
         StoredColumns { row: Some(row), ..self }
     }
 
-    /// The buffer of an element.
+    /// The buffer of the stored columns of a type.
     pub(super) fn buffer(&self, element: Scalar) -> BufferId {
         let buffer = if element == Scalar::F32 { self.singles } else { self.doubles };
-        // Only elements of stored columns are read and stored.
+        // Code reads and stores only types that some stored column has.
         buffer.unwrap_or(BufferId(0))
     }
 
-    /// Values of the columns at some places: lane `i` is that of row `i`. Only rows of a block are in lanes,
-    /// and their elements have numbers of 32 bits.
+    /// Values of the columns at some places: in lane `i`, the value of row `i` in the column at place
+    /// `places[i]`. Lanes are rows of a block, whose elements have 32-bit indices.
     pub(super) fn of_rows(&self, b: &mut Builder, element: Scalar, places: Value) -> Value {
         let ty = b.ty(places);
         let stride = match self.stride {
@@ -108,7 +108,7 @@ impl StoredColumns {
         b.gather(element, Gather { buffer, base, index, stride, offset: 0, mask: None })
     }
 
-    /// Index of the first row's element of the column at a place.
+    /// Index of the first row's element in the column at a place.
     pub(super) fn index(&self, b: &mut Builder, place: Value) -> Value {
         let index = match self.stride {
             Stride::Constant(stride) => b.mul_int(place, stride),

@@ -1,8 +1,8 @@
 //! Code of layers: tiles of sums, which loop over the terms.
 //!
-//! A tile keeps its sums in registers. For rows in lanes, each loaded vector of operands feeds all sums of
-//! the tile, and the constants are splats. For sums in lanes, an operand is a splat, and constants are
-//! vectors. Terms are added in order, and the square or product is rounded before the sum.
+//! A tile keeps its sums in registers. With rows in lanes, each loaded vector of operands serves all sums of
+//! the tile, and constants are splats. With sums in lanes, an operand is a splat, and constants are vectors.
+//! Terms are added in order, and the square or product is rounded before it is added.
 
 use super::layers::{LayerRun, Operands, SumTerm};
 use super::numbers::index_of;
@@ -11,12 +11,12 @@ use super::stored::StoredColumns;
 use super::value::Lanes;
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Scalar, Ty, Value};
 
-/// Registers for the sums of a tile. A sum waits 4 cycles for the last one, and processors begin 2 operations
-/// in a cycle: fewer sums leave them idle. More ones, with operands and constants, spill where there are 16
-/// registers.
+/// Number of registers for the sums of a tile. An addition waits 4 cycles for the previous one to the same
+/// sum, and processors begin 2 operations in a cycle. So fewer sums would leave them idle. More sums, with
+/// operands and constants, would spill on processors with 16 vector registers.
 const REGISTERS: u32 = 8;
 
-/// Fewest sums of one row that are computed in lanes.
+/// Fewest sums of a layer for which the sums of one row are computed in lanes.
 const LEAST: i64 = 4;
 
 /// Code of a run of layers.
@@ -28,7 +28,7 @@ pub(super) struct SumCode<'a> {
     pub pools: &'a PoolTables<BufferId>,
     /// Memory of operands and sums.
     pub stored: StoredColumns,
-    /// Bytes of a register. Sums of a row are in lanes if it has vectors.
+    /// Bytes of a vector register; `None` if the sums of a row must not be in lanes.
     pub register: Option<u32>,
 }
 
@@ -37,9 +37,9 @@ pub(super) struct SumCode<'a> {
 pub(super) struct OneLayer {
     /// Index of the first constant.
     pub constants: Value,
-    /// Index of the first of its starts.
+    /// Index of the first summand of its first sum.
     pub starts: Value,
-    /// Place of the first operand, or position of the places.
+    /// Place of the first operand, or position of the list of operands' places in the pool of integers.
     pub operands: Value,
     /// Place of the first sum.
     pub to: Value,
@@ -50,11 +50,11 @@ pub(super) struct OneLayer {
 struct SumTile {
     /// Meaning of the lanes.
     lanes: Lanes,
-    /// Vectors of sums.
+    /// Number of vectors of sums.
     vectors: i64,
-    /// Sums from a vector to the next one.
+    /// Number of sums from a vector to the next one.
     step: i64,
-    /// Constants from a vector to the next one.
+    /// Number of constants from a vector to the next one.
     constants: i64,
 }
 
@@ -94,7 +94,7 @@ impl SumCode<'_> {
     fn layer(&self, b: &mut Builder, layer: &OneLayer, lanes: Lanes) {
         let run = self.run;
         let tile = self.tile(lanes);
-        // Vectors of sums have padding.
+        // Constants and places of sums have padding, so that whole vectors of sums fit.
         let units = if matches!(tile.lanes, Lanes::Columns(_)) { run.padded() } else { run.units };
         let whole = units - units % (tile.vectors * tile.step);
         let (zero, end) = (b.int(0), b.int(whole));
@@ -128,7 +128,7 @@ impl SumCode<'_> {
         }
     }
 
-    /// Stores the sums of a tile, the first of which has this number.
+    /// Computes and stores the sums of a tile, from number `unit` on.
     fn sums(&self, b: &mut Builder, layer: &OneLayer, unit: Value, tile: SumTile) {
         let run = self.run;
         let ty = tile.lanes.of(run.element);
@@ -172,7 +172,7 @@ impl SumCode<'_> {
         b.add(index, within)
     }
 
-    /// The constants for the lanes of a vector, `beyond` entries behind an index.
+    /// The constants for the lanes of a vector, `beyond` entries after an index.
     pub(super) fn constant(&self, b: &mut Builder, index: Value, beyond: i64, lanes: Lanes) -> Value {
         let element = self.run.element;
         let address = Address::element(self.pools.buffer(element), index, element);
@@ -187,7 +187,8 @@ impl SumCode<'_> {
         }
     }
 
-    /// The operand of a term, among stored columns, `further` rows behind their first.
+    /// The operand of a term, which is a stored column: for the row `further` rows after the first, or a
+    /// vector of rows from there on.
     pub(super) fn operand(
         &self,
         b: &mut Builder,

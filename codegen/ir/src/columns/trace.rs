@@ -1,4 +1,4 @@
-//! The shape of an expression, apart from its parameters.
+//! Separates an expression into its shape and its parameters.
 
 use super::layers::{Places, is_sum};
 use super::numbers::Parameter;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// An operation without its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ShapeOp {
-    /// The value of a feature. Parameters: the feature, and its place in transposed rows.
+    /// The value of a feature. Parameters: the feature, and its column in transposed rows.
     Input,
     /// A stored column. Parameter: its place.
     Stored,
@@ -26,35 +26,37 @@ pub enum ShapeOp {
     Unary(Unary),
     /// An operation on two values.
     Binary(Binary),
-    /// The second or third value, by the first one.
+    /// The second operand if the first is true, else the third.
     Select,
-    /// The number of edges that a value reaches. Parameters: the first edge in its pool, and the number of
-    /// edges.
+    /// The number of edges that a value reaches. Parameters: the position of the first edge in its pool, and
+    /// the number of edges.
     Step(Ties),
-    /// The entry of a table by category, where entries follow those of other and of missing values.
-    /// Parameters: the first entry in its pool, and the number of categories.
+    /// The entry of a value's category in a table. Two entries come before: for values without a category,
+    /// and for missing values. Parameters: the position of the table in its pool, and the number of
+    /// categories.
     Table(Bounds),
-    /// The constant at an index. Parameters: the first constant in its pool, and the last index.
+    /// The constant at an index. Parameters: the position of the first constant in its pool, and the last
+    /// index.
     Pick {
-        /// Whether an index may be beyond the constants.
+        /// Whether an index may be out of range, and is then limited to it.
         is_clamped: bool,
     },
     /// A bit of an integer. Parameter: the number of the bit.
     Bit,
 }
 
-/// The values that have a category, besides the number of categories.
+/// Conditions for a value to have a category, besides being below the number of categories.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// Whether values between -1 and 0 have the category 0.
     pub takes_negative_zero: bool,
-    /// Whether values with a fraction have none.
+    /// Whether values with a fraction have no category.
     pub is_whole: bool,
     /// The first value that is too large, if it may be below the number of categories.
     pub below: Option<f64>,
 }
 
-/// An operation of a shape, with its operands before it.
+/// An operation of a shape. Its operands are earlier operations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// The operation.
@@ -72,12 +74,12 @@ pub struct Trace {
     pub nodes: Vec<Node>,
     /// The parameters of each operation.
     pub parameters: Vec<Vec<Parameter>>,
-    /// The column that each operation computes.
+    /// The column whose expression each operation computes.
     pub columns: Vec<ColumnId>,
 }
 
 impl Trace {
-    /// Adds an operation, its type and its parameters, and returns its place.
+    /// Adds an operation, its type and its parameters. Returns the operation's index.
     fn push(
         &mut self,
         column: ColumnId,
@@ -91,7 +93,7 @@ impl Trace {
     }
 }
 
-/// Takes expressions apart. Tables go to the pools, each once.
+/// Separates expressions into shapes and parameters, and puts each table into the pools once.
 pub struct Tracer<'a> {
     /// The expressions.
     pub columns: &'a Columns,
@@ -99,13 +101,13 @@ pub struct Tracer<'a> {
     pub inputs: &'a FeatureSubset,
     /// The pools.
     pub pools: Pools,
-    /// Position of each table, by the address of its contents, and its type.
+    /// Position in its pool of each table, by the address of its contents.
     pub positions: HashMap<usize, i64>,
     /// Places of the stored columns so far.
     pub(super) places: Places,
 }
 
-/// Most categories of a table: singles count as far.
+/// Largest number of categories of a table: the numbers that single precision represents without gaps.
 const MOST_CATEGORIES: f64 = 16_777_216.0;
 
 impl Tracer<'_> {
@@ -113,8 +115,9 @@ impl Tracer<'_> {
     pub fn trace(&mut self, column: ColumnId) -> Trace {
         let mut trace = Trace::default();
         let mut places: HashMap<ColumnId, usize> = HashMap::new();
-        // Operands first, in the order in which the expression names them. The other way round for choices:
-        // in a chain of them, each condition then stands beside its choice, and few masks wait.
+        // Operands come first, in the order in which the expression names them. The operands of a select come
+        // in reverse order. In a chain of selects, each condition is then computed just before its select, so
+        // that fewer masks are live.
         let mut open = vec![(column, false)];
         while let Some((next, is_ready)) = open.pop() {
             if places.contains_key(&next) {
@@ -139,7 +142,7 @@ impl Tracer<'_> {
                 }
                 continue;
             }
-            // Each use of a constant is an operation of its own: constants that happen to be equal change no
+            // Each use of a constant is a separate operation, so that equal constants do not change the
             // shape.
             let operands: Vec<usize> = operands
                 .into_iter()
@@ -154,8 +157,8 @@ impl Tracer<'_> {
         trace
     }
 
-    /// The place of a stored column that the trace of `traced` loads. Values of features are loaded from the
-    /// row.
+    /// The place of a stored column, if the trace of `traced` loads it. Values of features are loaded from
+    /// the row instead.
     fn stored(&self, column: ColumnId, traced: ColumnId) -> Option<i64> {
         let is_loaded = match self.columns.expr(column) {
             Expr::Input { .. } => false,
@@ -168,14 +171,14 @@ impl Tracer<'_> {
         matches!(self.columns.expr(column), Expr::Const(_))
     }
 
-    /// Adds the operation of a column to a trace, and returns its place.
+    /// Adds the operation of a column to a trace. Returns the operation's index.
     fn push(&mut self, trace: &mut Trace, column: ColumnId, operands: Vec<usize>) -> usize {
         let types: Vec<Scalar> = operands.iter().map(|at| trace.nodes[*at].ty).collect();
         let operation = self.operation(column, &types);
         trace.push(column, operation, operands)
     }
 
-    /// An operation, the type of its result and its parameters.
+    /// The operation of a column, the type of its result and its parameters.
     fn operation(&mut self, column: ColumnId, operands: &[Scalar]) -> (ShapeOp, Scalar, Vec<Parameter>) {
         let own = element(self.columns.column_type(column));
         let number = |n: usize| Parameter::Number(n as i64);
@@ -220,13 +223,13 @@ impl Tracer<'_> {
                 let parameters = vec![Parameter::Number(first), number(values.len().saturating_sub(1))];
                 (ShapeOp::Pick { is_clamped }, ty, parameters)
             }
-            // Sums are stored.
+            // Sums are stored columns.
             Expr::Dot { .. } | Expr::SquaredDistance { .. } | Expr::Trees { .. } => {
                 let place = self.places.get(column).unwrap_or(0);
                 (ShapeOp::Stored, own, vec![Parameter::Number(place)])
             }
             Expr::Bit { bit, .. } => {
-                // All bits from the sign on are equal.
+                // Higher bits equal the sign bit.
                 let sign = if operands == [Scalar::I64] { 63 } else { 31 };
                 (ShapeOp::Bit, Scalar::I1, vec![Parameter::Number(i64::from(*bit).min(sign))])
             }
@@ -246,7 +249,7 @@ impl Tracer<'_> {
     }
 
     fn table(&mut self, table: &Arc<CategoryTable>) -> (i64, Scalar) {
-        // At least one category, since values between -1 and 0 may have the first one.
+        // A table has at least one category, since values between -1 and 0 may have the first category.
         let first = table.values.is_empty().then_some(&table.other);
         let all = || [&table.other, &table.missing].into_iter().chain(&table.values).chain(first);
         let ty = all().map(|value| narrowest_type(std::slice::from_ref(value))).max_by_key(|ty| ty.bytes());
@@ -259,7 +262,8 @@ impl Tracer<'_> {
         (self.entries(Arc::as_ptr(values).cast::<u8>() as usize, ty, values.iter()), ty)
     }
 
-    /// Position of some values in the pool of their type.
+    /// Position of some values in the pool of type `ty`. Adds them unless the values at `address` were added
+    /// before.
     fn entries<'v>(
         &mut self,
         address: usize,

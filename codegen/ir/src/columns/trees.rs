@@ -1,10 +1,10 @@
 //! Trees whose results are columns.
 //!
-//! A node is 64 bits, which one load fetches: its operand, the distance to its first child, and the
-//! threshold where that is of single precision. Both children are adjacent. A leaf leads to itself: its
-//! distance is 0, and no value reaches its threshold, NaN. So a walk takes as many steps as the deepest tree
-//! that walks with it, and code does not grow with the trees. Sums of all results are stored columns, to
-//! which some trees at a time are added.
+//! A node is 64 bits, which one load fetches: its operand, the distance to its first child, and its threshold
+//! if that is in single precision. Both children are adjacent. A leaf leads to itself: its distance is 0, and
+//! no value reaches its threshold, NaN. So all walks of a group of trees take as many steps as the group's
+//! deepest tree. Code does not grow with the trees. The sums of all results are stored columns, to which the
+//! leaf values of a group are added at a time.
 
 use super::layers::Places;
 use super::numbers::{Parameter, Stored};
@@ -18,7 +18,7 @@ use sched_columns::{
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Trees whose walks take their steps together: each step waits for three loads.
+/// Number of trees of a group, whose walks are interleaved: each step waits for three loads.
 pub(super) const TOGETHER: usize = 4;
 
 /// Trees over stored columns, with the columns that are their results.
@@ -32,18 +32,18 @@ pub(super) struct TreesRun {
     pub missing: MissingSide,
     /// Number of columns.
     pub units: i64,
-    /// Number of groups of trees that walk together.
+    /// Number of groups of trees.
     pub groups: i64,
-    /// Steps of each group.
+    /// Number of steps of each group.
     pub steps: Stored,
     /// Position of the roots of all trees in the pool of integers.
     pub roots: i64,
     /// Position of the nodes in the pool of wide integers.
     pub nodes: i64,
     pub form: NodeForm,
-    /// Position of the values in the pool of the sums: for each node one for each column.
+    /// Position of the leaf values in the pool of the sums: for each node, a value for each column.
     pub values: i64,
-    /// Position of the first summands: one for each column.
+    /// Position of the first summands in the pool of the sums: one for each column.
     pub starts: i64,
     /// Place of the first column.
     pub to: i64,
@@ -52,22 +52,24 @@ pub(super) struct TreesRun {
 /// The parts of a node's 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeForm {
-    /// The threshold, the operand's number with these bits, and the distance to the first child.
+    /// The threshold, then the operand's number in this many bits, then the distance to the first child.
     Whole(u32),
-    /// The operand's number and the distance, with 32 bits each. Thresholds are in the pool of their type
-    /// from this position on.
+    /// The operand's number and the distance to the first child, in 32 bits each. Thresholds are in the pool
+    /// of their type, from this position on.
     Beside(i64),
 }
 
 /// The side to which tests send NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MissingSide {
-    /// The left one. Decision 1 is a comparison that is false for NaN: the way to the right.
+    /// Always left. The first child is the left one; if the comparison, which is false for NaN, holds, the
+    /// walk goes right.
     Left,
-    /// The right one. Decision 1 is the way to the left.
+    /// Always right. The first child is the right one; if the comparison, which is false for NaN, holds, the
+    /// walk goes left.
     Right,
-    /// Either one. Decision 1 is the way to the right. The lowest bit of an operand's number is set if NaN
-    /// goes there, and its place is in the other bits.
+    /// Left or right, depending on the node. The first child is the left one. The lowest bit of an operand's
+    /// number is set if NaN goes right; the other bits are the operand's place.
     Either,
 }
 
@@ -75,11 +77,11 @@ pub(super) enum MissingSide {
 struct SharedTrees<'a> {
     of: &'a Arc<[ColumnId]>,
     trees: &'a Arc<ColumnTrees>,
-    /// The columns, with the number of their result and their first summand.
+    /// The columns, each with the number of its result and its first summand.
     columns: Vec<(ColumnId, u32, ColumnValue)>,
 }
 
-/// The trees of some columns, which get places.
+/// The trees whose results are the columns in `wanted`. Gives the columns places.
 pub(super) fn tree_runs(
     columns: &Columns,
     wanted: &[ColumnId],
@@ -112,7 +114,7 @@ impl TreesRun {
         let operands: Vec<i64> = numbered
             .nodes
             .iter()
-            // Leaves load some operand, and pay no attention to it.
+            // Leaves load operand 0 and ignore it.
             .map(|node| node.test.map_or((0, true), |test| (test.operand, test.missing_left)))
             .map(|(operand, missing_left)| missing.number(operand_place(operand), missing_left))
             .collect();
@@ -141,7 +143,7 @@ impl TreesRun {
         let values = pools.len(sums) as i64;
         for node in &numbered.nodes {
             for (_, result, _) in &shared.columns {
-                // A sum with -0 is the number itself.
+                // Adding -0 changes no sum.
                 pools.push_float(sums, node.values.get(*result as usize).copied().unwrap_or(-0.0));
             }
         }
@@ -167,12 +169,12 @@ impl TreesRun {
     }
 }
 
-/// Bits of operands' numbers, if they and the distances to children fit 32 bits.
+/// Number of bits of operands' numbers, if these and the distances to children fit 32 bits.
 fn place_bits(operands: &[i64], nodes: &[Numbered]) -> Option<u32> {
     let bits = |most: i64| i64::BITS - most.leading_zeros();
     let operand = bits(operands.iter().copied().max().unwrap_or(0));
     let distance = bits(nodes.iter().map(|node| node.distance).max().unwrap_or(0));
-    // The highest bit stays 0.
+    // The highest of the 32 bits stays 0.
     (operand + distance < 32).then_some(operand)
 }
 
@@ -181,16 +183,17 @@ fn place_bits(operands: &[i64], nodes: &[Numbered]) -> Option<u32> {
 struct Numbered<'a> {
     test: Option<&'a TreeTest>,
     distance: i64,
-    /// The values of a leaf.
+    /// The values of a leaf, one for each result.
     values: &'a [f64],
 }
 
 /// The nodes of trees.
 struct NumberedTrees<'a> {
     nodes: Vec<Numbered<'a>>,
-    /// The number of each tree's root. The last group of trees is filled with leaves without values.
+    /// The number of each tree's root. The last group is filled up with trees that are single leaves without
+    /// values.
     roots: Vec<i64>,
-    /// The longest path of each group.
+    /// The number of steps of each group's deepest tree.
     steps: Vec<i64>,
 }
 
@@ -232,7 +235,7 @@ impl<'a> NumberedTrees<'a> {
 }
 
 impl MissingSide {
-    /// The side of all tests.
+    /// The side to which the tests of some trees send NaN.
     fn of(trees: &[ColumnTree]) -> MissingSide {
         let mut tests = trees.iter().flat_map(|tree| &tree.tests);
         match tests.clone().all(|test| test.missing_left) {
@@ -242,7 +245,7 @@ impl MissingSide {
         }
     }
 
-    /// The number of an operand at a place.
+    /// The number in a node of the operand at `place`.
     fn number(self, place: i64, missing_left: bool) -> i64 {
         match self {
             MissingSide::Left | MissingSide::Right => place,

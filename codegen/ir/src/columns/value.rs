@@ -1,5 +1,5 @@
-//! The operations of columns in LIR, one after the other: for one row, for several columns of a row, or for
-//! several rows.
+//! Lowers the operations of columns to LIR, one after the other: for one row, for several columns of a row,
+//! or for several rows.
 
 use super::functions;
 use super::numbers::{Parameter, Stored, index_of};
@@ -13,14 +13,14 @@ use crate::rows::input::InputColumns;
 use sched_columns::{Binary, ColumnType, ColumnValue, Ties, Unary};
 use sched_forest::Float;
 
-/// Values of features.
+/// Source of the values of features.
 #[derive(Clone, Copy, Debug)]
 pub enum Features {
-    /// Values of a row: consecutive elements from this index on.
+    /// A row of a buffer: consecutive elements from this index on.
     OfRow(BufferId, Value),
-    /// Values of a row of the call's columns.
+    /// The row with this number, in input columns.
     OfColumns(InputColumns, Value),
-    /// Values of a block with this number of rows, feature by feature from this index on.
+    /// A block in a buffer with this number of rows, feature by feature from this index on.
     OfBlock(BufferId, Value, u32),
 }
 
@@ -45,7 +45,7 @@ impl Lanes {
     }
 }
 
-/// Lowers the operations of a run for the columns of a group.
+/// Lowers the operations of a run for the columns of one group.
 #[derive(Clone)]
 pub(super) struct Evaluator<'a> {
     /// The pools.
@@ -58,11 +58,11 @@ pub(super) struct Evaluator<'a> {
     pub features: Features,
     /// The stored columns.
     pub stored: StoredColumns,
-    /// The results so far.
+    /// The results of the operations of the head.
     pub values: Vec<Option<Value>>,
 }
 
-/// The place of an operation: the number of its group or of its column in the run, and its lanes.
+/// The group or column that an operation is lowered for: its number in the run, and the lanes of its values.
 #[derive(Clone, Copy)]
 struct At {
     place: Value,
@@ -70,12 +70,12 @@ struct At {
 }
 
 impl<'a> Evaluator<'a> {
-    /// Computes the head of a group, given by its number.
+    /// Computes the head of the group with this number.
     pub fn head(&mut self, b: &mut Builder, group: Value, lanes: Lanes) {
         self.part(b, Part::Head, At { place: group, lanes });
     }
 
-    /// The values of columns from one on, given by its number in the run.
+    /// The values of the column with this number in the run, or of several columns from there on.
     pub fn tail(&self, b: &mut Builder, column: Value, lanes: Lanes) -> Value {
         let mut own = self.clone();
         own.part(b, Part::Tail, At { place: column, lanes });
@@ -102,7 +102,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The one place where operations of columns become code.
+    /// The code of an operation.
     fn operation(&self, b: &mut Builder, of: &RunNode, at: At) -> Value {
         let ty = at.lanes.of(of.node.ty);
         let operands: Vec<Value> =
@@ -111,7 +111,7 @@ impl<'a> Evaluator<'a> {
         match (&of.node.op, operands.as_slice(), parameters) {
             (ShapeOp::Input, [], [feature, place]) => {
                 let value = self.input(b, *feature, *place, at);
-                // Rows in double precision may have features in single precision.
+                // Expressions may read features in single precision from rows in double precision.
                 b.cast(Cast::Float, value, ty)
             }
             (ShapeOp::Stored, [], [place]) => self.stored(b, *place, of.node.ty, at),
@@ -150,12 +150,12 @@ impl<'a> Evaluator<'a> {
                 let lowest = b.bin(Bin::And, shifted, one);
                 b.cmp(Cmp::Ne, lowest, zero)
             }
-            // Traces give each operation its operands and parameters.
+            // Not reached: traces give each operation its operands and parameters.
             _ => b.int_of(at.lanes.of(Scalar::I32), 0),
         }
     }
 
-    /// The value of a feature.
+    /// Loads the value of a feature.
     fn input(&self, b: &mut Builder, feature: Stored, place: Stored, at: At) -> Value {
         let element = self.element;
         let ty = at.lanes.of(element);
@@ -191,7 +191,7 @@ impl<'a> Evaluator<'a> {
         let buffer = self.stored.buffer(element);
         let is_counted = matches!(place, Stored::Counted(_));
         if matches!(at.lanes, Lanes::Columns(_)) && !is_counted {
-            // The stored columns of a row follow each other.
+            // The stored columns of a single row are consecutive.
             let (base, index) = (b.int(0), self.number(b, place, at));
             let gather = Gather { buffer, base, index, stride: element.bytes(), offset: 0, mask: None };
             return b.gather(element, gather);
@@ -238,7 +238,7 @@ impl<'a> Evaluator<'a> {
         reached[0]
     }
 
-    /// An entry of a pool, by its distance from the first one.
+    /// An entry of a pool, `distance` entries after `first`.
     fn entry(&self, b: &mut Builder, first: Stored, distance: Value, scalar: Scalar, at: At) -> Value {
         let stored = if scalar == Scalar::I1 { Scalar::I32 } else { scalar };
         let buffer = self.pools.buffer(stored);
@@ -263,12 +263,12 @@ impl<'a> Evaluator<'a> {
         if scalar == Scalar::I1 { is_set(b, value) } else { value }
     }
 
-    /// A number as an index, for a single column.
+    /// A parameter as an index, for a single group or column.
     fn index(&self, b: &mut Builder, number: Stored, place: Value) -> Value {
         index_of(b, self.pools, number, place)
     }
 
-    /// A number with all lanes, in 32 bits.
+    /// A parameter in all lanes, as 32-bit integers.
     fn number(&self, b: &mut Builder, number: Stored, at: At) -> Value {
         match number {
             Stored::Same(Parameter::Number(n)) => b.int_of(at.lanes.of(Scalar::I32), n),
@@ -288,7 +288,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// An entry for each column from `at` on, or the same one for all rows.
+    /// An entry of a pool for each column from `at` on, or the same entry for all rows.
     fn pooled(&self, b: &mut Builder, scalar: Scalar, first: i64, at: At) -> Value {
         let scalar = if scalar == Scalar::I1 { Scalar::I32 } else { scalar };
         let start = Address::element(self.pools.buffer(scalar), at.place, scalar);
@@ -394,14 +394,14 @@ fn not_above() -> Cmp {
     if seeded(Fault::EdgeNotReached) { Cmp::OLt } else { Cmp::OLe }
 }
 
-/// `x` where it is NaN or the comparison of the pair holds, else `y`.
+/// `x` if it is NaN or the comparison of `first` with `second` holds, else `y`.
 fn unless_nan(b: &mut Builder, cmp: Cmp, (first, second): (Value, Value), (x, y): (Value, Value)) -> Value {
     let (is_nan, holds) = (b.cmp(Cmp::Uno, x, x), b.cmp(cmp, first, second));
     let takes_x = b.bin(Bin::Or, is_nan, holds);
     b.select(takes_x, x, y)
 }
 
-/// A bitwise operation on a float. The bits are given for 64, of which narrower types have the highest ones.
+/// A bitwise operation on a float. `bits` are 64 bits, of which narrower types take the highest.
 fn with_bits(b: &mut Builder, x: Value, op: Bin, bits: i64) -> Value {
     let ty = b.ty(x);
     let (integer, bits) = match ty.scalar {
@@ -465,7 +465,7 @@ fn is_set(b: &mut Builder, value: Value) -> Value {
     b.cmp(Cmp::Ne, value, zero)
 }
 
-/// An integer or truth value in a type that may be wider. Floats stay as they are.
+/// An integer or truth value, widened to the type. Floats stay as they are.
 fn widened(b: &mut Builder, value: Value, scalar: Scalar) -> Value {
     let from = b.ty(value);
     match from.scalar {
@@ -475,7 +475,7 @@ fn widened(b: &mut Builder, value: Value, scalar: Scalar) -> Value {
     }
 }
 
-/// An integer that 32 bits hold, in 32 bits.
+/// An integer that fits 32 bits, in 32 bits.
 fn narrowed(b: &mut Builder, value: Value) -> Value {
     let ty = b.ty(value).with(Scalar::I32);
     b.cast(Cast::Trunc, value, ty)

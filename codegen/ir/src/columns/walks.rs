@@ -8,7 +8,7 @@ use super::value::Lanes;
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Ty, Value};
 use sched_columns::Ties;
 
-/// Code of trees.
+/// Code of trees whose results are columns.
 #[derive(Clone, Copy)]
 pub(super) struct TreesCode<'a> {
     /// The trees.
@@ -55,7 +55,7 @@ impl TreesCode<'_> {
         });
     }
 
-    /// The leaves that rows end in, of the trees of a group.
+    /// The leaves of a group's trees in which the rows end.
     fn leaves(&self, b: &mut Builder, group: Value, lanes: Lanes) -> Vec<Value> {
         let first = b.mul_int(group, TOGETHER as i64);
         let roots: Vec<Value> = (0..TOGETHER as i64)
@@ -70,7 +70,7 @@ impl TreesCode<'_> {
         })
     }
 
-    /// The child of a node.
+    /// The child of a node to which the row goes.
     fn step(&self, b: &mut Builder, node: Value, lanes: Lanes) -> Value {
         let (run, ty) = (self.run, b.ty(node));
         let whole = self.entry(b, (Scalar::I64, run.nodes), node);
@@ -115,7 +115,7 @@ impl TreesCode<'_> {
         self.entry(b, (run.sums, run.values), index)
     }
 
-    /// Entries of a pool behind a position, by their distances from there: one for each lane.
+    /// Entries of a pool, one for each lane: `distance` entries after position `first`.
     fn entry(&self, b: &mut Builder, (element, first): (Scalar, i64), distance: Value) -> Value {
         let buffer = self.pools.buffer(element);
         match b.ty(distance).lanes {
@@ -132,7 +132,7 @@ impl TreesCode<'_> {
         }
     }
 
-    /// The operand at the place of each lane.
+    /// The operand of each lane: the stored column at the lane's place.
     fn operand(&self, b: &mut Builder, place: Value, lanes: Lanes) -> Value {
         let element = self.run.compared;
         match lanes {

@@ -1,4 +1,4 @@
-//! Leaf loops of a nest with the walks that they request, as the checker finds them.
+//! Leaf loops of a nest, with the requirements on their walks that the checker derives.
 
 use crate::error::CompileError;
 use sched_nest::sym::Sym;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 pub use sched_nest::walks::LeafLoop;
 
-/// Value of a symbol, which must be known once a model is bound.
+/// Value of a symbol, which must be a number after the check with the model.
 pub fn known(sym: &Sym) -> Result<i64, CompileError> {
     sym.as_int().ok_or_else(not_known)
 }

@@ -1,11 +1,12 @@
-//! Forests with linear leaves: the rows that leaves read, and the forests without inner nodes.
+//! Forests with linear leaves: whether leaves read copied rows, and whether all trees are single leaves.
 
 use super::leaf_loop::LeafLoop;
 use crate::columns::runs::ColumnRuns;
 use sched_forest::Forest;
 use sched_nest::Layout;
 
-/// Whether linear leaves of a forest read the rows of their walks.
+/// Whether linear leaves of a forest read the rows that walks read, which may be copies, instead of the
+/// call's rows.
 pub fn adds_walked_rows(forest: &Forest, columns: Option<&ColumnRuns>) -> bool {
     has_sums_alone(forest) || adds_columns(forest, columns)
 }
@@ -17,14 +18,14 @@ pub fn has_sums_alone(forest: &Forest) -> bool {
         && forest.trees.iter().all(|tree| tree.inner.is_empty())
 }
 
-/// Whether linear leaves of a forest read columns that are no features.
+/// Whether linear leaves of a forest add computed columns.
 fn adds_columns(forest: &Forest, columns: Option<&ColumnRuns>) -> bool {
     let Some(columns) = columns else { return false };
     let mut terms = forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms);
     terms.any(|(feature, _)| columns.values.get(*feature as usize).is_none_or(Option::is_none))
 }
 
-/// Replaces a layout that reads bins, which have no values to add.
+/// Replaces a layout that compares bins by one that compares values, since linear leaves add values.
 pub fn walk_values(leaf_loop: &mut LeafLoop) {
     if leaf_loop.layout.compares_bins() {
         leaf_loop.layout = Layout::Sparse;

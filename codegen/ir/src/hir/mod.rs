@@ -1,8 +1,7 @@
 //! HIR: the forest as trees, with the checked loop nest beside it.
 //!
-//! A prediction is *forest -> output stage*. HIR rewrites trees: it sorts them in the order of the
-//! nest, and pads them for straight-line walks. Loops are not yet code. [`LeafLoop`]s hold the requests
-//! of leaf loops for their walks.
+//! HIR rewrites trees: it sorts them in the order of the nest, and pads them for straight-line walks. Loops
+//! are not yet code. [`LeafLoop`]s hold the requirements of leaf loops on their walks.
 
 mod leaf_loop;
 mod linear;
@@ -30,32 +29,32 @@ use std::sync::Arc;
 /// Forest and nest of a kernel, with data that walks need.
 #[derive(Clone, Debug)]
 pub struct Hir {
-    /// The forest. Its trees are in the order of the nest, and padded unless only complete layouts hold
-    /// them.
+    /// The forest. Its trees are in the order of the nest. They have padding for straight-line walks, except
+    /// those that only layouts of complete trees store.
     pub forest: Arc<Forest>,
     /// Depths of the deepest and the shallowest leaf of each tree after padding, in steps: edges
     /// between nodes, or between tiles.
     pub depths: Vec<(u32, u32)>,
-    /// Tiles that cover the trees, if a step passes a tile. Padding then is in the tiles instead of the
-    /// trees.
+    /// Node tiles of the trees (`tileTrees`). Padding then consists of tiles instead of nodes.
     pub tiles: Option<Arc<Tiling>>,
     /// The checked loop nest.
     pub nest: Nest,
-    /// Requests of each leaf loop for its walks.
+    /// Requirements of each leaf loop on its walks.
     pub leaf_loops: BTreeMap<LoopId, LeafLoop>,
     /// Bins of rows and thresholds, if some layout is quantized.
     pub bins: Option<Arc<BinMap>>,
     /// The columns that trees test, if these are not the features of rows.
     pub columns: Option<Arc<ColumnRuns>>,
-    /// The expressions of the outputs.
+    /// The expressions that outputs evaluate over margins.
     pub outputs: OutputRuns,
-    /// Encoded tables of the forest, if other compilations may share them.
+    /// Encoded tables of the forest, if compilations can share them because its trees are neither sorted nor
+    /// padded.
     pub encodings: Option<Arc<Encodings>>,
 }
 
 impl Hir {
-    /// Whether linear leaves read the rows of their walks, which may be copies, instead of the call's. They
-    /// do if they add computed columns, and in a model of sums alone.
+    /// Whether linear leaves read the rows that walks read, which may be copies, instead of the call's rows.
+    /// They do if they add computed columns, or if all trees are single leaves.
     pub fn adds_walked_rows(&self) -> bool {
         linear::adds_walked_rows(&self.forest, self.columns.as_deref())
     }
@@ -65,30 +64,33 @@ impl Hir {
         linear::has_sums_alone(&self.forest)
     }
 
-    /// Terms of a tree of one leaf: features of the forest with coefficients.
+    /// Terms of a tree that is a single linear leaf: features or columns, each with its coefficient.
     pub fn terms(&self, tree: usize) -> &[(u32, f64)] {
         let leaf = self.forest.linear.get(tree).and_then(|leaves| leaves.first());
         leaf.map_or(&[], |LinearLeaf { terms, .. }| terms)
     }
 
-    /// Features whose values all trees of one leaf add, in order. `None` if trees differ in them.
+    /// Features or columns that each of the trees adds, in order, if all trees are single linear leaves.
+    /// `None` if trees add different ones.
     pub fn shared_terms(&self) -> Option<Vec<u32>> {
         let of_tree = |tree| self.terms(tree).iter().map(|(feature, _)| *feature);
         let is_shared = (1..self.forest.trees.len()).all(|tree| of_tree(tree).eq(of_tree(0)));
         is_shared.then(|| of_tree(0).collect())
     }
 
-    /// Features of a row. The forest's features are columns, if these are computed.
+    /// Number of features of a row of the call. `forest.num_features` is the number of columns, if these are
+    /// computed.
     pub fn row_features(&self) -> usize {
         self.columns.as_ref().map_or(self.forest.num_features, |columns| columns.features)
     }
 }
 
-/// Test of category sets under some nests: by class if all walks use a layout that holds sets.
+/// The way in which category sets are tested under some nests: by class if all walks use a layout that
+/// supports it, else by columns.
 pub fn set_tests<'n>(forest: &Forest, nests: impl IntoIterator<Item = &'n Nest>) -> SetTests {
     let mut nodes = forest.trees.iter().flat_map(|tree| &tree.inner);
     let mut terms = forest.linear.iter().flatten().flat_map(|leaf| &leaf.terms);
-    // Layouts that hold sets read bins, which have no values to add.
+    // Layouts that test sets by class read bins, so linear leaves could not add computed columns.
     let adds_columns = terms.any(|(feature, _)| *feature as usize >= forest.num_features);
     if adds_columns || !nodes.any(|node| matches!(node.predicate, Predicate::Member { .. })) {
         return SetTests::OfColumns;
@@ -146,7 +148,7 @@ pub fn build(
     Ok(Hir { forest, depths, tiles: None, nest, leaf_loops, bins, columns, outputs, encodings })
 }
 
-/// Builds the HIR of walks that step from tile to tile.
+/// Builds the HIR of walks whose steps pass node tiles.
 fn tiled(forest: Arc<Forest>, nest: Nest, mut tiling: Tiling, budget: &Budget) -> Result<Hir, CompileError> {
     let deepest: Vec<u32> = tiling.depths().into_iter().map(|(deepest, _)| deepest).collect();
     let leaf_loops = leaf_loop::collect(&nest, &deepest, nest.representation.unwrap_or(Layout::Sparse))?;
@@ -174,7 +176,8 @@ fn order(forest: &mut Forest, order: TreeOrder) {
     (forest.trees, forest.linear) = trees.into_iter().unzip();
 }
 
-/// Chooses complete trees if they have at most four times the existing nodes, else only existing nodes.
+/// Chooses a layout if the schedule names none: complete trees, unless they have more than four times the
+/// existing nodes.
 fn fitting_layout(trees: &[Tree], depths: &[u32]) -> Layout {
     let complete: f64 = depths.iter().map(|d| 2f64.powi(i32::try_from(*d).unwrap_or(i32::MAX) + 1)).sum();
     let existing: f64 = trees.iter().map(|tree| (tree.inner.len() + tree.leaves.len()) as f64).sum();

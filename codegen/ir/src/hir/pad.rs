@@ -1,5 +1,5 @@
-//! Padding: pushes shallow leaves down to a depth, so that walks up to there need no leaf test.
-//! Complete layouts pad in their tables, which takes no extra nodes of the forest.
+//! Padding: pushes shallow leaves down to a depth, so that walks down to it need no leaf test. Layouts of
+//! complete trees pad in their tables, without new nodes in the forest.
 //!
 //! A leaf at depth `k` becomes a complete subtree of `depth - k` levels. Its tests do not matter,
 //! because all of its leaves are copies of the replaced one.
@@ -15,9 +15,9 @@ use sched_nest::footprint::{PADDED_NODE, padded_depths, padding};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Pads every tree to the deepest straight-line walk that covers it. Trees get new nodes only if a
-/// layout that is not complete holds them. `depths` (deepest and shallowest leaf of each tree) is
-/// updated.
+/// Pads every tree to the depth of the longest straight-line walk over it. Trees get new nodes only if some
+/// layout of incomplete trees stores them. Updates `depths`, the depths of each tree's deepest and shallowest
+/// leaf.
 pub fn pad_for(
     forest: &mut Arc<Forest>,
     depths: &mut [(u32, u32)],
@@ -78,7 +78,7 @@ pub fn pad_for(
     Ok(())
 }
 
-/// Pads a tree. Returns the original of each added leaf.
+/// Pads a tree. Returns, for each added leaf, the number of the leaf that it copies.
 fn pad(tree: &mut Tree, depth: u32, missing_left: bool) -> Vec<u32> {
     let mut todo = vec![(tree.root, 0)];
     let (mut shallow, mut copied) = (Vec::new(), Vec::new());
@@ -108,8 +108,8 @@ fn pad(tree: &mut Tree, depth: u32, missing_left: bool) -> Vec<u32> {
     copied
 }
 
-/// Adds a complete subtree of `levels` inner levels over copies of a leaf; parents come before their
-/// children. Appends the number of the leaf to `copied` for each added leaf.
+/// Adds a complete subtree of `levels` levels of inner nodes over copies of a leaf. Parents come before their
+/// children. Appends the leaf's number to `copied` for each added leaf.
 fn complete(tree: &mut Tree, leaf: u32, levels: u32, missing_left: bool, copied: &mut Vec<u32>) -> NodeRef {
     let first = tree.inner.len() as u32;
     let inner = (1u32 << levels) - 1;

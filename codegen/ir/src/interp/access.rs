@@ -6,7 +6,7 @@ use super::{Access, InterpreterError, Machine, Race, fault};
 use crate::lir::{Address, BufferId, Stmt, Value};
 
 impl<'f> Machine<'f, '_> {
-    /// Byte of an address, wider than an index because it may overflow one.
+    /// First byte of an access. The type is wider than an index, since the address may overflow one.
     #[inline]
     pub(super) fn start(&self, at: &Address) -> i128 {
         byte(self.int(at.index).into(), at.stride, at.offset)

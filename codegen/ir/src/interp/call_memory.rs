@@ -1,4 +1,4 @@
-//! Memory of a call, and the regions of its buffers.
+//! Memory that a caller passes to a call, and the regions of the function's buffers.
 
 use super::fault::InterpreterError;
 use super::memory::Region;
@@ -19,8 +19,8 @@ pub struct Memory<'m> {
     pub tables: &'m [Table],
 }
 
-/// Content of [`Space::Order`]. Columns are in descending order, so that a kernel that ignores the
-/// order reads wrong features.
+/// Content of [`Space::Order`]. If the input is columns, they are in descending order of features, so that a
+/// kernel that ignores the order reads wrong features.
 fn order(function: &Function, memory: &Memory, columns: bool) -> Vec<u8> {
     let input = function.buffers.iter().find(|buffer| buffer.space == Space::Input);
     let element = input.map_or(1, |buffer| buffer.element.bytes() as usize);

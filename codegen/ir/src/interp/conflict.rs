@@ -1,9 +1,9 @@
-//! Conflicts: two accesses that may happen at the same time and disturb each other.
+//! Conflicts: pairs of accesses to one byte that may happen at the same time, one of which changes it.
 
 use super::fault::Touch;
 use crate::lir::{Launch, Parallel, Stmt};
 
-/// Source of concurrency.
+/// Statement whose iterations or threads are concurrent.
 #[derive(Clone, Copy)]
 pub(super) enum Concurrent<'f> {
     /// The iterations of a loop.
@@ -30,7 +30,7 @@ impl Concurrent<'_> {
     }
 }
 
-/// Conflicting iterations of one loop, or threads of one launch.
+/// Two iterations of one loop, or threads of one launch, whose accesses conflict.
 pub(super) struct Conflict<'f> {
     pub loop_or_launch: Concurrent<'f>,
     pub iteration: i64,

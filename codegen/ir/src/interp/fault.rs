@@ -1,4 +1,4 @@
-//! Faults that the interpreter reports.
+//! Errors that the interpreter reports.
 
 use crate::lir::{Function, Op, Stmt};
 use std::fmt::{self, Display, Formatter};
@@ -167,21 +167,22 @@ impl Display for Touch {
     }
 }
 
-/// Text of a statement, or of the head of a nested one. The constants are printed along, so that values
-/// have the same names as in the text of the whole function.
+/// Text of a statement, or the first line of one with statements inside. Values have the same names as in the
+/// text of the whole function.
 pub(super) fn text(function: &Function, stmt: &Stmt) -> String {
     let is_constant = |s: &&Stmt| matches!(s, Stmt::Let(_, Op::Int(_) | Op::Float(_) | Op::Rows));
     let mut body: Vec<Stmt> = function.body.iter().filter(is_constant).cloned().collect();
     let constants = Function { body: body.clone(), ..shell(function) }.to_string();
     body.push(stmt.clone());
     let printed = Function { body, ..shell(function) }.to_string();
-    // Both texts agree up to the closing brace of the function, which is where the statement begins.
+    // The text without the statement ends with the function's closing brace, in whose position the statement
+    // begins.
     let start = constants.len().saturating_sub("}\n".len());
     let line = printed.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
     line.trim().trim_end_matches(" {").to_string()
 }
 
-/// A function without statements.
+/// The function without its statements.
 fn shell(function: &Function) -> Function {
     let Function { name, types, origins, buffers, .. } = function;
     let index = function.index;

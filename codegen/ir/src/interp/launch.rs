@@ -1,8 +1,8 @@
 //! Launches: threads run one after the other between barriers, in a scrambled order, and so do blocks.
 //!
-//! The verifier has proved that barriers are in uniform control flow. So a block runs *in step* through
-//! statements that contain barriers: any thread's condition counts for all. Between two barriers each
-//! thread runs to the end on its own.
+//! The verifier has proved that barriers are in uniform control flow. So the threads of a block run
+//! statements that contain barriers *in step*: conditions are the same for all threads. Between two barriers,
+//! one thread after the other runs from the first to the second.
 
 use super::order::Order;
 use super::threads::Ids;
@@ -13,7 +13,7 @@ use std::mem::swap;
 /// State of a thread while others run.
 struct Thread<'m> {
     lanes: Vec<u64>,
-    /// Memory of the thread, by buffer.
+    /// The thread's own memory: buffers with their regions.
     own: Vec<(usize, Region<'m>)>,
 }
 
@@ -22,11 +22,12 @@ struct Threads<'m> {
     all: Vec<Thread<'m>>,
     extents: [u32; 3],
     block: [i64; 3],
-    /// Number of times that they ran, which varies the orders.
+    /// Number of times that all threads ran so far, from which the order of the next time follows.
     runs: u64,
 }
 
-/// Coordinates of a number in a box, x first.
+/// Coordinates of block or thread `number`, in a grid or block with these extents. Numbers grow fastest in
+/// dimension x.
 fn place(number: u64, [x, y, _]: [u64; 3]) -> [i64; 3] {
     [number % x.max(1), number / x.max(1) % y.max(1), number / x.max(1) / y.max(1)].map(|n| n as i64)
 }
@@ -56,7 +57,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    /// Whether a statement contains a barrier or shared memory.
+    /// Whether a statement contains a barrier or an allocation of shared memory.
     fn meets(&self, stmt: &Stmt) -> bool {
         let here = match stmt {
             Stmt::Barrier => true,
@@ -88,7 +89,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    /// Runs a statement that contains a barrier or shared memory.
+    /// Runs a statement that contains a barrier or an allocation of shared memory.
     fn stmt_in_step(&mut self, threads: &mut Threads<'m>, stmt: &'f Stmt) -> Result<(), InterpreterError> {
         match stmt {
             Stmt::Barrier => {
@@ -121,7 +122,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         }
     }
 
-    /// Allocates memory of each thread around a barrier.
+    /// Allocates memory for each thread, and runs the statements inside, which contain a barrier.
     fn own_memory(&mut self, threads: &mut Threads<'m>, stmt: &'f Alloc) -> Result<(), InterpreterError> {
         let mut total = 0;
         for thread in &mut threads.all {
@@ -191,7 +192,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         })
     }
 
-    /// A value on which all threads agree.
+    /// Values that must be the same in all threads.
     fn agreed_value<const N: usize>(
         &mut self,
         threads: &mut Threads<'m>,

@@ -21,12 +21,13 @@ pub(super) struct Region<'m> {
     bytes: RegionBytes<'m>,
     /// Whether each byte has a value. Unused for read-only memory, which is initialised.
     written: Vec<bool>,
-    /// Earlier accesses to each byte; made when iterations first share the buffer.
+    /// Earlier accesses to each byte by iterations of parallel loops. Empty until iterations share the
+    /// buffer.
     touches: Vec<Touches>,
-    /// Earlier accesses by threads to each byte; made when threads of a launch first share the buffer.
+    /// Earlier accesses to each byte by threads of launches. Empty until threads share the buffer.
     by_threads: Vec<ThreadTouches>,
-    /// Number of parallel loops that ran when the buffer was made, whose iterations do not share it.
-    /// The largest number if nothing shares the buffer.
+    /// Number of parallel loops around the buffer's allocation, whose iterations do not share it.
+    /// `usize::MAX` if no iterations or threads share the buffer.
     depth: usize,
 }
 
@@ -48,7 +49,8 @@ impl<'m> Region<'m> {
         Region::new(RegionBytes::Owned(bytes), written, 0)
     }
 
-    /// Writable memory of the caller, whose bytes have values or count as uninitialised.
+    /// Writable memory of the caller. Its bytes have values if `is_written`; otherwise they count as
+    /// uninitialised.
     pub fn borrowed(bytes: &'m mut [u8], is_written: bool) -> Region<'m> {
         let written = vec![is_written; bytes.len()];
         Region::new(RegionBytes::Borrowed(bytes), written, 0)
@@ -68,7 +70,7 @@ impl<'m> Region<'m> {
         Region { bytes, written, touches: Vec::new(), by_threads: Vec::new(), depth }
     }
 
-    /// Whether it is temporary memory of one thread.
+    /// Whether the region is temporary memory of one thread.
     pub fn is_of_thread(&self) -> bool {
         self.depth == usize::MAX && matches!(self.bytes, RegionBytes::Owned(_))
     }
@@ -192,7 +194,7 @@ impl<'m> Region<'m> {
         if self.touches.is_empty() {
             self.touches = vec![[0; 3]; self.size()];
         }
-        // The bytes of one access usually have equal histories, which are then checked once.
+        // Bytes of one access often have the same earlier accesses, which are then checked once.
         let mut known = None;
         for (i, touches) in self.touches[range.clone()].iter_mut().enumerate() {
             let after = match known {

@@ -37,7 +37,7 @@ pub fn run(function: &Function, memory: Memory<'_>) -> Result<(), InterpreterErr
     run_with(function, memory, &Options::default())
 }
 
-/// Runs a function. After a fault the output holds the values written before it.
+/// Runs a function. After an error, the output holds the values that were written before.
 pub fn run_with(function: &Function, memory: Memory<'_>, options: &Options) -> Result<(), InterpreterError> {
     verify(function).map_err(InterpreterError::Malformed)?;
     Machine::new(function, memory, options)?.block(&function.body)
@@ -79,8 +79,8 @@ pub fn count_accesses(
     Ok(launches.into_iter().flat_map(|launch| launch.accesses).collect())
 }
 
-/// State of a run. The verifier has checked the function, so its numbers are valid and its values are
-/// defined before use.
+/// State of a run. The verifier has checked the function, so numbers of values and buffers are valid, and
+/// values are defined before use.
 struct Machine<'f, 'm> {
     function: &'f Function,
     options: &'f Options,
@@ -89,10 +89,10 @@ struct Machine<'f, 'm> {
     lanes: Vec<u64>,
     /// Index of each value's first lane.
     first_lane: Vec<usize>,
-    /// Buffer for values that pass from one iteration to the next.
+    /// Scratch memory for carried values on their way to the next iteration.
     passing: Vec<u64>,
     regions: Vec<Region<'m>>,
-    /// Numbers of the running thread of a launch.
+    /// Coordinates of the running thread of a launch.
     ids: Ids,
     /// Access counts, if requested.
     warps: Option<Warps>,
@@ -135,7 +135,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         self.first_lane[value.0 as usize]
     }
 
-    /// A scalar's lane.
+    /// The lane of a scalar.
     #[inline]
     fn lane(&self, value: Value) -> u64 {
         self.lanes[self.at(value)]
@@ -189,7 +189,7 @@ impl<'f, 'm> Machine<'f, 'm> {
                 Stmt::Parallel(stmt) => self.parallel(stmt)?,
                 Stmt::Alloc(stmt) => self.alloc(stmt)?,
                 Stmt::Launch(stmt) => self.launch(stmt)?,
-                // Threads meet here; see `launch.rs`.
+                // `launch.rs` runs all threads up to the barrier.
                 Stmt::Barrier => {}
             }
         }
@@ -368,8 +368,8 @@ impl<'f, 'm> Machine<'f, 'm> {
         }
     }
 
-    /// Passes carried values on. Reads all next values before it overwrites any: they may be each
-    /// other's current values.
+    /// Passes carried values to the next iteration. Reads all next values before it overwrites any, since a
+    /// next value can be another one's current value.
     fn pass_on(&mut self, carried: &[Carried]) {
         if let [only] = carried {
             return self.copy(only.next, only.inside);
@@ -416,7 +416,7 @@ impl<'f, 'm> Machine<'f, 'm> {
         Ok(())
     }
 
-    /// Buffer and size of temporary memory, which counts against the run's limit.
+    /// Buffer and size in bytes of temporary memory. Subtracts the size from the run's remaining memory.
     fn size_of(&mut self, stmt: &Alloc) -> Result<(usize, u64), InterpreterError> {
         let bytes = self.int(stmt.bytes);
         let size = u64::try_from(bytes).ok().filter(|size| *size <= self.memory_left);

@@ -1,8 +1,7 @@
 //! Arithmetic on one lane.
 //!
-//! A lane is 64 bits: integers are sign-extended, truth values are integers of one bit (so true is all
-//! ones), floats are their bits. All functions are total; combinations that the verifier rejects have
-//! an arbitrary result.
+//! A lane is 64 bits. Integers are sign-extended; truth values are integers of one bit, so true is all ones;
+//! floats are their bits. No function fails; combinations that the verifier rejects have an arbitrary result.
 
 use crate::lir::{Bin, Cast, Cmp, Math, Rounding, Scalar, bits};
 
@@ -64,7 +63,7 @@ pub(super) fn bin(op: Bin, scalar: Scalar, a: u64, b: u64) -> u64 {
                 Bin::Sub => x - y,
                 Bin::Mul => x * y,
                 Bin::Div => x / y,
-                // Not the methods of the same name: those return the operand that is no NaN.
+                // Not the methods `min` and `max` of floats, which return the operand that is no NaN.
                 Bin::Min => {
                     if x < y {
                         x
@@ -121,7 +120,7 @@ pub(super) fn cmp(op: Cmp, scalar: Scalar, a: u64, b: u64) -> u64 {
             Cmp::Ne => a != b,
             Cmp::Lt | Cmp::OLt | Cmp::ULt => (a as i64) < (b as i64),
             Cmp::Le | Cmp::OLe | Cmp::ULe => (a as i64) <= (b as i64),
-            // Integers are kept widened with their sign, which keeps their order without signs too.
+            // Integers are sign-extended, which also preserves their unsigned order.
             Cmp::UnsignedLt => a < b,
             Cmp::Uno => false,
         },
@@ -153,7 +152,7 @@ pub(super) fn cast(cast: Cast, from: Scalar, to: Scalar, lane: u64) -> u64 {
             _ => float(to, double(lane)),
         },
         Cast::IntToFloat => match to {
-            // Straight to the type: through `f64` it would be rounded twice.
+            // Converts directly, since a conversion through `f64` would round twice.
             Scalar::F32 => u64::from((lane as i64 as f32).to_bits()),
             _ => (lane as i64 as f64).to_bits(),
         },
@@ -169,13 +168,13 @@ pub(super) fn cast(cast: Cast, from: Scalar, to: Scalar, lane: u64) -> u64 {
     }
 }
 
-/// An element of a table as a lane of a lookup's result: integers are widened with zeros.
+/// An element of a table as a lane of a look-up's result: integers are zero-extended.
 #[inline]
 pub(super) fn widen(from: Scalar, to: Scalar, lane: u64) -> u64 {
     if from == to { lane } else { cast(Cast::ZExt, from, to, lane) }
 }
 
-/// A function of the C library. The standard library's methods call it.
+/// A function of the C library, by the standard library's methods, which call it.
 pub(super) fn math(math: Math, scalar: Scalar, lane: u64) -> u64 {
     type Of<T> = fn(T) -> T;
     let (single_function, double_function): (Of<f32>, Of<f64>) = match math {
@@ -209,7 +208,7 @@ pub(super) fn square_root(scalar: Scalar, lane: u64) -> u64 {
 /// A float as a whole number of its type.
 pub(super) fn round(rounding: Rounding, scalar: Scalar, lane: u64) -> u64 {
     let x = if scalar == Scalar::F32 { f64::from(single(lane)) } else { double(lane) };
-    // Whole numbers of a single are singles.
+    // A single-precision number rounds to a whole number that single precision represents.
     float(
         scalar,
         match rounding {
@@ -238,7 +237,7 @@ pub(super) fn decode(scalar: Scalar, bytes: &[u8]) -> u64 {
     }
 }
 
-/// A lane to memory; `bytes` has the size of the type.
+/// Writes a lane to memory; `bytes` has the size of the type.
 #[inline]
 pub(super) fn encode(scalar: Scalar, lane: u64, bytes: &mut [u8]) {
     match scalar {

@@ -1,16 +1,16 @@
-//! Limits of a run.
+//! Limits and options of a run.
 
 /// Limits of a run, and choices that LIR leaves open.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Most steps of a run. Each statement, each iteration, and every 64 bytes of temporary memory are
-    /// a step.
+    /// Largest number of steps of a run. Each statement, each iteration, and every 64 bytes of temporary
+    /// memory are a step.
     pub steps: u64,
-    /// Most bytes of temporary memory at a time.
+    /// Largest number of bytes of temporary memory at a time.
     pub memory: u64,
-    /// Seed of the order of parallel iterations.
+    /// Seed of the order of parallel iterations, and of blocks and threads of launches.
     pub seed: u64,
-    /// Whether the input is columns, one after the other, instead of rows.
+    /// Whether the input is one column after the other, instead of rows.
     pub columns: bool,
     /// Whether the output holds initial margins, to which the function adds. Otherwise it must write its
     /// output before it reads it.

@@ -1,15 +1,14 @@
 //! Race detection between iterations of parallel loops.
 //!
-//! Iterations run one after the other, and each gets the next number as its time when it begins.
-//! Consider a running iteration of a parallel loop. Numbers that were given since the loop began, but
-//! before this iteration began, belong to its sister iterations and to loops nested in them. So an
-//! earlier access may be concurrent with the current one exactly if its number is in such a range of a
-//! running loop.
+//! Iterations run one after the other, and each gets the next number as its time when it begins. Consider a
+//! running iteration of a parallel loop. Numbers that were given after the loop began, and before this
+//! iteration began, belong to other iterations and to loops nested in these. So an earlier access may be
+//! concurrent with the current one exactly if its number is in such a range of a running loop.
 //!
-//! Each byte remembers one access of each kind: the latest one, or an older one that may be concurrent
-//! with the current one. Concurrency with the forgotten access implies concurrency with the kept one
-//! (as in the SP-bags algorithm of Feng and Leiserson). So if a run has a race on a byte, the detector
-//! reports one.
+//! For each byte, the detector keeps one access of each kind: the latest access, or an older one that may be
+//! concurrent with the current access. An access that is concurrent with the forgotten one is also concurrent
+//! with the kept one. This is the SP-bags algorithm of Feng and Leiserson. So if a run has a race on a byte,
+//! the detector reports a race.
 
 use super::conflict::{Concurrent, Conflict};
 use super::fault::Touch;
@@ -17,25 +16,25 @@ use super::order::Order;
 use super::threads::LaunchTime;
 use crate::lir::{Launch, Parallel};
 
-/// Time of an event: the number of its iteration. Zero is outside all iterations, or never.
+/// Time of an access: the number of its iteration. Zero is an access outside all iterations, or none.
 pub(super) type Time = u32;
 
 /// Running parallel loops, outermost first, or the running launch.
 pub(super) struct Tasks<'f> {
     levels: Vec<RunningLoop<'f>>,
     clock: Option<LaunchTime<'f>>,
-    /// Latest number of an interval between barriers.
+    /// Number of the latest interval between barriers of a launch.
     interval_index: u32,
-    /// Latest number given.
+    /// Number of the iteration that began last.
     last: Time,
-    /// Number of loops that have begun, which varies their orders.
+    /// Number of loops that have begun, from which the order of the next loop follows.
     loops: u64,
     seed: u64,
 }
 
 struct RunningLoop<'f> {
     parallel: &'f Parallel,
-    /// Latest number when the loop began.
+    /// Number of the iteration that had begun last when the loop began.
     before: Time,
     /// Number of the running iteration.
     now: Time,
@@ -55,7 +54,7 @@ impl<'f> Tasks<'f> {
         self.clock.is_some()
     }
 
-    /// Time in the running launch.
+    /// Time in the running launch, if one is running.
     pub fn clock(&self) -> Option<&LaunchTime<'f>> {
         self.clock.as_ref()
     }
@@ -124,7 +123,7 @@ impl<'f> Tasks<'f> {
         self.levels.pop();
     }
 
-    /// The running iteration.
+    /// Time of the running iteration.
     #[inline]
     fn now(&self) -> Time {
         self.levels.last().map_or(0, |level| level.now)
@@ -145,7 +144,8 @@ impl<'f> Tasks<'f> {
     }
 }
 
-/// Latest access times of a byte, by [`Touch`]. An array, because the allocator zeroes arrays for free.
+/// Kept access times of a byte, by [`Touch`]. An array of integers, because the allocator zeroes it at no
+/// cost.
 pub(super) type Touches = [Time; 3];
 
 /// Records an access to a byte, unless it is a race.
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use crate::interp::order::mix;
 
-    /// Running loops, each with its number and iteration.
+    /// Running loops, each with its number and its current iteration.
     type Path = Vec<(u64, i64)>;
 
     /// A random program over two bytes, with a log of its accesses.
@@ -217,7 +217,7 @@ mod tests {
             })
         }
 
-        /// Runs some statements; false after a race.
+        /// Runs some statements. Returns false after a race.
         fn block(&mut self) -> bool {
             for _ in 0..self.below(4) {
                 if self.path.len() < 4 && self.below(3) == 0 {

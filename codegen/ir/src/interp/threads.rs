@@ -5,9 +5,9 @@
 //! of the launch. The interpreter runs blocks one after the other and numbers their intervals as they
 //! begin.
 //!
-//! Each byte remembers at most two accesses of each kind. One access by a finished block suffices,
-//! since it conflicts with all later ones in the launch. In the current interval two are needed,
-//! because the next access is by another thread than one of them.
+//! For each byte, at most two accesses of each kind are kept. One access by a finished block suffices, since
+//! it is concurrent with all later accesses in the launch. In the current interval, two accesses by different
+//! threads are kept, because the next access can be by one of these threads.
 
 use super::conflict::{Concurrent, Conflict};
 use super::fault::Touch;
@@ -24,7 +24,7 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Number of the block or the thread in a direction.
+    /// Number of the block or the thread in a dimension.
     pub fn get(&self, dimension: GpuDimension) -> i64 {
         let numbers = match dimension.level {
             GpuLevel::Grid => self.block,
@@ -53,14 +53,14 @@ pub(super) struct LaunchTime<'f> {
     pub thread: u32,
 }
 
-/// A thread in an interval; interval 0 is never.
+/// An access by a thread in an interval. Interval 0 stands for no access.
 #[derive(Clone, Copy, Default, PartialEq)]
 struct Stamp {
     interval_index: u32,
     thread: u32,
 }
 
-/// Accesses to a byte by threads, by [`Touch`].
+/// Kept accesses of threads to a byte, by [`Touch`].
 #[derive(Clone, Copy, Default)]
 pub(super) struct ThreadTouches([[Stamp; 2]; 3]);
 
@@ -88,7 +88,7 @@ impl<'f> LaunchTime<'f> {
         Some(self.order.nth(self.begun.len() as u64 - 1))
     }
 
-    /// Starts an interval.
+    /// Starts an interval; `None` if numbers have run out.
     pub fn barrier(&mut self) -> Option<()> {
         self.interval_index = self.interval_index.checked_add(1)?;
         Some(())

@@ -46,7 +46,7 @@ impl<'f> Machine<'f, '_> {
         Ok(())
     }
 
-    /// One lane from a byte of a buffer, or zero.
+    /// One lane from a byte of a buffer, or zero if the lane is inactive.
     fn load_lane(
         &mut self,
         stmt: &'f Stmt,

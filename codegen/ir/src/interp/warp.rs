@@ -1,10 +1,10 @@
 //! Access costs of launches on a GPU: counts, not times.
 //!
-//! The threads of a block run in warps, whose lanes access memory together. An access to shared memory
-//! takes one *wavefront* for each distinct word that the busiest of its 32 banks delivers. An access to
-//! device memory takes one transfer for each distinct *sector* of 32 bytes. Lanes of a warp form one
-//! access if they have executed the statement equally often since the last barrier. Each lane of a
-//! vector that has its own address is a separate access.
+//! The threads of a block run in warps. The lanes of a warp are its threads, which access memory together. An
+//! access to shared memory takes one *wavefront* for each distinct word that the busiest of its 32 banks
+//! delivers. An access to device memory takes one transfer for each distinct *sector* of 32 bytes. Lanes of a
+//! warp form one access if they have executed the statement equally often since the last barrier. Each lane
+//! of a vector that has its own address is a separate access.
 
 use crate::lir::{BufferId, Function, Launch, Space, Stmt};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -40,13 +40,13 @@ pub struct LaunchCost {
     pub name: String,
     /// Number of runs.
     pub times: u64,
-    /// Largest grid.
+    /// Extents of the largest grid.
     pub grid: [u64; 3],
     /// Number of blocks, over all runs.
     pub blocks: u64,
-    /// Threads of a block.
+    /// Threads of a block in each dimension.
     pub block: [u32; 3],
-    /// Most bytes of shared memory of a block at a time.
+    /// Largest number of bytes of shared memory that a block has at a time.
     pub shared: u64,
     /// Number of barriers, over all blocks.
     pub barriers: u64,
@@ -62,7 +62,7 @@ type Key = usize;
 
 /// Access counter for threads that run one after the other.
 pub(super) struct Warps {
-    /// Lanes of a warp.
+    /// Number of lanes of a warp.
     size: u32,
     /// Number of the running thread in its block.
     thread: u32,
@@ -168,7 +168,7 @@ impl Warps {
         }
     }
 
-    /// Adds up the accesses since the threads last met at a barrier.
+    /// Adds up the accesses since the last barrier.
     pub fn meet(&mut self, function: &Function) {
         self.times.clear();
         for ((key, ..), lanes) in std::mem::take(&mut self.open) {

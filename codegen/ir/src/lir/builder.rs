@@ -12,9 +12,9 @@ use std::collections::HashMap;
 pub struct Builder {
     function: Function,
     blocks: Vec<Block>,
-    /// Integer constants by value, for folding.
+    /// The numbers of integer constants, for folding.
     ints: HashMap<Value, i64>,
-    /// Constants at the function's start, shared by all uses.
+    /// Integer constants defined so far, by type and number.
     interned: HashMap<(Ty, i64), Value>,
     constants: Block,
     rows: Option<Value>,
@@ -260,8 +260,8 @@ impl Builder {
         self.define(self.ty(value), Op::Math(math, value))
     }
 
-    /// The address `elements` elements further. The offset grows, which costs no instruction, unless it
-    /// would exceed 31 bits.
+    /// The address `elements` elements further. Adds to the offset, which costs no instruction, unless the
+    /// offset would exceed 31 bits.
     pub fn beyond(&mut self, at: Address, elements: i64) -> Address {
         let bytes =
             elements.checked_mul(at.stride.into()).and_then(|bytes| bytes.checked_add(at.offset.into()));
@@ -271,17 +271,17 @@ impl Builder {
         }
     }
 
-    /// A load that may reuse earlier ones as long as memory does not change.
+    /// A load that may reuse the value of an earlier load as long as memory does not change.
     pub fn load(&mut self, ty: Ty, address: Address) -> Value {
         self.load_and(Keep::Invariant, ty, address)
     }
 
-    /// A load with the given reuse of loaded values.
+    /// A load whose value later loads may reuse as `keep` says.
     pub fn load_and(&mut self, keep: Keep, ty: Ty, address: Address) -> Value {
         self.define(ty, Op::Load(address, keep))
     }
 
-    /// A new group of loads that reload memory.
+    /// The [`Keep`] of a new group of loads that reload memory.
     pub fn reload(&mut self) -> Keep {
         self.reloads += 1;
         Keep::Reload(self.reloads)

@@ -1,14 +1,14 @@
 //! Encoded tables of a forest, which its compilations share.
 //!
-//! The choice of a schedule compiles one model under dozens of schedules, which ask for a few storages.
-//! Encoding the trees takes most of such a compilation.
+//! The choice of a schedule compiles one model under dozens of schedules, many of which have the same
+//! storages. Encoding the trees takes most of the time of such a compilation.
 
 use super::Table;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// Most bytes of encoded tables that a forest keeps: those of a large model in all layouts. Tables beyond it
-/// are encoded again.
+/// Largest number of bytes of encoded tables that are kept for a forest: enough for a large model in all
+/// layouts. Further tables are encoded for each compilation.
 const KEPT_BYTES: usize = 64 << 20;
 
 /// The encoded tables of a forest.
@@ -22,7 +22,7 @@ struct Memo {
 }
 
 impl Encodings {
-    /// The tables of a key. Encodes them if they are not memo.
+    /// The tables with this key. Encodes them if they were not encoded before.
     pub fn get_or_encode(&self, key: &str, encode: impl FnOnce() -> Vec<Table>) -> Arc<[Table]> {
         if let Some(tables) = self.0.lock().ok().and_then(|memo| memo.tables.get(key).cloned()) {
             return tables;

@@ -2,10 +2,10 @@
 
 use super::{Address, Bin, Cast, Cmp, Gather, Scalar, Ty, Value};
 
-/// Most elements of a look-up table, all of which an 8-bit index reaches and registers hold.
+/// Largest number of elements of a look-up table. An 8-bit index reaches them all, and registers hold them.
 pub const MAX_LOOKUP: u16 = 256;
 
-/// Type and constant of an operand value.
+/// Type of an operand value, and its number if it is an integer constant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OperandType {
     /// Type of the value.

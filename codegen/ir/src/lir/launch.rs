@@ -1,8 +1,8 @@
 //! Launches: the code of a GPU.
 //!
-//! A [`Launch`] runs its body once for each thread of each block of a grid. Blocks are independent of
-//! each other; the threads of a block meet at [`Stmt::Barrier`]s. Two threads may touch the same bytes
-//! only by loads, by [`Stmt::AtomicAdd`], or, if they are in one block, with a barrier between the two
+//! A [`Launch`] runs its body once for each thread of each block of a grid. Blocks are independent of each
+//! other; the threads of a block wait for each other at [`Stmt::Barrier`]s. Two threads may touch the same
+//! bytes only by loads, by [`Stmt::AtomicAdd`], or, if they are in one block, with a barrier between the two
 //! accesses.
 //!
 //! The code around a launch runs on the host. Its values are visible in the body and equal for all
@@ -24,7 +24,7 @@ pub use sched_nest::{GpuAxis, GpuDimension, GpuLevel};
 /// Alignment of shared buffers in bytes.
 pub const SHARED_ALIGNMENT: u64 = 64;
 
-/// Most threads of a block, on all devices.
+/// Largest number of threads of a block, on all devices.
 pub const MAX_THREADS: u32 = 1024;
 
 /// A grid of blocks of threads.
@@ -32,10 +32,11 @@ pub const MAX_THREADS: u32 = 1024;
 pub struct Launch {
     /// Name that profilers show, a C identifier, unique in the function.
     pub name: String,
-    /// Blocks in the directions x, y and z, as indices. The launch is empty if one of them is not
+    /// Number of blocks in the dimensions x, y and z, as indices. The launch is empty if one of them is not
     /// positive.
     pub grid: [Value; 3],
-    /// Threads of a block in the directions x, y and z, at least 1 each and [`MAX_THREADS`] in all.
+    /// Threads of a block in the dimensions x, y and z: at least 1 each, and a product of at most
+    /// [`MAX_THREADS`].
     pub block: [u32; 3],
     /// Statements of a thread.
     pub body: Block,
@@ -67,8 +68,8 @@ pub struct BinTransfer {
     pub value_bytes: u32,
     /// Fewest rows of a run that transfers bins; shorter runs transfer values.
     pub least_rows: i64,
-    /// Throughput of the bus in bytes per nanosecond. Runs with too few threads to quantize that fast
-    /// transfer values.
+    /// Throughput of the bus in bytes per nanosecond. Runs whose threads cannot quantize rows as fast as the
+    /// bus takes their values transfer values.
     pub bus: u32,
 }
 
@@ -85,8 +86,7 @@ impl Launch {
         self.block.iter().fold(1, |all, extent| all.saturating_mul(*extent))
     }
 
-    /// Shared memory of a block: buffers and their bytes, rounded up to `SHARED_ALIGNMENT`. They are
-    /// consecutive.
+    /// Shared memory of a block: consecutive buffers and their bytes, rounded up to `SHARED_ALIGNMENT`.
     pub fn shared(&self, function: &Function) -> Vec<(BufferId, u64)> {
         let mut constants = BTreeMap::new();
         let mut note = |stmt: &Stmt| {

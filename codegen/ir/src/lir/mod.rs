@@ -76,7 +76,7 @@ impl Scalar {
         }
     }
 
-    /// Whether it is a floating-point type.
+    /// Whether the type is a floating-point type.
     pub fn is_float(self) -> bool {
         matches!(self, Scalar::F32 | Scalar::F64)
     }
@@ -192,9 +192,9 @@ pub enum Bin {
     Xor,
     /// Shift to the right, filling with zeros. The distance counts modulo the width.
     Shr,
-    /// The smaller one: signed integers; for floats the second operand if either is NaN.
+    /// The smaller operand. Integers are signed. For floats, the second operand if either is NaN.
     Min,
-    /// The larger one: signed integers; for floats the second operand if either is NaN.
+    /// The larger operand. Integers are signed. For floats, the second operand if either is NaN.
     Max,
 }
 
@@ -273,8 +273,8 @@ pub enum Keep {
     /// Reuse as long as memory does not change. The load may also move ahead.
     #[default]
     Invariant,
-    /// Reuse until a load with [`Keep::Reload`]. Loads on both sides of that one are not merged, and
-    /// this load does not move ahead of it.
+    /// Reuse until a load with [`Keep::Reload`]. Loads before and after such a load are not merged, and this
+    /// load does not move ahead of it.
     UntilReload,
     /// No reuse of earlier loads, so that registers are free for other values. Loads with the same
     /// number form a group, and may be merged with each other.
@@ -365,7 +365,7 @@ pub struct For {
 pub struct WalkSteps {
     /// Steps of all walks before the loop.
     pub taken: u32,
-    /// Most levels of a tree that one step descends.
+    /// Largest number of levels of a tree that one step descends.
     pub levels: u32,
 }
 

@@ -4,25 +4,25 @@ use super::{BinTransfer, Function, ProcessorKind, Scalar, Table};
 use sched_nest::Variants;
 use sched_outputs::{Element, Kind};
 
-/// Function that a kernel computes; the entry points of an artefact select kernels by it.
+/// Input and result of a kernel. The entry points of an artefact select kernels by their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KernelKind {
-    /// Rows to an output that a walk computes, or margins to an output that finishes them.
+    /// From rows to an output that walks compute, or from margins to an output that is computed from these.
     Output(Kind),
-    /// Rows to predictions, on GPUs: margins are transformed before they are stored.
+    /// From rows to predictions, on GPUs: margins are transformed before they are stored.
     Direct,
-    /// Rows to quantized rows, on the host, for a [`BinTransfer`].
+    /// From rows to quantized rows, on the host, for a [`BinTransfer`].
     Quantize,
-    /// Quantized rows to margins, on GPUs.
+    /// From quantized rows to margins, on GPUs.
     RawOfBins,
-    /// Quantized rows to predictions, on GPUs.
+    /// From quantized rows to predictions, on GPUs.
     DirectOfBins,
-    /// The model's own base values as margins, on GPUs, for kernels that add to their output.
+    /// Writes the model's own base values to the margins, on GPUs, for kernels that add to the output.
     Base,
 }
 
 impl KernelKind {
-    /// The kernel from rows to margins, which all outputs need that do not walk the trees themselves.
+    /// The kernel from rows to margins. Outputs without walks are computed from its margins.
     pub const RAW: KernelKind = KernelKind::Output(Kind::Raw);
 }
 
@@ -44,7 +44,7 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// One float type for everything.
+    /// One float type for rows, margins and results.
     pub const fn all(scalar: Scalar) -> Interface {
         Interface { rows: scalar, margins: scalar, results: scalar }
     }
@@ -83,10 +83,9 @@ pub struct Module {
     pub tables: Vec<Table>,
     /// Element types between callers and kernels.
     pub types: Interface,
-    /// Most rows of a run, to which memory or code is limited. Longer calls are cut into runs.
+    /// Largest number of rows of a run, if memory or code is limited. Calls of more rows are cut into runs.
     pub rows_per_run: Option<i64>,
-    /// Processor for runs by number of rows. Leaf indices are computed where the variant for the
-    /// largest runs is.
+    /// Processor of each variant, by number of rows. Leaf indices are computed on that of the last variant.
     pub places: Variants<ProcessorKind>,
     /// Fewest rows of runs that accept columns, described by [`Space::Order`](super::Space::Order);
     /// `None` if all runs need rows.

@@ -39,8 +39,8 @@ impl Stmt {
         }
     }
 
-    /// Calls `see` with each statement of a block, nested ones included. A worklist saves the stack in
-    /// deep nests.
+    /// Calls `see` with each statement of a block and of the blocks inside. Outer statements come first,
+    /// without recursion, so that deep nests do not overflow the stack.
     pub fn visit_all<'s>(block: &'s Block, mut see: impl FnMut(&'s Stmt)) {
         let mut left = vec![block];
         while let Some(block) = left.pop() {

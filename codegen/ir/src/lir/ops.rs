@@ -111,7 +111,7 @@ impl OperandKind for Gather {
     }
 }
 
-/// Operands that are part of the operation itself.
+/// Implements operand kinds that are constants of the operation, not values.
 macro_rules! immediate {
     ($($ty:ty => $text:expr;)*) => { $(
         impl OperandKind for $ty {
@@ -149,7 +149,7 @@ immediate! {
     GpuDimension => shown;
 }
 
-/// Marks operands as used that only the text of a line reads.
+/// Avoids warnings for operands that a type rule does not mention.
 macro_rules! used {
     ($($name:ident)*) => { $( let _ = &$name; )* };
 }
@@ -175,7 +175,7 @@ macro_rules! operations {
 
             /// Calls `visit` with each value that the operation uses.
             pub fn for_each_value(&self, mut visit: impl FnMut(Value)) {
-                // Operations without operands do not visit.
+                // Avoids a warning in operations without operands.
                 let _ = &mut visit;
                 match self {
                     $( Op::$name $(($($operand),*))? => {
@@ -212,7 +212,8 @@ macro_rules! operations {
                 }
             }
 
-            /// Whether the result can have the type. The error says why an operand is invalid.
+            /// Whether the operation's type rule allows the result type. Fails with the reason if an operand
+            /// is invalid.
             pub(crate) fn fits(&self, $ty: Ty, $rules: &impl Rules) -> Result<bool, String> {
                 Ok(match self {
                     $( Op::$name $(($($operand),*))? => {
@@ -282,8 +283,8 @@ operations! { |ty, rules|
     /// The lanes of one vector or scalar, then those of another of the same type.
     Concat(a: Value, b: Value) => "concat {a}, {b}"
         if a.ty == b.ty && ty.scalar == a.ty.scalar && u32::from(ty.lanes) == 2 * u32::from(a.ty.lanes);
-    /// A step that transposes a square stored in two vectors, in blocks of `size` lanes: the even (0)
-    /// or the odd (1) blocks of both, interleaved.
+    /// A transpose step. Vectors are divided into blocks of `size` lanes; the result has the even (`number`
+    /// 0) or the odd (1) blocks of `a` and `b`, alternating.
     TransposeStep(a: Value, b: Value, size: u16, number: u16)
         => "transpose {a}, {b}: part {number} in blocks of {size}"
         if [a.ty, b.ty] == [ty; 2] && size.is_power_of_two() && number < 2

@@ -1,9 +1,10 @@
-//! Origins of a function's values: the loop of the nest, and the task in it. They change no result.
-//! Profiles use them to show where time goes, and which instructions a line of the schedule causes.
+//! Origins of a function's values: the loop of the nest and the task that a value's code belongs to. Origins
+//! change no result. Profiles show by them which loops take time, and which instructions a line of the
+//! schedule causes.
 
 use super::value::Value;
 
-/// Task that a loop's code performs.
+/// Task that code in a loop performs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Task {
     /// Iterations; walks in a leaf loop.
@@ -20,7 +21,7 @@ pub enum Task {
 pub struct Origin {
     /// Name of the loop; empty outside of all loops.
     pub name: String,
-    /// Most rows of the calls for which its schedule variant is, if it is not the last variant.
+    /// Largest number of rows of the calls of the code's variant; `None` for the last variant.
     pub max_rows: Option<u32>,
     /// Task of the code.
     pub task: Task,

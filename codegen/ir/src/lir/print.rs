@@ -30,8 +30,8 @@ impl Display for Ty {
 impl Display for BinTransfer {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         let BinTransfer { row_bytes, value_bytes, least_rows, .. } = self;
-        write!(f, "rows of the host travel as bins in runs of at least {least_rows}: ")?;
-        write!(f, "{row_bytes} bytes in place of {value_bytes}")
+        write!(f, "transfer: rows as bins in runs of at least {least_rows} rows, ")?;
+        write!(f, "{row_bytes} bytes per row instead of {value_bytes}")
     }
 }
 
@@ -68,7 +68,7 @@ impl Display for Function {
     }
 }
 
-/// Names of values in the text: constants appear as their value, other values are numbered in order of
+/// Names of values in the text. Constants appear as their number; other values are numbered in order of
 /// definition.
 struct NamesOfValues(Vec<String>);
 

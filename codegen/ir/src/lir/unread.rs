@@ -1,7 +1,7 @@
 //! Removal of tables that no kernel loads.
 //!
-//! Layouts and quantizers make tables for every way of walking, and a plan reads only some of them.
-//! Artefacts need not carry the others.
+//! Layouts and quantizers make tables for every kind of walk, and the kernels of a plan load only some of
+//! them. Artefacts leave the others out.
 
 use super::{Block, BufferId, Function, Module, Space, Stmt};
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Names of values.
+//! Values of a function.
 
 /// An SSA value of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -63,7 +63,7 @@ impl Builder {
         self.define(Ty { lanes: 2 * ty.lanes, ..ty }, Op::Concat(a, b))
     }
 
-    /// The even (0) or the odd (1) blocks of `size` lanes of both vectors, interleaved.
+    /// The even (`number` 0) or the odd (1) blocks of `size` lanes of both vectors, alternating.
     pub fn transpose_step(&mut self, a: Value, b: Value, size: u16, number: u16) -> Value {
         self.define(self.ty(a), Op::TransposeStep(a, b, size, number))
     }

@@ -1,4 +1,4 @@
-//! Walks of trees of one leaf: all walks of a group add a term before any adds the next one.
+//! Forests of single linear leaves: all walks of a group add a term before any of them adds the next one.
 //!
 //! The sums of a group stay in registers. A coefficient that is loaded serves all rows of a group, and the
 //! value of a column serves all its trees. Each sum begins with the constant of its leaf and adds its terms
@@ -16,14 +16,15 @@ use crate::rows::Row;
 use sched_nest::Axis;
 use std::ops::Range;
 
-/// Most terms of a range of columns that are written out. A loop over more terms takes less code.
+/// Largest number of terms of a range of columns whose additions are written out. More terms are added in a
+/// loop, which takes less code.
 const WRITTEN_OUT: u32 = 32;
 
-/// Terms of an iteration of a loop over more terms: the loop's own instructions become few beside theirs.
+/// Terms that an iteration of such a loop adds, so that the instructions of the loop itself hardly count.
 const TOGETHER: u32 = 4;
 
 impl WalkContext<'_> {
-    /// Values of the leaves of walks, which may be of several trees.
+    /// Values of the leaves of some walks, which may be of several trees.
     pub(super) fn sums_of_terms(&self, k: &mut KernelBuilder, lanes: &[&WalkLane]) -> Vec<Value> {
         let (Traversal::Dense { columns }, Some(tables)) = (&self.plan.traversal, k.ports.linear) else {
             return Vec::new();
@@ -49,7 +50,7 @@ impl WalkContext<'_> {
     }
 }
 
-/// Walks that add their terms together.
+/// Walks that add each term together.
 struct TermGroup<'g> {
     context: &'g WalkContext<'g>,
     tables: LinearTables<BufferId>,
@@ -60,14 +61,15 @@ struct TermGroup<'g> {
 struct Sums {
     /// The sum of each lane.
     sums: Vec<Value>,
-    /// For each lane whether a value was missing, if leaves then add their value.
+    /// For each lane, whether a term's value was missing. Empty unless leaves with missing values add their
+    /// leaf value instead of the sum.
     missing: Vec<Value>,
 }
 
-/// A term of all walks.
+/// A term that all walks of a group add.
 #[derive(Clone, Copy)]
 struct Term {
-    /// Number of the term in the lists of the trees, an index.
+    /// Number of the term in its tree, an index.
     number: Value,
     /// Column of its values, an index.
     column: Value,
@@ -75,21 +77,23 @@ struct Term {
     is_multiplied: bool,
 }
 
-/// Adjacent terms of adjacent columns.
+/// Consecutive terms whose columns are adjacent.
 #[derive(Clone, Debug)]
 struct TermRange {
     /// Number of the first term.
     term: u32,
     /// The columns.
     columns: Range<u32>,
-    /// Whether values are multiplied by coefficients. Entries of tables are not: their coefficients are 1.
+    /// Whether values are multiplied by coefficients. If all coefficients are 1, as those of table entries,
+    /// they are not.
     is_multiplied: bool,
 }
 
-/// Fewest adjacent terms without products that have code of their own, and a loop of their own.
+/// Fewest consecutive terms with coefficients of 1 that get code, or a loop, without products.
 const LEAST_ADDED: usize = 4;
 
-/// The terms of a range of columns, the first of which has a number, apart by whether they are products.
+/// Divides the terms of a range of columns into ranges with and without products. `first` is the number of
+/// the first term.
 fn term_ranges(k: &KernelBuilder, first: u32, columns: &Range<u32>) -> Vec<TermRange> {
     let hir = &k.ports.lowering.hir;
     let is_added = |term: usize| (0..hir.forest.trees.len()).all(|tree| hir.terms(tree)[term].1 == 1.0);
@@ -132,7 +136,7 @@ impl<'g> TermGroup<'g> {
         TermGroup { context, tables, lanes }
     }
 
-    /// Whether a lane is a vector of trees, which add the values of one row.
+    /// Whether a lane is a vector of trees, which all add values of one row.
     fn has_trees(&self, lane: &WalkLane) -> bool {
         lane.walk.width > 1 && self.context.walks.over == Axis::Tree
     }
@@ -147,7 +151,7 @@ impl<'g> TermGroup<'g> {
         Sums { sums: constants, missing: missing.unwrap_or_default() }
     }
 
-    /// The values of the leaves.
+    /// The values of the leaves, from the sums after the last term.
     fn close(&self, k: &mut KernelBuilder, ended: Sums) -> Vec<Value> {
         if ended.missing.is_empty() {
             return ended.sums;
@@ -157,7 +161,8 @@ impl<'g> TermGroup<'g> {
         ended.map(|((sum, missing), plain)| k.b.select(missing, plain, sum)).collect()
     }
 
-    /// For each lane a number of its trees' leaves: the constant, or the value in place of the sum.
+    /// For each lane, loads a number of its trees' leaves: with `number` 0 the constant, with 1 the value
+    /// that replaces the sum if a term's value is missing.
     fn of_leaves(&self, k: &mut KernelBuilder, number: u32) -> Vec<Value> {
         let element = k.ports.accumulator;
         let bytes = element.bytes();
@@ -183,8 +188,8 @@ impl<'g> TermGroup<'g> {
         values
     }
 
-    /// Distances from a lane's first tree to each of its trees, of which each takes `elements` elements.
-    /// Lanes beyond the last tree have its distance.
+    /// Distances from a lane's first tree to each of its trees, in elements of a table with `elements`
+    /// elements for each tree. Lanes beyond the last tree have the last tree's distance.
     fn trees_of(&self, k: &mut KernelBuilder, lane: &WalkLane, elements: i64) -> Value {
         let width = lane.walk.width;
         let step = self.context.walks.iter.step * elements;
@@ -234,7 +239,7 @@ impl<'g> TermGroup<'g> {
         sums
     }
 
-    /// Adds the terms of one tree, whose columns are in a table.
+    /// Adds the terms of one tree, whose column numbers are read from a table.
     fn of_table(&self, k: &mut KernelBuilder, sums: Sums) -> Sums {
         let Some(lane) = self.lanes.first() else { return sums };
         let first = load(&mut k.b, self.tables.terms, Scalar::I32, (8, 0), lane.tree);
@@ -254,8 +259,8 @@ impl<'g> TermGroup<'g> {
         Sums::of_carried(&after, self.lanes.len())
     }
 
-    /// Adds a term to all sums. `at` is its index in the table of coefficients, if the group is of one tree
-    /// with columns of its own.
+    /// Adds a term to all sums. `at` is the term's index in the table of coefficients, if trees add different
+    /// columns.
     fn add(&self, k: &mut KernelBuilder, term: Term, sums: &mut Sums, at: Option<Value>) {
         let mut loaded: Vec<(Value, Value)> = Vec::new();
         let mut row_value: Option<Value> = None;
@@ -271,7 +276,7 @@ impl<'g> TermGroup<'g> {
                     k.b.splat(one, lane.walk.width)
                 }
             });
-            // Walks over trees have one row.
+            // A loop over trees walks a single row, whose value is loaded once.
             let shared = row_value.filter(|_| self.context.walks.over == Axis::Tree);
             let one = shared.unwrap_or_else(|| self.value(k, lane, term.column));
             row_value = Some(one);

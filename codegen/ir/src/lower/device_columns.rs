@@ -1,4 +1,4 @@
-//! Columns that a launch of its own computes on a device, one row in each thread.
+//! Columns that a separate launch computes on a device, one row in each thread.
 
 use super::kernel_builder::KernelBuilder;
 use crate::columns::code::{ColumnCode, Elements};
@@ -7,11 +7,11 @@ use crate::columns::value::Features;
 use crate::lir::{Bin, BufferId, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Value};
 use crate::mir::CacheRows;
 
-/// Threads of a block.
+/// Threads of a block in the launch that computes columns.
 const THREADS: u32 = 128;
 
-/// Emits the launch and the body, which reads its columns in place of the call's rows. Kernels of bins read
-/// neither.
+/// Emits the launch, then the body, which reads the launch's columns in place of the call's rows. Kernels
+/// whose input is bins need no columns, and have no such launch.
 pub(super) fn emit(k: &mut KernelBuilder, cache: &CacheRows) {
     use super::kernel_builder::Emit;
     let Some(code) = k.ports.code().filter(|_| k.ports.bins.is_none()) else { return cache.body.emit(k) };

@@ -19,7 +19,7 @@ pub(super) struct DeviceFold<'f> {
     pub(super) into: &'f SumTarget,
     /// Index in the target to which the first sum of each slot is added.
     pub(super) first: Value,
-    /// Start of the target's sums.
+    /// Value with which the target's sums start.
     pub(super) opening: &'f Opening,
 }
 
@@ -48,7 +48,7 @@ impl DeviceFold<'_> {
         });
     }
 
-    /// Folds one sum of the target: its start, then the slots.
+    /// Folds one sum of the target: its start value plus the slots.
     fn sum(self, k: &mut KernelBuilder, index: Value) {
         let DeviceFold { private, slots, into, first, opening } = self;
         let element = k.ports.accumulator;

@@ -2,7 +2,7 @@
 
 use crate::lir::{Bin, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Value};
 
-/// Threads per block.
+/// Threads of a block in a launch with one thread per element.
 const THREADS: u32 = 256;
 
 /// Emits a launch with a thread for each number below `count`.

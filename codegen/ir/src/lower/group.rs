@@ -1,9 +1,9 @@
-//! Groups of walks: how many iterations of a leaf loop advance together, and in which vectors.
+//! Groups of walks: how many iterations of a leaf loop are interleaved, and in which vectors.
 
 use crate::lir::Value;
 use crate::mir::Walks;
 
-/// Iterations that run together: `vectors` vectors of `width` lanes.
+/// Iterations that are interleaved: `vectors` vectors of `width` lanes.
 #[derive(Clone, Copy)]
 pub(super) struct Group {
     pub(super) vectors: i64,
@@ -22,7 +22,7 @@ pub(super) struct VectorShape {
 }
 
 impl Group {
-    /// Full vectors.
+    /// A group of full vectors.
     pub(super) fn full(vectors: i64, width: u16) -> Group {
         Group { vectors, width, last: width, below: None }
     }
@@ -39,8 +39,7 @@ impl Group {
         Group { below: Some(stop), ..self }
     }
 
-    /// Shape of a vector. The last one is no wider than its iterations need, if vectors may have
-    /// several widths.
+    /// Shape of a vector. With `narrows`, the last vector is no wider than its iterations need.
     pub(super) fn shape(self, vector: i64, narrows: bool) -> VectorShape {
         let Group { vectors, width, last, .. } = self;
         if vector < vectors - 1 {
@@ -51,7 +50,7 @@ impl Group {
     }
 }
 
-/// Groups of one size, which a leaf loop runs while enough iterations remain.
+/// A size of groups. The leaf loop runs groups of this size while enough iterations remain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) vectors: i64,
@@ -69,8 +68,8 @@ pub(super) enum Masked {
     /// Only the last vector of the loop. Its leaf values are added one by one, each under a test, which takes
     /// much code.
     LastVector,
-    /// Only the last vector of the loop, and groups have few sizes. Each leaf is written to the results of
-    /// its own row, which takes even more code, in kernels that few programs call.
+    /// Only the last vector of the loop, with fewer sizes of groups. Used for kernels without sums, where
+    /// each leaf is stored by itself: this takes most code, and few programs call these kernels.
     FewSizes,
     /// No vector.
     Never,
@@ -94,8 +93,7 @@ pub(super) fn pieces(walks: &Walks, masked: Masked) -> Vec<Piece> {
         let whole = halves(walks.group).filter(has_size).map(|vectors| piece(vectors, lanes, false));
         return whole.chain(last).collect();
     }
-    // Between a group and its half there is a group of three quarters, since two groups take twice as
-    // long as one.
+    // Groups of three quarters follow each size, since two smaller groups take twice as long as one.
     let whole = piece(walks.group.into(), lanes, false);
     let smaller = halves(walks.group).flat_map(|vectors| {
         let between = (vectors > 2 && vectors % 4 == 0).then_some(vectors / 4 * 3);

@@ -44,12 +44,12 @@ impl<'a> KernelBuilder<'a> {
         &self.scope
     }
 
-    /// Whether memory is a device's, which only launches access.
+    /// Whether the kernel's memory is a device's, which only launches can access.
     pub fn is_on_device(&self) -> bool {
         self.on_device
     }
 
-    /// Threads of a block, inside a launch.
+    /// Threads of a block in each dimension; `None` outside a launch.
     pub fn block_threads(&self) -> Option<[u32; 3]> {
         self.threads
     }
@@ -67,7 +67,7 @@ impl KernelBuilder<'_> {
         self.scope.value(&mut self.b, var)
     }
 
-    /// Number of the current iteration of the loop with a variable.
+    /// Number of the current iteration of the loop with this variable.
     pub fn iteration(&mut self, var: Var) -> Value {
         self.scope.iteration(&mut self.b, var)
     }
@@ -92,7 +92,8 @@ impl KernelBuilder<'_> {
         self.scope.sums(&mut self.b, self.ports, target)
     }
 
-    /// Index of the current row among those whose sums the thread keeps, if it is known at compile time.
+    /// Index of the current row among the rows whose sums the thread keeps in registers, if it is known at
+    /// compile time.
     pub fn place_of_row(&self, accumulator: Accumulator) -> Option<i64> {
         self.scope.place_of_row(&self.b, accumulator)
     }
@@ -100,7 +101,7 @@ impl KernelBuilder<'_> {
 
 /// Scopes around `body`, which end after it.
 impl KernelBuilder<'_> {
-    /// Attributes the code of `body` to the loop of a variable.
+    /// Attributes the code of `body` to the loop with this variable.
     pub fn for_loop_of(&mut self, var: Var, body: impl FnOnce(&mut Self)) {
         let name = self.ports.lowering.mir.vars.get(var.0 as usize).map(|info| info.name.clone());
         let around = self.b.origin();
@@ -140,7 +141,7 @@ impl KernelBuilder<'_> {
         self.scope.set_device_columns(None);
     }
 
-    /// Buffer with the rows that walks of the call's rows read, and the values of each.
+    /// Buffer that walks read if they read no copy, and the number of values of a row in it.
     pub fn input_rows(&self) -> (BufferId, i64) {
         match self.scope.device_columns() {
             Some(columns) => (columns, self.ports.tested()),
@@ -162,7 +163,7 @@ impl KernelBuilder<'_> {
         self.scope.set_copied_sums(outer);
     }
 
-    /// Runs `body` with sums that the thread keeps.
+    /// Runs `body` with sums that the thread keeps in registers.
     pub fn with_kept_sums(&mut self, sums: KeptSums, body: impl FnOnce(&mut Self)) {
         let outer = self.scope.set_kept_sums(Some(sums));
         body(self);

@@ -25,7 +25,7 @@ fn extent(k: &mut KernelBuilder, loops: &[Iter]) -> Value {
     longest.unwrap_or_else(|| k.b.int(1))
 }
 
-/// Emits a loop of which each block or thread has at most one iteration.
+/// Emits a mapped loop: each block or thread runs at most one iteration.
 pub(super) fn mapped(k: &mut KernelBuilder, this: &Loop, mapping: Mapping) {
     let iteration = k.b.id(mapping.dimension);
     let bound = InScope::of_iteration(&mut k.b, &this.iter, iteration);
@@ -69,7 +69,8 @@ pub(super) fn guarded<'a>(
     }
 }
 
-/// Threads of a block, numbered in the direction x first.
+/// Number of the current thread in its block, and number of threads of the block. Numbers grow fastest in
+/// dimension x.
 pub(super) fn team(k: &mut KernelBuilder, threads: [u32; 3]) -> Team {
     let mut thread = k.b.int(0);
     for (axis, extent) in [GpuAxis::Z, GpuAxis::Y, GpuAxis::X].into_iter().zip(threads.into_iter().rev()) {

@@ -10,14 +10,14 @@ use crate::lir::{Address, Bin, BufferId, Build, Gather, Scalar, Ty, Value};
 use crate::repr::{LeafValue, WalkEnd, margin_pieces};
 use sched_nest::Axis;
 
-/// Most margins whose additions are written out; more run in a loop.
+/// Largest number of margins whose additions are written out; more are added in a loop.
 const WRITTEN_OUT: i64 = 4;
 
-/// Fewest lanes of vectors of rows whose leaves are stored in a loop. Writing out the stores of 64 lanes
-/// takes more code than the walk.
+/// Fewest lanes of vectors of rows whose results are stored in a loop. Stores of 64 lanes, written out, take
+/// more code than the walk.
 const LOOPED_LANES: u16 = 8;
 
-/// Use of a lane's leaves, decided before any of its code is emitted.
+/// Use of the leaves of a lane: of one walk, or of a vector of walks.
 enum LeafAction {
     /// Stores the leaf index or the leaf value of each walk, in kernels without sums.
     Store,
@@ -29,11 +29,11 @@ enum LeafAction {
     CarryVector { sums: SumTarget, sum: Value },
     /// Adds the leaves of the walks to a carried sum, one after the other.
     CarryInOrder { sums: SumTarget, sum: Value },
-    /// Adds the leaf of each walk to sums in memory, one after the other.
+    /// Adds the leaf of each walk to a sum in memory, one after the other.
     AddEach { sums: SumTarget },
 }
 
-/// Summand of a leaf, or summands of a vector of leaves.
+/// Value that a leaf adds, or values that the leaves of a vector of walks add.
 enum Addend {
     /// One value for one margin.
     Number(Value),
@@ -49,7 +49,7 @@ struct EndedWalk {
     /// Number of the row.
     number: Value,
     tree: Value,
-    /// Index of the row among those whose sums the thread keeps.
+    /// Index of the row among the rows whose sums the thread keeps, if known.
     place: Option<i64>,
 }
 
@@ -69,8 +69,8 @@ impl LeafAction {
 }
 
 impl WalkContext<'_> {
-    /// Uses the leaves of a lane. `sum` is the sum that is carried in a register, if there is one: that
-    /// of a row, or a vector of those of the lane's rows. Returns the next carried sum.
+    /// Uses the leaves of a lane. `sum` is the sum that is carried in a register, if there is one: of a row,
+    /// or a vector with the sums of the lane's rows. Returns the next carried sum.
     pub(super) fn use_leaf(
         &self,
         k: &mut KernelBuilder,
@@ -134,8 +134,8 @@ impl WalkContext<'_> {
         !self.adds() && are_rows && lanes.iter().all(is_wide)
     }
 
-    /// Stores the results of a group's lanes row by row, by way of temporary memory. `nodes` has the leaf of
-    /// each lane.
+    /// Stores the results of a group's lanes in a loop over rows, through temporary memory. `nodes` has the
+    /// leaf of each lane.
     pub(super) fn store_in_loop(
         &self,
         k: &mut KernelBuilder,
@@ -185,7 +185,7 @@ impl WalkContext<'_> {
         }
     }
 
-    /// Loads the summands of a lane's leaves, and evaluates linear leaves.
+    /// Loads what a lane's leaves add, and evaluates linear leaves.
     fn addend(&self, k: &mut KernelBuilder, lane: &WalkLane, end: WalkEnd) -> Addend {
         if self.has_values(k) {
             return Addend::Number(end.node);
@@ -291,7 +291,7 @@ impl WalkContext<'_> {
         }
     }
 
-    /// Sums of the terms of leaves that have their constants in leaf vectors; none without linear leaves.
+    /// Sums of the terms of linear leaves whose constants are in leaf vectors; `None` without linear leaves.
     fn terms(&self, k: &mut KernelBuilder, lane: &WalkLane, end: WalkEnd) -> Option<Value> {
         let tables = k.ports.linear?;
         match self.layout.leaf(&mut k.b, self.buffers, &lane.walk.state, end) {
@@ -343,7 +343,7 @@ fn vector_elements(k: &mut KernelBuilder, index: Value, lanes: u16) -> Value {
     }
 }
 
-/// Adds a number to the margin of the tree.
+/// Adds a value to the margin that the walk's tree adds to.
 fn add_number(k: &mut KernelBuilder, sums: &SumTarget, ended: EndedWalk, value: Value) {
     let index = sums.margin(&mut k.b, ended.number, ended.tree, ended.place);
     sums.add(&mut k.b, index, value, Summed::OfTree(ended.tree));
@@ -373,7 +373,7 @@ fn add_leaf_vector(k: &mut KernelBuilder, sums: &SumTarget, ended: EndedWalk, fi
     }
 }
 
-/// Stores the result of a tree's leaf, in the model's order of trees.
+/// Stores the result of a walk. Results of a row are in the model's order of trees.
 fn store_of_tree(k: &mut KernelBuilder, ended: EndedWalk, result: Value) {
     let trees = k.ports.lowering.hir.forest.trees.len() as i64;
     let column = match k.ports.sources {

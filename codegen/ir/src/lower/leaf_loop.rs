@@ -1,4 +1,4 @@
-//! Leaf loops: the groups of walks that they run, by what is known of their number of iterations.
+//! Leaf loops: the groups of walks that they run, depending on what is known of their number of iterations.
 
 use super::group::{Group, Masked, Piece, pieces};
 use super::kernel_builder::{Emit, KernelBuilder};
@@ -8,9 +8,9 @@ use crate::lir::{Build, Cmp, Value};
 use crate::mir::{Affine, Bound, Iter, Limit, Walks};
 use sched_nest::Axis;
 
-/// Most rows of a thread that are walked without a loop.
+/// Largest number of rows of a thread that are walked without a loop.
 const MOST_FEW: i64 = 8;
-/// Most groups of rows that are walked without a loop.
+/// Largest number of groups of rows that are walked without a loop.
 const FEW_GROUPS: i64 = 4;
 
 /// Length of a leaf loop at compile time.
@@ -46,7 +46,7 @@ impl Length {
     }
 }
 
-/// Constant number of iterations of a leaf loop over trees.
+/// Number of iterations of a leaf loop over trees, if it is constant.
 fn constant_trips(walks: &Walks) -> Option<i64> {
     let iter = &walks.iter;
     let [Bound { limit: Limit::Const(stop), less: Affine { vars, plus } }] = iter.stops.as_slice() else {
@@ -56,8 +56,8 @@ fn constant_trips(walks: &Walks) -> Option<i64> {
     trees.then(|| ((stop - plus - iter.start + iter.step - 1) / iter.step).max(0))
 }
 
-/// Largest number of rows of a thread's leaf loop, if the loop should be written out: one group, or a
-/// few groups whose sums the thread keeps.
+/// Largest number of rows of a thread's leaf loop, if the loop is to be written out: it has one group, or at
+/// most `FEW_GROUPS` whose sums the thread keeps.
 fn rows_at_once(k: &KernelBuilder, walks: &Walks) -> Option<i64> {
     let (start, step, group) = (walks.iter.start, walks.iter.step, i64::from(walks.group));
     let rows = (k.ports.most(&walks.iter)? - start + step - 1) / step;
@@ -68,8 +68,9 @@ fn rows_at_once(k: &KernelBuilder, walks: &Walks) -> Option<i64> {
     (single && rows > 0 && (few || one_group)).then_some(rows)
 }
 
-/// Emits a leaf loop over few rows without a loop. Row numbers relative to the thread's are constants,
-/// so the thread's sums can be in registers. If some rows are missing, each row is walked alone.
+/// Emits a leaf loop over at most `rows` rows, written out. Row numbers relative to the thread's first row
+/// are constants, so the thread's sums can be in registers. If some rows are missing, each row is walked
+/// alone.
 fn written_out(k: &mut KernelBuilder, context: &WalkContext, rows: i64) {
     let Iter { start, step, .. } = context.walks.iter;
     let stop = k.loop_end(&context.walks.iter);
@@ -134,7 +135,8 @@ fn unknown(k: &mut KernelBuilder, context: &WalkContext, mut sum: Option<Value>)
     for Piece { vectors, width, is_masked } in pieces(walks, masked) {
         let group = Group::full(vectors, width);
         let span = walks.iter.step * vectors * i64::from(width);
-        // With masks, the last vector needs one row; without any row, it would be beyond the copy.
+        // With masks, the last vector needs at least one row. Without a row, it would be beyond the end of
+        // the copy.
         let least = if is_masked { span - walks.iter.step * (i64::from(width) - 1) } else { span };
         // The last walk of a group begins one step before the group's end.
         if most.is_some_and(|most| most <= least - walks.iter.step) {
@@ -156,13 +158,13 @@ fn unknown(k: &mut KernelBuilder, context: &WalkContext, mut sum: Option<Value>)
     context.close_sum(k, sum);
 }
 
-/// Vectors of the remainder that may have lanes without iteration.
+/// Vectors of the loop that may have lanes without an iteration.
 fn masked(context: &WalkContext, is_carried: bool) -> Masked {
     let walks = context.walks;
     match context.adds_vectors() {
         _ if walks.lanes == 1 => Masked::Never,
         true => Masked::Groups,
-        // A sum in a register cannot skip the results of unused lanes. Masks count consecutive rows.
+        // A carried sum would add the results of unused lanes, too. Masks need consecutive rows.
         false if walks.over == Axis::Row && walks.iter.step == 1 && !is_carried => {
             if context.adds() {
                 Masked::LastVector

@@ -1,10 +1,10 @@
 //! Linear leaves, which add a constant and, term by term, a coefficient times the value of a feature.
 //!
-//! Walks end with the index of a leaf. Its terms are added in their order, each operation rounded.
-//! Values come from the row of the call itself, since copies may hold bins, and only the features that
-//! some node tests. Leaves that add computed columns read the row of the walk, which has all columns. A
-//! vector of walks runs as many rounds as the longest leaf has terms; lanes with shorter leaves keep
-//! their sums.
+//! Walks end with the index of a leaf. The leaf's terms are added in their order, each operation rounded.
+//! Values are loaded from the input of the call, since copies may hold bins, or only the features that nodes
+//! test. Leaves that add computed columns read the row of the walk instead, which has all columns. A vector
+//! of walks adds one term per round, for as many rounds as the longest leaf has terms. Lanes with shorter
+//! leaves keep their sums.
 
 use super::kernel_builder::KernelBuilder;
 use super::linear_tables::LinearTables;
@@ -56,7 +56,7 @@ pub(super) fn values(k: &mut KernelBuilder, context: &WalkContext, lane: &WalkLa
     if takes_leaf_value(k) { k.b.select(ended[1], plain, ended[0]) } else { ended[0] }
 }
 
-/// Sums of the terms of leaves whose constants are elsewhere; -0.0 for leaves without terms.
+/// Sums of the terms of leaves whose constants are in leaf vectors; -0.0 for leaves without terms.
 pub(super) fn terms(
     k: &mut KernelBuilder,
     context: &WalkContext,
@@ -78,13 +78,13 @@ pub(super) fn terms(
     sums[0]
 }
 
-/// Whether leaves add their value in place of their sum if a feature is missing.
+/// Whether linear leaves add their leaf value in place of their sum if the value of a term is missing.
 pub(super) fn takes_leaf_value(k: &KernelBuilder) -> bool {
     let takes = k.ports.lowering.hir.forest.linear_missing == LinearMissing::LeafValue;
     takes && !seeded(Fault::LinearForgetsMissing)
 }
 
-/// The table with the features of terms in a row.
+/// The table with the positions of the terms' values in a row: features, or columns of a transposed row.
 pub(super) fn features_of(tables: &LinearTables<BufferId>, row: &Row) -> BufferId {
     if row.stride == 1 { tables.features } else { tables.columns }
 }
@@ -140,8 +140,8 @@ pub(super) fn load(
     if scalar.is_float() { b.load(Ty::of(scalar), at) } else { b.load_index(scalar, at) }
 }
 
-/// Indices of the terms of a round, and the mask of the lanes that have one; other lanes read term 0. A
-/// single walk has a term in each of its rounds.
+/// Indices of the terms of a round, and the mask of the lanes that have a term; other lanes read term 0. A
+/// single walk has a term in each of its rounds, and no mask.
 fn term(b: &mut Builder, round: Value, first: Value, count: Value) -> (Value, Option<Value>) {
     let ty = b.ty(first);
     if ty.lanes == 1 {

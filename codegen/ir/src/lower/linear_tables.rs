@@ -6,33 +6,33 @@ use crate::lir::{BufferId, Builder, Scalar, Space};
 use crate::rows::features::FeatureSubset;
 use sched_forest::{Leaf, LinearLeaf};
 
-/// Tables of linear leaves, as data, as table numbers or as buffers.
+/// Tables of linear leaves: as their bytes, as table numbers or as buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct LinearTables<T> {
-    /// For each leaf its first term and its number of terms, two `i32`.
+    /// For each leaf, the index of its first term and its number of terms: two `i32`.
     pub terms: T,
-    /// For each leaf the constant, and the value if a feature is missing. Leaves that are not linear
-    /// have their value in both; beside leaf vectors, which hold it, they have -0.0.
+    /// For each leaf, the constant, and the value that it adds if a term's value is missing. Leaves that are
+    /// not linear have their leaf value twice, or -0.0 twice if a leaf vector holds it.
     pub values: T,
-    /// Feature of each term in the rows that leaves read, an `i32`.
+    /// For each term, the position of its value in rows that are not transposed, an `i32`.
     pub features: T,
-    /// Column of each term in transposed rows, an `i32`.
+    /// For each term, the column of its value in transposed rows, an `i32`.
     pub columns: T,
     /// Coefficient of each term.
     pub coefficients: T,
     /// Largest number of terms of each tree's leaves, an `i32`.
     pub most: T,
-    /// Coefficients of trees of one leaf with the same columns: those of the first term of all trees, then of
-    /// the second, and so on. Vectors of trees may read beyond the end.
+    /// Coefficients of single linear leaves that add the same columns: the first coefficient of all trees,
+    /// then the second of all trees, and so on. The end has padding for loads of vectors of trees.
     pub by_term: T,
 }
 
-/// Most lanes of a vector of trees.
+/// Largest number of lanes of a vector of trees.
 const LANES: usize = 64;
 
 impl LinearTables<(&'static str, Scalar, Vec<u8>)> {
     /// Tables of a forest: names, elements and bytes. `transposed` has the features of transposed rows, if
-    /// some rows are.
+    /// there are some.
     pub fn of(hir: &Hir, transposed: Option<&FeatureSubset>) -> Self {
         let forest = &hir.forest;
         let (mut terms, mut values, mut most) = (Vec::new(), Vec::new(), Vec::new());
@@ -110,14 +110,14 @@ impl LinearTables<u32> {
     }
 }
 
-/// The number of a feature of the forest in the row that leaves read: its own, or that of the feature whose
-/// value the column is.
+/// The position of a term's value in the row that leaves read. In rows of the call, a column that copies a
+/// feature is read as that feature.
 fn feature_of_row(hir: &Hir, adds_walked_rows: bool, feature: u32) -> u32 {
     let values = hir.columns.as_ref().filter(|_| !adds_walked_rows).map(|columns| columns.values.as_slice());
     values.and_then(|values| values.get(feature as usize).copied().flatten()).unwrap_or(feature)
 }
 
-/// The coefficients of trees of one leaf, term by term, if the trees add the same features.
+/// The coefficients of single linear leaves, term by term, if all trees add the same columns.
 fn by_term(hir: &Hir) -> Vec<f64> {
     let Some(features) = hir.shared_terms().filter(|_| hir.has_sums_alone()) else { return Vec::new() };
     let trees = 0..hir.forest.trees.len();

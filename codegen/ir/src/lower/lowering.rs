@@ -16,7 +16,7 @@ use crate::rows::features::FeatureSubset;
 use sched_forest::{Forest, Target};
 use std::collections::BTreeMap;
 
-/// Tables that exist once, independent of layouts.
+/// Numbers of the tables that exist once, independent of layouts.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedNumbers {
     /// Base values, one per margin. Absent with a single margin, whose base is a constant in the code.
@@ -29,13 +29,14 @@ pub struct SharedNumbers {
     pub singles: Option<u32>,
     /// Terms of linear leaves, if there are some.
     pub linear: Option<LinearTables<u32>>,
-    /// The model's number of each tree in the order of the nest, for results per tree.
+    /// For each tree in the order of the nest, its number in the model's file, for kernels with a result for
+    /// each tree.
     pub sources: Option<u32>,
     /// Search tables for the quantization of rows.
     pub quantizer: Option<QuantizerTables<u32>>,
-    /// First feature of each piece of transposed copies.
+    /// First feature of each run of adjacent features that a transposed copy loads at once.
     pub pieces: Option<u32>,
-    /// Numbers and constants of columns, if these are computed.
+    /// Feature numbers, constants and tables of computed columns, if there are some.
     pub columns: Option<PoolTables<u32>>,
 }
 
@@ -46,7 +47,7 @@ pub struct Numbers {
     pub of_storages: BTreeMap<Storage, Vec<u32>>,
     /// Tables that exist once.
     pub shared: SharedNumbers,
-    /// Tables of the expressions behind the trees.
+    /// Tables of the expressions over the margins.
     pub output: OutputTables,
 }
 
@@ -79,12 +80,12 @@ pub struct Lowering<'a> {
     pub plan: &'a Plan,
     /// Numbers of the tables.
     pub numbers: &'a Numbers,
-    /// Most rows of a call or run, if they are limited; code for more rows is omitted.
+    /// Largest number of rows of a call or run, if it is limited. Code for more rows is omitted.
     pub max_rows: Option<i64>,
 }
 
 impl<'a> Lowering<'a> {
-    /// Lowering of the variant for calls of at most `max_rows` rows, or for all others.
+    /// Lowering of the variant for calls of at most `max_rows` rows, or of any number of rows.
     pub fn new(
         hir: &'a Hir,
         mir: &'a Mir,
@@ -137,7 +138,7 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
     let vectors = vector_leaves.then(|| add("leaf_vectors", floats(&leaf_vectors(forest), accumulator)));
     let singles = forest.single_margins.contains(&false).then(|| {
         let mut bytes: Vec<u64> = forest.single_margins.iter().map(|single| u64::from(*single)).collect();
-        // Vectors of all margins have a power of two of lanes.
+        // Loads of the flags of all margins have a power of two of lanes.
         bytes.resize(forest.num_margins.next_power_of_two(), 0);
         add("single_margins", ints(bytes.into_iter(), Scalar::I8))
     });
@@ -165,7 +166,7 @@ fn shared_tables(hir: &Hir, plan: &Plan, by_tree: bool, tables: &mut Vec<Table>)
     SharedNumbers { base, targets, vectors, singles, linear, sources, quantizer, pieces, columns }
 }
 
-/// The features of rows that blocks are filled from, if some copy has blocks.
+/// The features of the call's rows that transposed blocks are filled from, if some copy has blocks.
 pub fn transposed<'a>(hir: &'a Hir, plan: &'a Plan) -> Option<&'a FeatureSubset> {
     let subset = plan.subset.as_ref()?;
     Some(hir.columns.as_ref().map_or(subset, |columns| &columns.inputs))

@@ -1,6 +1,6 @@
-//! MIR and its plan to LIR: bounds for loops, code for walks, addresses for sums.
+//! Translates MIR and its plan to LIR: bounds of loops, code of walks, addresses of sums.
 //!
-//! Lowering makes no choices; the plan contains them all.
+//! The plan contains all decisions; lowering takes none.
 //!
 //! [`Lowering`] holds the data that all kernels share: the earlier stages, and the numbers of the
 //! model's tables. Each kernel has its own `KernelBuilder`: the LIR builder, the kernel's
@@ -57,7 +57,7 @@ pub use output::{class_columns, interface, needs_library, value_columns};
 pub(crate) use shared::check as check_shared;
 
 /// Builds the function of one kernel, which selects the variant of the schedule by the number of rows.
-/// `None` if the model has no such output, or for kernels of bins if rows are not transferred as bins.
+/// `None` if the model has no such output, or for kernels that read bins if no rows are transferred as bins.
 pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Function> {
     let rest = variants.rest();
     let (all, places) = (variants.bounded(), places(variants));
@@ -78,7 +78,7 @@ pub fn kernel(kernel: KernelKind, variants: &Variants<Lowering>) -> Option<Funct
     }
 }
 
-/// Builds the function of an output's own kernel. Leaf indices and leaf values always use the last variant:
+/// Builds the kernel that computes one output. Leaf indices and leaf values always use the last variant:
 /// their tables are large, and small calls for them are rare.
 fn kernel_of_output(
     kind: Kind,
@@ -113,9 +113,9 @@ fn walks(
     b.finish()
 }
 
-/// The function from rows to predictions, for devices, which transforms each margin before it stores
-/// it. `None` if a prediction needs several margins, if some variant runs on the host, or if stored
-/// sums are read again.
+/// The kernel of devices from rows to predictions, which transforms each margin before it stores the result.
+/// `None` if a prediction needs several margins, if some variant runs on the host, or if the kernel would
+/// read stored sums again.
 fn direct(
     name: &str,
     variants: &Variants<Lowering>,
@@ -140,7 +140,8 @@ fn direct(
     (!reads).then_some(function)
 }
 
-/// Fewest rows from which on all variants also read columns.
+/// Fewest rows of a call that may pass input columns: from this number on, all variants can read these.
+/// `None` if calls can never pass columns.
 pub fn columns_from(variants: &Variants<Lowering>) -> Option<i64> {
     let takes = |lowering: &Lowering| lowering.plan.takes_columns;
     if !takes(variants.rest()) {

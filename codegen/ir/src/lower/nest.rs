@@ -7,7 +7,7 @@ use super::{launch, sums};
 use crate::lir::{Build, Cmp, Task};
 use crate::mir::{Loop, Mode, Stmt, Var};
 
-/// Most arms of a case that are tested one after the other; more are halved first.
+/// Largest number of cases that are tested one after the other. More cases are halved by a comparison first.
 const FEW_ARMS: usize = 8;
 
 impl Emit for [Stmt] {
@@ -74,7 +74,7 @@ fn parallel(k: &mut KernelBuilder, this: &Loop) {
     });
 }
 
-/// Emits each iteration as code of its own, guarded if the end is not a constant.
+/// Emits the code of each iteration separately, under a test if the end is not a constant.
 fn unrolled(k: &mut KernelBuilder, this: &Loop) {
     let stop = k.loop_end(&this.iter);
     let end = constant_stop(&this.iter);
@@ -89,8 +89,8 @@ fn unrolled(k: &mut KernelBuilder, this: &Loop) {
     }
 }
 
-/// Emits the body for the variable's value. The last value needs no test, since one of them holds. Many
-/// values are tested by halves first, to limit nesting and the number of tests.
+/// Emits the bodies of all cases, of which the variable's value selects one. The last case needs no test,
+/// since some case always applies. Many cases are halved first, which limits nesting and the number of tests.
 fn case(k: &mut KernelBuilder, var: Var, arms: &[(i64, Vec<Stmt>)]) {
     if arms.len() > FEW_ARMS
         && let (low, high) = arms.split_at(arms.len() / 2)

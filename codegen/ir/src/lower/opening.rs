@@ -1,10 +1,11 @@
-//! Start of sums: a seed in the first iterations of some loops, otherwise the value in memory.
+//! Value with which a sum starts: a seed in the first iterations of some loops, otherwise the value in
+//! memory.
 
 use super::kernel_builder::KernelBuilder;
 use crate::lir::{Address, Bin, Build, Cmp, Ty, Value};
 use crate::mir::{Iter, Opening, Seed};
 
-/// Start of a sum: the seed of a margin, or the value in memory.
+/// Value with which a sum starts: the seed of its margin, or the value in memory.
 pub(super) fn sum_start<'a>(
     k: &mut KernelBuilder<'a>,
     opening: &Opening,
@@ -22,7 +23,7 @@ pub(super) fn sum_start<'a>(
     }
 }
 
-/// Whether all loops are in their first iterations; `None` if there are no loops.
+/// Whether all loops are in their first iteration; `None` if there are no loops.
 pub(super) fn is_first(k: &mut KernelBuilder, loops: &[Iter]) -> Option<Value> {
     let mut all = None;
     for iter in loops {

@@ -57,9 +57,9 @@ pub struct Targets {
     pub element: Scalar,
 }
 
-/// Stages and declared buffers of a kernel.
+/// Earlier stages of a kernel's compilation, and the buffers that the kernel declares.
 pub struct Ports<'a> {
-    /// The stages.
+    /// The earlier stages: HIR, MIR and plan.
     pub lowering: &'a Lowering<'a>,
     /// Results of the walks.
     pub results: Results,
@@ -69,9 +69,9 @@ pub struct Ports<'a> {
     pub accumulator: Scalar,
     /// Buffer of the rows.
     pub rows: BufferId,
-    /// Layout of the rows as bins; `None` if they are values, one row after the other.
+    /// Layout of the input if it is bins; `None` if it is values.
     pub bins: Option<BinTransfer>,
-    /// Order of the call's rows, if they may be columns.
+    /// Buffer that says whether the input is rows or columns ([`Space::Order`]), if it may be columns.
     pub order: Option<BufferId>,
     /// Buffer of the results.
     pub out: BufferId,
@@ -89,7 +89,7 @@ pub struct Ports<'a> {
     pub linear: Option<LinearTables<BufferId>>,
     /// Whether linear leaves read the rows of their walks.
     pub adds_walked_rows: bool,
-    /// The model's number of each tree.
+    /// Table of each tree's number in the model's file.
     pub sources: Option<BufferId>,
     pieces: Option<BufferId>,
     quantizer: Option<encode::QuantizerTables<BufferId>>,
@@ -172,8 +172,8 @@ impl<'a> Ports<'a> {
         }
     }
 
-    /// Whether the walks of a plan end with sums of terms. Kernels of leaf indices need the leaves
-    /// themselves.
+    /// Whether walks return sums of terms instead of leaves, as for forests of single linear leaves. Kernels
+    /// of leaf indices need the leaves.
     pub fn adds_terms(&self, plan: &WalkPlan) -> bool {
         plan.is_dense() && self.results != Results::LeafIndices
     }
@@ -213,12 +213,12 @@ impl<'a> Ports<'a> {
         formula.all(&output.value, margin, 0)
     }
 
-    /// -0.0, which leaves the first summand unchanged, even another -0.0.
+    /// -0.0, with which a sum starts that has no value yet. It leaves the first summand unchanged, even -0.0.
     pub fn nothing(&self, b: &mut Builder) -> Value {
         b.float(Ty::of(self.accumulator), -0.0)
     }
 
-    /// Blocks of rows, if some copy has blocks.
+    /// Code that fills transposed blocks, if some copy has blocks.
     pub fn blocks(&self) -> Option<RowBlocks<'a>> {
         let Lowering { hir, plan, .. } = *self.lowering;
         let (subset, pieces) = (transposed(hir, plan)?, self.pieces?);
@@ -227,7 +227,7 @@ impl<'a> Ports<'a> {
         Some(RowBlocks { transpose, code: self.code() })
     }
 
-    /// The call's rows as columns, if they may be columns.
+    /// The input as columns, if calls may pass columns.
     pub fn columns(&self) -> Option<InputColumns> {
         self.order.map(|order| InputColumns { values: self.rows, order, element: self.input })
     }

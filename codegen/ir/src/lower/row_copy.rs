@@ -17,17 +17,17 @@ use crate::rows::{CopiedRows, RowPlacement};
 struct CopyFill<'a> {
     /// Quantizer, if the copy holds bins.
     quantizer: Option<Quantizer<'a>>,
-    /// Blocks and the rows of each, if the copy of values has blocks.
+    /// Code that fills blocks, and the rows of each, if the copy holds values in blocks.
     blocks: Option<(RowBlocks<'a>, u32)>,
-    /// Code of columns, if these are computed.
+    /// Code of the columns, if rows have computed columns.
     code: Option<ColumnCode<'a>>,
-    /// Rows per block.
+    /// Rows of a block, if the copy has blocks.
     width: Option<u32>,
     /// Buffer of the copy.
     buffer: BufferId,
     /// Rows of the copy.
     rows: CopiedRows,
-    /// Number of elements, if rows are consecutive.
+    /// Number of elements of the copy.
     elements: Value,
 }
 
@@ -114,7 +114,8 @@ impl CopyFill<'_> {
         }
     }
 
-    /// Fills a copy from columns. If all blocks are full, no masks are needed.
+    /// Fills a copy from columns, with separate code for copies whose blocks are all full, which needs no
+    /// masks.
     fn fill_from_columns(&self, k: &mut KernelBuilder, from: InputColumns) {
         let are_full = k.b.cmp(Cmp::Eq, self.rows.count, self.rows.held);
         k.if_else(

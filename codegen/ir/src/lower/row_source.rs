@@ -23,14 +23,14 @@ pub struct RowBuffer {
     pub places: RowPlacement,
 }
 
-/// Look-up table with the row that all lanes read.
+/// Look-up table in registers with the row that all lanes read.
 #[derive(Clone, Copy, Debug)]
 pub enum RowTableSource {
     /// No table.
     None,
     /// Loaded once before the loop, for vectors.
     Loaded(Value),
-    /// Loaded by each walk, from its row.
+    /// Loaded from its row by each walk.
     OfRow(RowTable),
 }
 
@@ -45,20 +45,20 @@ pub struct RowSource {
     pub table: RowTableSource,
 }
 
-/// Rows of one vector of walks, or the row of a single walk.
+/// Rows that one vector of walks reads, or the row of a single walk.
 #[derive(Clone, Copy, Debug)]
 pub struct RowsWanted {
     /// First row of the group.
     pub first: Value,
     /// Number of rows between `first` and the first row of this vector.
     pub ahead: i64,
-    /// Lanes.
+    /// Lanes of the vector; 1 for a single walk.
     pub width: u16,
     /// Mask of the lanes that have a row; `None` if all have one.
     pub mask: Option<Value>,
 }
 
-/// A row relative to the first one of a copy in blocks, with an offset in bytes.
+/// A row of a copy in blocks: its number relative to the copy's first row, and an offset in bytes.
 #[derive(Clone, Copy)]
 struct InBlocks {
     relative: Value,
@@ -96,8 +96,8 @@ impl RowSource {
         }
     }
 
-    /// Address of the rows. Constant distances become offsets, so that the lanes of a group share one
-    /// base address.
+    /// Address of the rows. The constant distance from the group's first row becomes an offset, so that all
+    /// vectors of a group share one base address.
     pub fn row(&self, b: &mut Builder, wanted: RowsWanted) -> Row {
         let RowsWanted { first, ahead, width, mask } = wanted;
         let RowBuffer { buffer, first_row, blocks, element, columns, single_block, .. } = self.copy;
@@ -128,8 +128,8 @@ impl RowSource {
         Row { buffer, index, offset, element, stride: 1, lanes, table }
     }
 
-    /// Address of a row in a copy with blocks. A vector of walks is one block; a single walk computes
-    /// its block and its position in it.
+    /// Address of rows in a copy with blocks. A vector of walks reads one block; a single walk computes its
+    /// row's block and position in the block.
     fn row_of_block(&self, b: &mut Builder, at: InBlocks, width: u16) -> Row {
         let InBlocks { relative, offset, block } = at;
         let RowBuffer { buffer, element, columns, .. } = self.copy;

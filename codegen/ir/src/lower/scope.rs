@@ -14,17 +14,17 @@ use std::collections::BTreeMap;
 pub struct InScope {
     /// Value of the variable.
     pub value: Value,
-    /// Number of the iteration, for loops that own slots.
+    /// Number of the iteration, for loops whose iterations have slots of sums.
     pub iteration: Option<Value>,
 }
 
 impl InScope {
-    /// A variable of a loop that owns no slots.
+    /// A variable of a loop whose iterations have no slots.
     pub fn value(value: Value) -> InScope {
         InScope { value, iteration: None }
     }
 
-    /// The variable of a loop in the iteration of this number, which owns a slot of sums.
+    /// The variable of a loop in the iteration with this number, which has a slot of sums.
     pub fn of_iteration(b: &mut Builder, iter: &Iter, iteration: Value) -> InScope {
         let offset = b.mul_int(iteration, iter.step);
         let value = b.add_int(offset, iter.start);
@@ -54,13 +54,13 @@ pub struct Scope {
     trees: BTreeMap<Storage, Buffers>,
     /// Copied sums, to which walks add instead of the output.
     copied_sums: Option<CopiedSums>,
-    /// Sums that a thread keeps.
+    /// Sums that a thread keeps in registers.
     kept_sums: Option<KeptSums>,
     /// Columns in a device's memory, which launches read in place of the call's rows.
     device_columns: Option<BufferId>,
 }
 
-/// Changes of the scope, each of which returns the earlier state.
+/// Changes of the scope. Those that can replace an entry of an outer scope return it.
 impl Scope {
     /// Binds a variable, or removes it.
     pub fn set_var(&mut self, var: Var, bound: Option<InScope>) -> Option<InScope> {
@@ -161,7 +161,7 @@ impl Scope {
         }
     }
 
-    /// Number of the current iteration of the loop with a variable.
+    /// Number of the current iteration of the loop with this variable.
     pub fn iteration(&self, b: &mut Builder, var: Var) -> Value {
         let bound = self.vars.get(&var).and_then(|bound| bound.iteration);
         bound.unwrap_or_else(|| b.int(0))
@@ -213,8 +213,8 @@ impl Scope {
         WindowRows { first, count: b.bin(Bin::Max, count, zero) }
     }
 
-    /// Index of the current row among those whose sums the thread keeps, if it is known at compile
-    /// time.
+    /// Index of the current row among the rows whose sums the thread keeps in registers, if it is known at
+    /// compile time.
     pub fn place_of_row(&self, b: &Builder, accumulator: Accumulator) -> Option<i64> {
         let kept = self.kept_sums.as_ref().filter(|kept| kept.of == accumulator)?;
         kept.loops
@@ -264,8 +264,8 @@ impl Scope {
     }
 }
 
-/// Least constant end of a loop, or its start if it has none. Other variables in its bounds do not
-/// count.
+/// Least end of a loop whose bounds are constants, with variables in the bounds taken as 0. The loop's start
+/// if no bound has a constant limit.
 pub fn constant_stop(iter: &Iter) -> i64 {
     let constant = |stop: &Bound| match stop.limit {
         Limit::Const(n) => Some(n - stop.less.plus),

@@ -4,7 +4,7 @@ use crate::codes;
 use crate::error::CompileError;
 use crate::lir::{Function, Stmt};
 
-/// `bytes`, limited to 31 bits, which exceeds the shared memory of any block.
+/// `bytes`, limited to the largest 31-bit number, which still exceeds the shared memory of any block.
 pub(super) fn most_shared(bytes: i64) -> i64 {
     bytes.min(i64::from(i32::MAX))
 }

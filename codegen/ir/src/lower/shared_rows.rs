@@ -13,17 +13,17 @@ use crate::rows::{RowPlacement, Team};
 
 /// Bytes that all banks of shared memory deliver at once; a feature's values begin at multiples of it.
 const LINE: u32 = 128;
-/// Rows per block below which the threads of a warp walk several trees with each row. Then consecutive
-/// features of a row should be in different banks.
+/// Number of rows of a block below which several threads of a warp walk one row, each through other trees.
+/// Then consecutive features of a row should be in different banks.
 const FEW_ROWS: i64 = 32;
 
-/// Copies at most `most` rows to shared memory, feature by feature, and emits the body with the copy.
-/// Threads that walk neighbouring rows read different banks, whatever features their nodes test.
+/// Copies at most `most` rows to shared memory, feature by feature, and emits the body with the copy. Threads
+/// that walk neighbouring rows read different banks, even if their nodes test different features.
 pub(super) fn emit(k: &mut KernelBuilder, cache: &CacheRows, threads: [u32; 3], most: i64) {
     let rows = k.window(&cache.window);
     let (rows_buffer, tested) = k.input_rows();
     let quantizer = k.ports.quantizer().filter(|_| cache.fill == Fill::Bins);
-    // Columns are in memory already.
+    // The input already has the computed columns.
     let quantizer = quantizer.map(|own| Quantizer { rows: rows_buffer, features: tested, code: None, ..own });
     let (name, element, columns) = match &quantizer {
         Some(quantizer) => ("shared_bins", quantizer.bins.element(), i64::from(quantizer.bins.columns())),
@@ -57,7 +57,8 @@ pub(super) fn emit(k: &mut KernelBuilder, cache: &CacheRows, threads: [u32; 3], 
     });
 }
 
-/// Rows for which a column has space: an odd number if rows are few, else whole lines of banks.
+/// Number of rows for which a column has space: an odd number for less than `FEW_ROWS` rows, else a multiple
+/// of `LINE` bytes.
 fn rows_per_column(most: i64, few: bool, element: Scalar) -> i64 {
     let line = i64::from(LINE / element.bytes());
     let lines = (most + line - 1) / line * line;
@@ -91,8 +92,8 @@ fn copy_values(k: &mut KernelBuilder, buffer: BufferId, rows: &WindowRows, held:
     });
 }
 
-/// Copies bins from device memory to that of a block. Neighbouring threads have neighbouring rows,
-/// which are contiguous in both.
+/// Copies bins from device memory to the shared memory of a block. Neighbouring threads copy bins of
+/// neighbouring rows, which are adjacent in both memories.
 fn copy_bins(k: &mut KernelBuilder, transfer: BinTransfer, block: SharedBlock, team: Team) {
     let SharedBlock { copy, first, count, most, held, places } = block;
     let columns = i64::from(transfer.row_bytes);

@@ -16,7 +16,8 @@ struct TreeCopy {
     /// Buffer of the table.
     from: BufferId,
     to: BufferId,
-    /// First record and exclusive end, of trees side by side those of the first row.
+    /// First record and exclusive end of the copied records. With [`TreeRecords::SideBySide`], those in the
+    /// first row of the table.
     first: Value,
     end: Value,
     /// Number of trees for which the copy has room.
@@ -24,7 +25,8 @@ struct TreeCopy {
 }
 
 impl Emit for ShareTrees {
-    /// Copies trees for the statements inside, and emits these. Tables that they do not read are not copied.
+    /// Copies trees for the statements inside, and emits the statements. Tables that the statements do not
+    /// read are not copied.
     fn emit(&self, k: &mut KernelBuilder) {
         let (plan, ports) = (k.ports.lowering.plan, k.ports);
         let trees = ports.lowering.hir.forest.trees.len() as i64;
@@ -117,14 +119,14 @@ impl TreeCopy {
         });
     }
 
-    /// Pieces of a row of the copy.
+    /// Number of pieces of a row of the copy.
     fn row_pieces(&self) -> i64 {
         self.room * i64::from(self.span.stride / self.span.piece)
     }
 
-    /// Piece of the table for a piece of the copy, whose rows have `self.room` trees. In the table they have
-    /// `trees` trees, of which `own` pieces from piece `first` on are copied. A row with room for more trees
-    /// repeats its last piece.
+    /// Number of the table's piece that piece `number` of the copy takes. Rows of the copy have `self.room`
+    /// trees, rows of the table `trees` trees. Of each row, `own` pieces from `first` on are copied; a row
+    /// with room for more repeats the last piece.
     fn source_in_row(
         &self,
         k: &mut KernelBuilder,

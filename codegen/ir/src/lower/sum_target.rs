@@ -33,7 +33,7 @@ pub enum Summed {
     OfTree(Value),
     /// A margin, for one row or a vector of rows.
     Margin(Value),
-    /// Adjacent margins of one row, from this one on.
+    /// Adjacent margins of one row, from this margin on.
     From(Value),
     /// The margin of the sum at this index of the target.
     At(Value),
@@ -52,11 +52,11 @@ pub struct PrivateBuffer {
     pub first_row: Value,
     /// Elements per slot: rows times margins.
     pub slot_size: Value,
-    /// Elements per slot that are sums of existing rows.
+    /// Elements per slot that are sums of rows of the call.
     pub held: Value,
 }
 
-/// Sums of copied rows in scope, in blocks like the rows.
+/// Copied sums in scope: those of the rows of a copy, in blocks of as many rows.
 #[derive(Clone, Copy, Debug)]
 pub struct CopiedSums {
     /// The buffer.
@@ -67,22 +67,22 @@ pub struct CopiedSums {
     pub block: u32,
 }
 
-/// Sums of its rows that a thread keeps: `[rows][margins]`.
+/// Sums that a thread keeps in registers: `[rows][margins]`.
 #[derive(Clone, Debug)]
 pub struct KeptSums {
-    /// Accumulator to which they are stored at the end.
+    /// Accumulator that the sums are stored to at the end.
     pub of: Accumulator,
     /// The buffer.
     pub buffer: BufferId,
-    /// First row.
+    /// First row of the thread.
     pub first_row: Value,
-    /// Row loops with their first values.
+    /// Row loops of the thread, with their first values.
     pub loops: Vec<(Var, i64)>,
 }
 
 impl SumTarget {
-    /// Index of a row's first margin. `place` is the row's index among the rows that the thread keeps, if it
-    /// is known.
+    /// Index of a row's first margin. `place` is the row's index among the rows whose sums the thread keeps,
+    /// if known.
     pub fn row(&self, b: &mut Builder, row: Value, place: Option<i64>) -> Value {
         if let Some(place) = place {
             return b.int(place * self.margins);
@@ -103,7 +103,7 @@ impl SumTarget {
         b.add(first, margin)
     }
 
-    /// Index of the sums to which a tree adds for a vector of rows from this one on.
+    /// Index of the sums that a tree adds to, for a vector of rows that begins with `row`.
     pub fn column(&self, b: &mut Builder, row: Value, tree: Value) -> Value {
         let first = self.row(b, row, None);
         let (Some(block), Some(targets)) = (self.block, self.targets) else { return first };
@@ -124,7 +124,7 @@ impl SumTarget {
         }
     }
 
-    /// Sum of two numbers, or of two vectors, in the precision of its margin.
+    /// Sum of two numbers, or of two vectors, rounded to single precision if the sum's margin requires it.
     pub fn sum(&self, b: &mut Builder, x: Value, y: Value, summed: Summed) -> Value {
         let sum = b.add(x, y);
         if self.element == Scalar::F32 || seeded(Fault::SinglesNotRounded) {
@@ -142,7 +142,7 @@ impl SumTarget {
         }
     }
 
-    /// Whether sums are rounded, for each of `lanes` lanes, by the table of all margins.
+    /// For each of `lanes` lanes, whether the sum is rounded to single precision, from the table of margins.
     fn are_single(&self, b: &mut Builder, table: BufferId, summed: Summed, lanes: u16) -> Value {
         let (margin, count) = match summed {
             Summed::OfTree(tree) => match self.targets {

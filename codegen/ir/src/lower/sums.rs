@@ -44,7 +44,8 @@ pub(super) fn fill_base(k: &mut KernelBuilder, window: &Window) {
     });
 }
 
-/// Copies the sums of the rows of a copy to blocks for the walks inside, and writes them back.
+/// Copies the sums of the rows of a copy into blocks, emits the body, which adds to them, and writes the sums
+/// back.
 pub(super) fn copied<'a>(
     k: &mut KernelBuilder<'a>,
     rows: CopiedRows,
@@ -67,7 +68,8 @@ pub(super) fn copied<'a>(
     });
 }
 
-/// Calls `body` for each margin of the rows of a copy, with its index in the output and in the blocks.
+/// Calls `body` for each margin of the rows of a copy, with the margin's index in the output and in the
+/// blocks.
 fn each_copied<'a>(
     k: &mut KernelBuilder<'a>,
     rows: CopiedRows,
@@ -183,7 +185,7 @@ impl Emit for Fold {
         let width = if is_one_by_one { 1 } else { i64::from(self.width.max(1)) };
         k.for_loop((zero, slots, 1), &[], |k, slot, _| {
             let slot = k.b.mul(slot, private.slot_size);
-            // Vectors as far as they fit, then single sums.
+            // As many whole vectors as fit, then single sums.
             let whole = if width > 1 {
                 let divisor = k.b.int(width);
                 let vectors = k.b.bin(Bin::IDiv, private.slot_size, divisor);

@@ -10,7 +10,7 @@ use crate::mir::{Iter, Opening, Seed, ThreadSums};
 use crate::plan::KeptRows;
 
 impl Emit for ThreadSums {
-    /// Emits the walks of a thread, and the start and the end of their sums.
+    /// Emits the walks of a thread, with code before that starts their sums and code after that stores them.
     fn emit(&self, k: &mut KernelBuilder) {
         let target = k.sums(&self.target);
         match k.ports.lowering.plan.thread_sums.get(&self.id).copied() {
@@ -23,8 +23,8 @@ impl Emit for ThreadSums {
     }
 }
 
-/// Sums of a thread in memory of its own. All indices are constants, in walks too, so that the memory
-/// becomes registers.
+/// Sums of a thread in the thread's own memory. All indices into it are constants, even in walks, so that
+/// LLVM replaces the memory by registers.
 struct KeptInThread<'s> {
     sums: &'s ThreadSums,
     target: SumTarget,
@@ -48,7 +48,7 @@ impl Emit for KeptInThread<'_> {
 }
 
 impl KeptInThread<'_> {
-    /// Starts the sums: with a seed, or with those in memory.
+    /// Starts the sums: with a seed, or with the sums in the target.
     fn begin(&self, k: &mut KernelBuilder, buffer: BufferId) {
         let KeptInThread { sums, target, kept } = self;
         let atomic = Opening::Seed(Seed::Nothing, Vec::new());
@@ -110,7 +110,7 @@ impl KeptInThread<'_> {
         });
     }
 
-    /// Calls `body` for each sum of the rows that the thread walks, with its index among the kept sums
+    /// Calls `body` for each sum of the rows that the thread walks, with the sum's index among the kept sums
     /// and in the target.
     fn each_sum<'a>(
         &self,
@@ -129,7 +129,7 @@ impl KeptInThread<'_> {
     }
 }
 
-/// Calls `body` for each row of some loops that exists, with its index among the kept rows.
+/// Calls `body` for each existing row of some loops, with the row's index among the kept rows.
 fn each_row<'a>(
     k: &mut KernelBuilder<'a>,
     loops: &[Iter],
@@ -151,7 +151,7 @@ fn each_row<'a>(
     }
 }
 
-/// Sets sums in memory to their start.
+/// Sets sums in memory to their start values.
 fn begin_in_memory(k: &mut KernelBuilder, sums: &ThreadSums, target: &SumTarget) {
     let Opening::Seed(seed, firsts) = &sums.opening else { return };
     let always = Opening::Seed(*seed, Vec::new());

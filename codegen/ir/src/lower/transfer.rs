@@ -1,4 +1,4 @@
-//! Transfer of rows to a device as bins: the host's code that makes them.
+//! Transfer of rows to a device as bins: the host's code that quantizes the rows.
 
 use super::lowering::{Lowering, transposed};
 use crate::bytes::scalar;
@@ -10,7 +10,7 @@ use crate::rows::CopiedRows;
 use crate::rows::transpose::Transpose;
 use sched_nest::{Bounded, Variants};
 
-/// Variants of runs that transfer bins; shorter runs transfer values. These variants are the last ones.
+/// The bounded variants that transfer bins. They follow the variants for fewer rows, which transfer values.
 pub(super) fn of_bins<'v, 'a>(variants: &'v Variants<Lowering<'a>>) -> &'v [Bounded<Lowering<'a>>] {
     let bounded = variants.bounded();
     &bounded[bounded.partition_point(|variant| variant.value.plan.transfer.is_none())..]

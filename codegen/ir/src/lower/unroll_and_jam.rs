@@ -1,8 +1,8 @@
-//! Unroll-and-jam: several trees at once if rows are few, for a tree loop whose body is one leaf loop
-//! over vectors of rows.
+//! Unroll-and-jam: several trees at once for remainder rows, in a tree loop whose body is one leaf loop over
+//! vectors of rows.
 //!
-//! `interleave` sets the number of vectors that advance together. Rows that fill such groups go through
-//! all trees first. The remainder runs in groups of a half, a quarter, ... of the vectors; each group
+//! `interleave` sets the number of vectors in a group. Rows that fill groups walk all trees first. The
+//! remainder runs in groups of a half, a quarter, ... of the vectors; each group
 //! interleaves 2, 4, ... trees, so that the same number of vectors is in flight. Every row's sum still
 //! adds the trees in their order.
 
@@ -19,7 +19,7 @@ use crate::repr::Buffers;
 use crate::repr::traverse::Traversal;
 use crate::rows::lanes_below;
 
-/// Rows that go through the trees: `count` vectors from row `first` on.
+/// Rows that walk the trees: `count` vectors from row `first` on.
 #[derive(Clone, Copy)]
 struct Vectors {
     first: Value,
@@ -40,7 +40,7 @@ struct VectorOfSums {
 /// A tree loop with the leaf loop over rows that it repeats.
 pub(super) struct TreeLoop<'m> {
     this: &'m Loop,
-    /// Statements before the walks of each tree.
+    /// Statements before the walks of each tree: prefetches.
     before: &'m [Stmt],
     walks: &'m Walks,
     plan: &'m WalkPlan,
@@ -48,7 +48,7 @@ pub(super) struct TreeLoop<'m> {
 }
 
 impl<'m> TreeLoop<'m> {
-    /// The tree loop to unroll and jam, if the plan requests it. Kernels without sums do not.
+    /// The tree loop, if the plan unrolls and jams it. Kernels without sums never do.
     pub(super) fn of<'k: 'm>(k: &KernelBuilder<'k>, this: &'m Loop) -> Option<TreeLoop<'m>> {
         let (before, walks) = this.only_walks()?;
         let plan = k.ports.lowering.plan.walks.get(&walks.id)?;
@@ -68,7 +68,8 @@ impl Emit for TreeLoop<'_> {
         let stop = k.loop_end(&walks.iter);
         let most = k.ports.most(&walks.iter).map(|end| end - walks.iter.start);
         let mut at = k.b.int(walks.iter.start);
-        // A sweep takes so long per tree that masks hardly matter: one row of the last vector is enough.
+        // A node sweep takes so long per tree that masks hardly matter. So a group is whole if its last
+        // vector has one row.
         let is_masked = self.plan.traversal == Traversal::NodeSweep;
         let missing = if is_masked { lanes - 1 } else { 0 };
         if most.is_none_or(|most| most + missing >= in_group) {
@@ -90,7 +91,7 @@ impl Emit for TreeLoop<'_> {
             return;
         }
         for count in std::iter::successors(Some(i64::from(walks.group) / 2), |n| (*n > 1).then_some(n / 2)) {
-            // One row of the last vector is enough.
+            // The last vector needs one row.
             let before_last = (count - 1) * lanes;
             if most.is_some_and(|most| most <= before_last) {
                 continue;
@@ -127,8 +128,8 @@ impl TreeLoop<'_> {
         });
     }
 
-    /// Emits the tree loop with as many trees at once as make up a group, then with the remaining trees
-    /// one by one.
+    /// Emits the tree loop for remainder rows: with several trees at once, whose vectors fill a group, then
+    /// with the remaining trees one by one.
     fn remainder(&self, k: &mut KernelBuilder, vectors: Vectors) {
         let (this, walks) = (self.this, self.walks);
         let together = i64::from(self.plan.unroll_and_jam) / vectors.count;
@@ -162,8 +163,8 @@ impl TreeLoop<'_> {
         }
     }
 
-    /// Addresses of the sums of vectors of rows that all trees add to. They stay in registers
-    /// meanwhile: masked stores do not forward to later loads.
+    /// Addresses of the sums that all trees add to, for each vector of rows. The sums are carried in
+    /// registers across the tree loop, since processors do not forward masked stores to later loads.
     fn sums_in_registers(&self, k: &mut KernelBuilder, vectors: Vectors) -> Vec<VectorOfSums> {
         let walks = self.walks;
         let are_vectors = self.plan.sums == SumAccess::Vector;
@@ -188,15 +189,15 @@ impl TreeLoop<'_> {
         places
     }
 
-    /// Whether each tree adds to a slot of its own.
+    /// Whether each tree adds to a different slot.
     fn has_own_slots(&self, k: &KernelBuilder) -> bool {
         let Accumulator::Slot(id, _) = self.walks.target.accumulator else { return false };
         let private = k.scope().private(id);
         private.is_some_and(|private| private.loops.iter().any(|(var, _)| *var == self.this.iter.var))
     }
 
-    /// Walks `trees` trees from a value of their loop on. `sums` are the carried sums of the vectors;
-    /// if it is empty, sums are in memory.
+    /// Walks `trees` trees, the first at value `first` of their loop. `sums` are the carried sums of the
+    /// vectors; if it is empty, sums are in memory.
     fn trees(
         &self,
         k: &mut KernelBuilder,

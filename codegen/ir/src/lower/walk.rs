@@ -1,4 +1,4 @@
-//! Walks of a leaf loop: groups that advance together from the root to their leaves.
+//! Walks of a leaf loop: groups of walks that are interleaved from the root to the leaves.
 
 use super::group::{Group, VectorShape};
 use super::kernel_builder::KernelBuilder;
@@ -17,21 +17,23 @@ use sched_nest::Axis;
 
 /// One walk of a group, or one vector of walks.
 pub(super) struct WalkLane {
-    /// The lane for the traversal.
+    /// Row and tree of the lane, as traversals take them.
     pub(super) walk: traverse::Lane,
     /// Number of the (first) row.
     pub(super) number: Value,
     /// Number of the (first) tree.
     pub(super) tree: Value,
-    /// Index of the (first) row among those whose sums the thread keeps, if it is known at compile time.
+    /// Index of the (first) row among the rows whose sums the thread keeps in registers, if it is known at
+    /// compile time.
     pub(super) place: Option<i64>,
-    /// Number of walks from the first lane on, as far as it is known at compile time.
+    /// Number of lanes with a walk, from the first lane on, as far as it is known at compile time. `mask` can
+    /// switch off more.
     pub(super) count: u16,
     /// Mask of the lanes that have a walk; `None` if all have one.
     pub(super) mask: Option<Value>,
 }
 
-/// Context of a leaf loop that all its groups share.
+/// Values that all walks of a leaf loop share.
 pub(super) struct WalkContext<'w> {
     pub(super) walks: &'w Walks,
     pub(super) plan: &'w WalkPlan,
@@ -112,13 +114,13 @@ impl<'w> WalkContext<'w> {
         self.sums.is_some() && self.plan.sums == SumAccess::Vector
     }
 
-    /// Whether walks end with the values of leaves instead of their node numbers.
+    /// Whether walks return the values of leaves instead of their node numbers.
     pub(super) fn has_values(&self, k: &KernelBuilder) -> bool {
         k.ports.adds_terms(self.plan)
     }
 
     /// Emits the walks of all lanes from the root to the leaf, and returns the leaves' node numbers. Walks of
-    /// trees of one leaf return the values of the leaves instead, unless the kernel stores indices.
+    /// single linear leaves return the leaves' values instead, unless the kernel stores leaf indices.
     pub(super) fn advance<'l>(
         &self,
         k: &mut KernelBuilder,
@@ -154,7 +156,7 @@ impl<'w> WalkContext<'w> {
         result
     }
 
-    /// Lanes of a group of iterations from the current one of the leaf loop on.
+    /// Lanes of a group of iterations, the first of which is the current iteration of the leaf loop.
     pub(super) fn lanes(&self, k: &mut KernelBuilder, group: Group) -> Vec<WalkLane> {
         let walks = self.walks;
         let first_row = k.affine(&walks.row);
@@ -191,7 +193,8 @@ impl<'w> WalkContext<'w> {
         lanes
     }
 
-    /// State of a tree, or of `count` trees in a vector of `width`; further lanes walk the last tree again.
+    /// State and speculated nodes of a tree, or of `count` trees in a vector of `width` lanes. The other
+    /// lanes walk the last tree again.
     fn tree_state(
         &self,
         k: &mut KernelBuilder,
@@ -224,7 +227,7 @@ impl<'w> WalkContext<'w> {
     }
 }
 
-/// Rows of the call.
+/// Rows of the call, or columns that a launch has computed for them.
 fn input_rows(k: &mut KernelBuilder) -> RowBuffer {
     let (buffer, columns) = k.input_rows();
     RowBuffer {

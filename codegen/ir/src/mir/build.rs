@@ -14,11 +14,12 @@ use sched_nest::sym::{Property, Sym};
 use sched_nest::{Annotations, Axis, Body, LoopId, Nest};
 use std::collections::BTreeMap;
 
-/// Builds the nest with every reduction aimed at the output.
+/// Builds the loop nest of a kernel, in which every walk adds to the output.
 ///
 /// # Errors
 ///
-/// If a loop's range is not a constant, or if cached rows exceed the budget.
+/// If a bound of a loop, except for the number of rows, is not a constant, or if cached rows exceed the
+/// budget.
 pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
     let mut builder = MirBuilder {
         hir,
@@ -48,19 +49,19 @@ pub fn build(hir: &Hir, budget: &Budget) -> Result<Mir, CompileError> {
 #[derive(Clone, Copy)]
 enum LoopValue {
     Var(Var),
-    /// One case of a specialised loop.
+    /// The value of the current case of a specialised loop.
     Const(i64),
 }
 
-/// Loops and row copies around a part of the nest.
+/// Enclosing loops and copies of rows of a part of the nest.
 #[derive(Clone, Default)]
 struct NestScope {
     loops: BTreeMap<LoopId, LoopValue>,
     row: Affine,
     tree: Affine,
-    /// The innermost copy of rows.
+    /// The innermost enclosing copy of values.
     cached: Option<CacheId>,
-    /// The innermost quantized rows.
+    /// The innermost enclosing copy of bins.
     quantized: Option<CacheId>,
 }
 
@@ -130,7 +131,8 @@ impl MirBuilder<'_> {
         Ok(Stmt::Loop(Loop { iter, mode, reduce, walks, body }))
     }
 
-    /// Builds a leaf loop. A parallel, unrolled or cached one becomes a loop over groups of walks.
+    /// Builds a leaf loop. A parallel, unrolled, mapped or cached leaf loop becomes a loop over groups of
+    /// interleaved walks, with a leaf loop over one group inside.
     fn leaf(&mut self, id: LoopId, iter: Iter, mode: Mode, scope: &NestScope) -> Result<Stmt, CompileError> {
         let hir = self.hir;
         let this = hir.nest.get(id);
@@ -143,7 +145,7 @@ impl MirBuilder<'_> {
         let outer = Iter { step: iter.step * group, ..iter.clone() };
         let body = self.cached(id, outer.var, scope, |build, inner| {
             let mut stops = vec![Bound { limit: Limit::Const(iter.step * group), less: Affine::default() }];
-            // A group of one iteration exists whenever the outer loop has the iteration.
+            // If groups have one iteration, the end of the outer loop suffices.
             if group > 1 {
                 let rest = |stop: &Bound| Bound { less: stop.less.with(outer.var), ..stop.clone() };
                 stops.extend(iter.stops.iter().map(rest));
@@ -165,8 +167,8 @@ impl MirBuilder<'_> {
         };
         let lanes = self.lanes(leaf_loop, iter.step);
         let (lanes, group, packed) = match self.on_gpu {
-            // On a GPU, the rows of a vector are walks of a group. Neighbouring ones share packed words
-            // of bins.
+            // GPU threads have no vectors: the rows of a vector are interleaved as a group. Bins of
+            // neighbouring rows share a word.
             true => {
                 let shares = iter.step == 1 && self.multiple(&row, iter.var, i64::from(lanes));
                 (1, leaf_loop.group * lanes, if shares { lanes } else { 1 })
@@ -281,10 +283,10 @@ impl MirBuilder<'_> {
         copy.map_or(Rows::Input, Rows::Cached)
     }
 
-    /// Whether each iteration of the row loop quantizes its rows, or computes their columns. On CPUs this
-    /// happens once for all trees, in the thread that walks the rows, in the innermost loop that allows
-    /// it, and wherever rows are copied. On GPUs, threads share quantized rows, so this happens only where
-    /// rows are copied.
+    /// Whether a row loop copies the rows of each iteration as bins or computed columns, although the
+    /// schedule does not cache them there. On CPUs, parallel loops and loops over blocks of rows do, unless
+    /// they are inside a loop over trees. Walks read the innermost copy; copies that no walk reads are
+    /// dropped. On GPUs the threads of a block share copies, so only `cache` makes them.
     fn copies_here(&self, id: LoopId, scope: &NestScope) -> bool {
         let nest = &self.hir.nest;
         let this = nest.get(id);
@@ -292,8 +294,8 @@ impl MirBuilder<'_> {
         !self.on_gpu && !below_trees && (this.annotations.parallel || is_block(nest, id))
     }
 
-    /// Whether copies of rows hold columns that are computed from features. On GPUs a launch of its own
-    /// computes them (`columns.rs`).
+    /// Whether copies of rows hold columns that are computed from features. On GPUs a separate launch
+    /// computes all columns before (`columns.rs`).
     fn computes_columns(&self) -> bool {
         self.hir.columns.is_some() && !self.on_gpu
     }
@@ -349,8 +351,8 @@ impl MirBuilder<'_> {
         Var(self.vars.len() as u32 - 1)
     }
 
-    /// Builds the values of a loop: its own range, and the constraints of which it is the innermost
-    /// loop.
+    /// Builds the variable and the bounds of a loop: its start, step and end, and the constraints of which it
+    /// is the innermost loop.
     fn iter(&mut self, id: LoopId, scope: &NestScope) -> Result<Iter, CompileError> {
         let this = self.hir.nest.get(id);
         let (start, step) = (known(&this.start)?, known(&this.step)?);
@@ -426,8 +428,9 @@ fn tightest(stops: Vec<Bound>) -> Vec<Bound> {
     constants.into_iter().chain(stops.into_iter().filter(|stop| constant(stop).is_none())).collect()
 }
 
-/// Steps of the walks: `unroll` or at most the shallowest leaf as straight-line steps, the rest of
-/// `peel` with leaf tests, then a loop if trees are deeper.
+/// Steps of the walks, in their order. First come straight-line steps without leaf tests: those of `unroll`,
+/// or those of `peel` down to the shallowest leaf. The rest of `peel` has leaf tests. Deeper trees end with a
+/// loop.
 fn steps(leaf_loop: &LeafLoop, depths: &[(u32, u32)]) -> Steps {
     let deepest = depths.iter().map(|depth| depth.0).max().unwrap_or(0);
     let shallowest = depths.iter().map(|depth| depth.1).min().unwrap_or(0);

@@ -7,7 +7,7 @@ use crate::budget::Budget;
 use crate::error::CompileError;
 use crate::hir::Hir;
 
-/// The copy that launches read. Copies of the nest have smaller numbers.
+/// Number of the copy of columns that launches read. Copies inside the nest have smaller numbers.
 const COPY: CacheId = CacheId(u32::MAX);
 
 /// Puts a copy of columns around a nest with launches, if the forest tests computed columns.

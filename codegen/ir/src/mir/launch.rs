@@ -1,12 +1,12 @@
 //! Separates the code of a GPU: each outermost loop that `gpuDimension` maps becomes a launch. The code
 //! around it runs on the host (SilvanForge, section 4.3).
 //!
-//! A launch has the extents of its longest loops. A loop is guarded if there may be more blocks or
-//! threads than iterations.
+//! In each dimension, a launch has one block or thread for each iteration of the longest loop mapped to it. A
+//! loop is guarded if there may be more blocks or threads than iterations.
 //!
 //! Sums begin with the base values. The first addition to a sum starts from its base value if that
 //! addition is known (`mir/thread_sums.rs`). Otherwise a separate launch sets the base values before. Sums
-//! whose memory holds the rows' own base margins begin with these.
+//! begin with base margins of the rows instead if the caller has put these into the output.
 
 use super::mapped::any_mapped;
 use super::threads::{Share, guard_unmapped};
@@ -64,7 +64,7 @@ fn finish(stmts: &mut [Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
     })
 }
 
-/// Directions in which a launch has more than one block or thread.
+/// Dimensions in which a launch may have more than one block or thread.
 fn used(launch: &Launch) -> Vec<GpuDimension> {
     let axes = [GpuAxis::X, GpuAxis::Y, GpuAxis::Z];
     let grid = axes.iter().filter(|axis| !launch.grid[number(**axis)].is_empty());
@@ -73,7 +73,7 @@ fn used(launch: &Launch) -> Vec<GpuDimension> {
     grid.map(of(GpuLevel::Grid)).chain(block.map(of(GpuLevel::Block))).collect()
 }
 
-/// Turns base values that no launch of walks sets into a separate launch, with one row per thread.
+/// Turns a [`Stmt::Base`] into a separate launch, in which each thread sets the sums of one row.
 fn base_launch(stmt: Stmt, vars: &mut Vec<VarInfo>) -> Stmt {
     let Stmt::Base(_) = stmt else { return stmt };
     let threads = i64::from(BASE_THREADS);
@@ -188,8 +188,8 @@ impl Separate<'_> {
         self.info(var).name.chars().map(plain).collect()
     }
 
-    /// Collects the longest loops of each dimension. `inside` are the launch's own variables around the
-    /// statements.
+    /// Collects the extents of the mapped loops in some statements of a launch. `inside` are the variables of
+    /// the launch's loops around the statements.
     fn extents(
         &self,
         stmts: &[Stmt],
@@ -274,7 +274,7 @@ impl Separate<'_> {
         }
     }
 
-    /// Adds a loop with one iteration to the loops of a direction, if all of these may be empty.
+    /// Adds a loop with one iteration to the loops of a dimension, if all of these may be empty.
     fn keep_one_block(&self, loops: &mut Vec<Iter>) {
         if loops.iter().all(|iter| self.may_be_empty(iter))
             && let Some(first) = loops.first()
@@ -293,8 +293,7 @@ impl Separate<'_> {
         !iter.stops.iter().all(|stop| constant(stop).is_some_and(|end| end > iter.start))
     }
 
-    /// The loop with its end replaced by an upper bound over all values of the variables `inside` the
-    /// launch.
+    /// The loop with its ends replaced by upper bounds that hold for all values of the variables in `inside`.
     fn longest(&self, iter: &Iter, inside: &[Var]) -> Iter {
         let mut longest = iter.clone();
         for stop in &mut longest.stops {

@@ -65,7 +65,7 @@ pub struct Affine {
     pub plus: i64,
 }
 
-/// Starting point of a bound.
+/// Number from which a [`Bound`] subtracts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// A constant.
@@ -83,7 +83,7 @@ pub struct Bound {
     pub less: Affine,
 }
 
-/// The values of a loop: from `start` in steps of `step` while below every one of `stops`.
+/// The values of a loop: from `start` in steps of `step`, as long as they are below all `stops`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iter {
     /// The variable.
@@ -99,13 +99,14 @@ pub struct Iter {
 /// Execution mode of a loop's iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// One after the other.
+    /// The iterations run one after the other.
     Serial,
-    /// In parallel.
+    /// The iterations run in parallel.
     Parallel,
-    /// One after the other, each as code of its own (`unroll`).
+    /// One after the other, with a copy of the code for each iteration (`unroll`).
     Unrolled,
-    /// One after the other, or several together if the leaf loop inside has few rows.
+    /// One after the other; if remainder rows do not fill the groups of the leaf loop inside, walks of
+    /// several iterations are interleaved (`unrollAndJam`).
     UnrollAndJam,
     /// As blocks of a grid, or as threads of a block.
     Mapped(Mapping),
@@ -130,7 +131,7 @@ pub struct Loop {
     pub mode: Mode,
     /// Combination of the iterations' partial sums; meaningful for parallel tree loops.
     pub reduce: Option<Reduce>,
-    /// The leaf loops in it.
+    /// The leaf loops inside.
     pub walks: WalkRange,
     /// The repeated statements.
     pub body: Vec<Stmt>,
@@ -153,11 +154,11 @@ pub enum Rows {
     Cached(CacheId),
 }
 
-/// The name of a row cache.
+/// Number of a [`CacheRows`] in its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CacheId(pub u32);
 
-/// The name of a private buffer.
+/// Number of a [`Private`] buffer in its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PrivateId(pub u32);
 
@@ -180,7 +181,7 @@ pub struct Target {
     pub atomic: bool,
 }
 
-/// The name of a leaf loop.
+/// Number of a leaf loop in its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WalkId(pub u32);
 
@@ -189,27 +190,27 @@ pub struct WalkId(pub u32);
 pub struct Walks {
     /// Identifier.
     pub id: WalkId,
-    /// The leaf loop's values.
+    /// Variable of the leaf loop, and its values.
     pub iter: Iter,
     /// Whether the leaf loop's variable counts rows or trees.
     pub over: Axis,
-    /// Iterations, or vectors of iterations, walked together.
+    /// Number of iterations, or of vectors of iterations, whose walks are interleaved.
     pub group: u32,
     /// Iterations in one vector; 1 for none.
     pub lanes: u32,
-    /// Neighbouring rows of a group whose bins share a word, in the code of a GPU; 1 if there are none.
+    /// On a GPU, number of neighbouring rows whose bins share a word; 1 if bins of rows share none.
     pub packed: u32,
-    /// The row walked, the leaf loop's variable included if it counts rows.
+    /// Number of the walked row: the sum of all row loops' variables, the leaf loop's included.
     pub row: Affine,
-    /// The tree walked, the leaf loop's variable included if it counts trees.
+    /// Number of the walked tree: the sum of all tree loops' variables, the leaf loop's included.
     pub tree: Affine,
-    /// Covers the numbers of all trees walked.
+    /// Range that contains the numbers of all walked trees.
     pub trees: Range<usize>,
     /// The steps of the walks.
     pub steps: Steps,
     /// The layout that the schedule asks for.
     pub layout: Layout,
-    /// Most nodes of a tile, of which a step passes one; 1 for single nodes.
+    /// Largest number of nodes in a node tile (`tileTrees`); 1 without node tiles.
     pub tile: u32,
     /// Whether every vector begins at a tree whose number is a multiple of the vector's lanes.
     pub aligned: bool,
@@ -222,15 +223,15 @@ pub struct Walks {
 /// Code of a GPU: the outermost mapped loop with its body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
-    /// Name that profilers show: that of the loop. Launches of one kernel with equal names get numbers.
+    /// Name that profilers show: the loop's name. Lowering numbers launches of a kernel with equal names.
     pub name: String,
-    /// Loops mapped to each direction of the grid. The number of blocks in a direction is that of the
-    /// iterations of the longest loop, for any values of the launch's variables around it. One block if
-    /// no loop is mapped.
+    /// For each dimension of the grid, the loops mapped to it, with the largest end that they have in the
+    /// launch. The grid has one block for each iteration of the longest of these loops, or one block if there
+    /// are none.
     pub grid: [Vec<Iter>; 3],
-    /// Threads of a block in each direction.
+    /// Threads of a block in each dimension.
     pub block: [u32; 3],
-    /// The leaf loops in it.
+    /// The leaf loops inside.
     pub walks: WalkRange,
     /// Code of one thread.
     pub body: Vec<Stmt>,
@@ -250,11 +251,11 @@ pub struct Window {
 /// Contents of a copy of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
-    /// The values of features, or of columns if these were computed around the copy.
+    /// Values of features; or of columns, if an enclosing copy has computed these.
     Values,
-    /// Columns, which are computed from features.
+    /// Columns, computed from the features while rows are copied.
     Columns,
-    /// Bins.
+    /// Bins of the features or columns.
     Bins,
 }
 
@@ -267,10 +268,9 @@ pub struct CacheRows {
     pub window: Window,
     /// Contents of the copy.
     pub fill: Fill,
-    /// In a launch: the threads of a block, which copy the rows together into shared memory, feature by
-    /// feature.
+    /// In a launch: threads of a block in each dimension. Together they fill the copy in shared memory.
     pub shared: Option<[u32; 3]>,
-    /// The leaf loops in it.
+    /// The leaf loops inside.
     pub walks: WalkRange,
     /// The statements that read the copy.
     pub body: Vec<Stmt>,
@@ -281,7 +281,7 @@ pub struct CacheRows {
 pub struct CacheTrees {
     /// The first tree.
     pub from: Affine,
-    /// Largest number of trees; the end of the forest cuts them.
+    /// Number of trees; fewer are prefetched at the end of the forest.
     pub count: i64,
     /// The leaf loops that walk them.
     pub walks: WalkRange,
@@ -292,7 +292,7 @@ pub struct CacheTrees {
 pub struct ShareTrees {
     /// The trees.
     pub trees: CacheTrees,
-    /// The threads of a block.
+    /// Threads of a block in each dimension.
     pub threads: [u32; 3],
     /// The statements that walk the copies.
     pub body: Vec<Stmt>,
@@ -301,17 +301,16 @@ pub struct ShareTrees {
 /// Initial value of sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seed {
-    /// The base values.
+    /// The base values of the margins.
     Base,
     /// -0.0, which leaves the first summand unchanged.
     Nothing,
 }
 
-/// Start of sums.
+/// Value with which sums start.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Opening {
-    /// A seed in the first iteration of all these enclosing loops, the value in memory in later
-    /// iterations.
+    /// The seed, if each of these enclosing loops is in its first iteration; otherwise the value in memory.
     Seed(Seed, Vec<Iter>),
     /// The value in memory.
     Memory,
@@ -322,24 +321,24 @@ pub enum Opening {
 pub enum Guard {
     /// The loop has an iteration for this thread.
     Exists(Iter),
-    /// A variable has a value.
+    /// The variable has this value in the thread.
     Is(Var, i64),
-    /// The thread is in the first block, or is the first thread, of a direction.
+    /// The thread is in the first block, or is the first thread, of this dimension.
     First(GpuDimension),
 }
 
-/// The name of the sums of a thread.
+/// Number of a [`ThreadSums`] in its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ThreadSumsId(pub u32);
 
-/// The sums of all rows that one thread of a GPU walks, opened once and stored once.
+/// The sums of all rows that one thread of a GPU walks. The thread starts each sum once and stores it once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadSums {
     /// Identifier of the sums.
     pub id: ThreadSumsId,
-    /// The row, the variables of `loops` included.
+    /// Number of a row: the sum of all row loops' variables, those of `loops` included.
     pub row: Affine,
-    /// Row loops inside, outermost first.
+    /// Row loops that the thread runs, outermost first.
     pub loops: Vec<Iter>,
     /// Memory that the sums are stored to, which is also the target of the walks inside.
     pub target: Target,
@@ -363,7 +362,7 @@ pub struct Private {
     /// Number of slots that walks write, from the first one on, if the later ones stay empty. Only
     /// these are folded.
     pub filled: Option<i64>,
-    /// The rows summed inside the loop.
+    /// The rows whose sums the loop adds to.
     pub window: Window,
     /// Whether the buffer is in the shared memory of a block, whose threads fold it together.
     pub shared: bool,
@@ -399,7 +398,7 @@ pub enum Stmt {
     When(Vec<Guard>, Vec<Stmt>),
     /// The sums of a thread.
     ThreadSums(ThreadSums),
-    /// One body per value of a variable.
+    /// For each value of the variable, the statements of that case (`specialize`).
     Case(Var, Vec<(i64, Vec<Stmt>)>),
     /// A local copy of rows.
     CacheRows(CacheRows),
@@ -409,9 +408,9 @@ pub enum Stmt {
     ShareTrees(ShareTrees),
     /// A private buffer.
     Private(Private),
-    /// Sets the current iteration's slot to zero.
+    /// Sets the slot of the current iteration of the variable's loop to -0.0.
     Zero(PrivateId, Var),
-    /// Sets all slots to zero.
+    /// Sets all slots of a buffer to -0.0.
     ZeroAll(PrivateId),
     /// Adds the slots of a private buffer into their target.
     Fold(Fold),
@@ -426,13 +425,13 @@ pub struct Mir {
     pub body: Vec<Stmt>,
     /// Rows and trees that each leaf loop uses.
     pub uses: Uses,
-    /// Most rows of a run. Longer calls are cut into runs.
+    /// Largest number of rows of a run. Calls of more rows are cut into runs.
     pub rows_per_run: Option<i64>,
 }
 
 impl Bound {
-    /// Largest value of the bound, where `rows` is the largest number of rows; `None` if the number of
-    /// rows decides and has no known limit.
+    /// Largest value of the bound in calls of at most `rows` rows. `None` if the bound depends on the number
+    /// of rows and `rows` is `None`.
     pub fn most(&self, vars: &[VarInfo], rows: Option<i64>) -> Option<i64> {
         let limit = match self.limit {
             Limit::Const(limit) => limit,
@@ -451,7 +450,7 @@ impl ThreadSums {
         row
     }
 
-    /// Largest number of rows, unless the number of rows of the call decides.
+    /// Largest number of rows of the thread; `None` if only the number of rows of the call bounds it.
     pub fn rows_in_all(&self, vars: &[VarInfo]) -> Option<i64> {
         self.loops.iter().try_fold(1, |rows: i64, iter| rows.checked_mul(iter.most_trips(vars)?))
     }
@@ -465,7 +464,7 @@ impl ThreadSums {
 }
 
 impl Iter {
-    /// Largest number of iterations, unless the number of rows decides.
+    /// Largest number of iterations; `None` if only the number of rows bounds it.
     pub fn most_trips(&self, vars: &[VarInfo]) -> Option<i64> {
         let stop = self.stops.iter().filter_map(|stop| stop.most(vars, None)).min()?;
         Some(((stop - self.start + self.step - 1) / self.step).max(0))
@@ -473,7 +472,7 @@ impl Iter {
 }
 
 impl Affine {
-    /// One variable.
+    /// The sum of a single variable.
     pub fn var(var: Var) -> Affine {
         Affine { vars: vec![var], plus: 0 }
     }
@@ -488,7 +487,7 @@ impl Affine {
         sum
     }
 
-    /// The sum with another variable.
+    /// The sum plus `var`.
     pub fn with(&self, var: Var) -> Affine {
         let mut sum = self.clone();
         sum.vars.push(var);

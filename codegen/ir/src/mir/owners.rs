@@ -10,8 +10,8 @@ use sched_nest::{Axis, GpuDimension, GpuLevel};
 /// Assignment of a leaf loop's iterations to the blocks or threads of a dimension.
 #[derive(Clone, PartialEq)]
 enum Owner {
-    /// One iteration per block or thread: values from `start`, `step` apart, up to `most` if that is
-    /// known.
+    /// One iteration per block or thread. The loop's variable goes from `start` in steps of `step`, to `most`
+    /// if that is known.
     Each { dimension: GpuDimension, start: i64, step: i64, most: Option<i64> },
     /// Only the first block or thread.
     First(GpuDimension),
@@ -29,17 +29,17 @@ impl Owner {
 struct Adder<'m> {
     name: &'m str,
     target: Target,
-    /// Row numbers: a sum of variables plus `low..=high`.
+    /// Rows whose sums are added to: those from `base + low` to `base + high`.
     base: &'m Affine,
     low: i64,
     high: Option<i64>,
     owners: Vec<Owner>,
-    /// Whether the threads of a block run it together.
+    /// Whether all threads of a block run the statement together, as folds of shared slots.
     together: bool,
 }
 
-/// Checks that leaf loops and folds in different threads add to other sums or rows. The schedule's checker
-/// refuses other nests.
+/// Checks that no two leaf loops or folds in different threads add to the same sums of the same rows. The
+/// schedule's checker refuses nests that do.
 pub(super) fn check(stmts: &[Stmt], vars: &[VarInfo]) -> Result<(), CompileError> {
     let mut find = AdderCollector {
         vars,
@@ -72,7 +72,7 @@ struct AdderCollector<'m> {
     /// Variables of the enclosing row loops whose iterations are blocks.
     blocks: Vec<Var>,
     adders: Vec<Adder<'m>>,
-    /// First tree loop found whose slots are folded into rows of several blocks.
+    /// Name of the first tree loop found whose slots are folded into rows that several blocks add to.
     overlapping: Option<&'m str>,
 }
 
@@ -167,7 +167,8 @@ impl Adder<'_> {
     /// Whether two additions may write one sum at the same time.
     fn conflicts_with(&self, other: &Adder, vars: &[VarInfo]) -> bool {
         let (one, two) = (self.target, other.target);
-        // A loop around others with slots addresses the first slots of the buffer.
+        // Slots of different loops can be of one buffer: an outer loop addresses the first slot that it
+        // shares with inner loops.
         let same_buffer = match (one.accumulator, two.accumulator) {
             (Accumulator::Slot(id, _), Accumulator::Slot(other, _)) => id == other,
             (one, two) => one == two,
@@ -195,7 +196,7 @@ impl Adder<'_> {
     }
 }
 
-/// Whether the same threads run both, regardless of the order of their loops.
+/// Whether the owners are equal, in any order: then the same threads run both statements.
 fn same(one: &[Owner], other: &[Owner]) -> bool {
     one.len() == other.len() && one.iter().all(|owner| other.contains(owner))
 }

@@ -54,7 +54,7 @@ impl Printer<'_> {
         format!("{} in {}..{stop}{step}", self.name(iter.var), iter.start)
     }
 
-    /// Extent of a grid's direction: the number of iterations of the longest of some loops.
+    /// Extent of a grid in one dimension: the number of iterations of the longest of some loops.
     fn extent(&self, loops: &[Iter]) -> String {
         let counts: Vec<String> = loops.iter().map(|iter| format!("#({})", self.iter(iter))).collect();
         match counts.as_slice() {
@@ -128,7 +128,7 @@ impl Printer<'_> {
                 let range = self.iter(&this.iter);
                 let mapping = match this.mode {
                     Mode::Mapped(Mapping { dimension, guarded: true }) => {
-                        format!(" as {dimension}, if there is one")
+                        format!(" as {dimension}, if in range")
                     }
                     Mode::Mapped(Mapping { dimension, guarded: false }) => format!(" as {dimension}"),
                     _ => String::new(),

@@ -65,7 +65,8 @@ struct Legalise<'a> {
     in_launch: bool,
     /// Whether a loop over the threads of a block encloses the statements.
     in_block: bool,
-    /// Buffers by the variable of their tree loop, if they were made outside a loop around it.
+    /// Buffers that were made before their tree loop was reached, around an enclosing loop, by the tree
+    /// loop's variable.
     hoisted: BTreeMap<Var, PrivateId>,
 }
 
@@ -137,8 +138,7 @@ impl Legalise<'_> {
     fn private_loop(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
         let var = this.iter.var;
         if let Some(id) = self.hoisted.get(&var).copied() {
-            // In a launch, iterations of an enclosing loop with `atomicReduce` share the slots of this
-            // one.
+            // In a launch, iterations of an enclosing loop with `atomicReduce` share this loop's slots.
             let atomic = self.in_launch && target.atomic;
             let slot = Target { accumulator: Accumulator::Slot(id, var), atomic };
             return self.around(this, slot, row).map(Stmt::Loop);
@@ -156,8 +156,8 @@ impl Legalise<'_> {
         Ok(Stmt::Private(Private { id, slots, filled: None, window, shared: false, body }))
     }
 
-    /// Legalises the outermost loop that runs as blocks or threads. The mapped tree loops inside get
-    /// slots outside the launch, which are folded after it, when all threads are done.
+    /// Legalises the outermost loop that runs as blocks or threads. The mapped tree loops inside get slots in
+    /// a buffer outside the launch, which is folded after the launch, when all threads are done.
     /// [`Legalise::threads`] handles those whose slots a block folds in shared memory.
     fn launch(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
         let window = window_of(self.uses.of(&this.walks), row, self.vars);
@@ -185,8 +185,8 @@ impl Legalise<'_> {
         Ok(self.folded(stmt, wraps, &window, target, false))
     }
 
-    /// Legalises the outermost loop over the threads of a block. Tree loops inside with slots in shared
-    /// memory get these around it.
+    /// Legalises the outermost loop over the threads of a block. Buffers of the tree loops inside with slots
+    /// in shared memory are put around this loop.
     fn threads(&mut self, this: Loop, target: Target, row: &Affine) -> Result<Stmt, CompileError> {
         let window = window_of(self.uses.of(&this.walks), row, self.vars);
         let mut wraps = Vec::new();
@@ -209,7 +209,7 @@ impl Legalise<'_> {
         (id, slots, chain.last().map_or(1, |inner| width(inner)))
     }
 
-    /// Wraps a statement in buffers of slots that are set to zero before it and folded after it.
+    /// Wraps a statement in buffers whose slots are set to zero before the statement and folded after it.
     fn folded(
         &self,
         mut stmt: Stmt,
@@ -323,8 +323,8 @@ fn chains<'m>(this: &'m Loop, vars: &[VarInfo]) -> Result<Vec<Vec<&'m Loop>>, Co
         chains_of(stmt, vars, &mut below)?;
     }
     let trees = vars[this.iter.var.0 as usize].axis == Axis::Tree;
-    // An atomic loop needs no slots unless loops inside it have slots, to which its iterations would
-    // add.
+    // A loop with `atomicReduce` needs slots only if loops inside it have slots, which its iterations would
+    // share.
     let atomic = this.reduce == Some(Reduce::Atomic) && below.is_empty();
     if !trees || !matches!(this.mode, Mode::Mapped(_)) || atomic {
         return Ok(below);

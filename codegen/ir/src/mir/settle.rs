@@ -1,9 +1,9 @@
 //! Places guards in a launch such that all threads of a block reach its barriers.
 //!
 //! Every thread of a block must reach a cooperative copy. Guards for missing iterations are therefore
-//! sunk below the copy, onto the statements beside it. A serial loop around the copy whose end differs
-//! between threads runs to the largest end. If threads take different cases, all of them pass through every
-//! case, which only its own threads run.
+//! sunk below the copy, onto the statements before and after it. A serial loop around the copy whose end
+//! differs between threads runs to the largest end. If threads take different cases of a specialised loop,
+//! every thread passes through every case; guards let it run only the statements of its own case.
 
 use super::{Guard, Iter, Loop, Mapping, Mode, Stmt, Var, VarInfo};
 use sched_nest::GpuLevel;
@@ -37,7 +37,7 @@ impl GuardPlacement<'_> {
         done
     }
 
-    /// Moves statements that threads run separately to `done`, inside the sunk guards.
+    /// Moves the statements in `apart`, which have no barrier, to `done`, inside the sunk guards.
     fn push_guarded(&self, apart: &mut Vec<Stmt>, done: &mut Vec<Stmt>) {
         let stmts = std::mem::take(apart);
         if self.guards.is_empty() {
@@ -47,7 +47,7 @@ impl GuardPlacement<'_> {
         }
     }
 
-    /// Places guards in a statement in which the threads of a block meet.
+    /// Places guards in a statement that contains a barrier.
     fn with_barrier(&mut self, stmt: Stmt) -> Vec<Stmt> {
         match stmt {
             Stmt::Loop(this) => vec![Stmt::Loop(self.nest_loop(this))],
@@ -126,7 +126,8 @@ impl GuardPlacement<'_> {
         Some(longest)
     }
 
-    /// Sinks the guards of threads. Guards of whole blocks stay around the statements.
+    /// Sinks guards that select threads of a block. Guards that select whole blocks stay around the
+    /// statements.
     fn when(&mut self, guards: Vec<Guard>, body: Vec<Stmt>) -> Vec<Stmt> {
         let of_blocks = |guard: &Guard| matches!(guard, Guard::First(at) if at.level == GpuLevel::Grid);
         let (blocks, threads): (Vec<Guard>, Vec<Guard>) = guards.into_iter().partition(of_blocks);

@@ -1,8 +1,8 @@
 //! Finds the slots of a buffer that walks write.
 //!
 //! Slots are in iteration order, with those of the innermost loop consecutive. If only the last tile of
-//! a loop is shorter than the others, walks write all slots up to some number and none behind it. Then
-//! no slot must be set to zero, and the empty ones are not folded.
+//! a loop is shorter than the others, walks write all slots up to some number and none behind it. Then slots
+//! need not be set to zero before, and the empty slots are not folded.
 
 use super::{Iter, Limit, Var};
 

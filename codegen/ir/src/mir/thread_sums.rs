@@ -13,9 +13,9 @@ use super::{
 };
 use sched_nest::Axis;
 
-/// Finds the thread sums of all launches. With `from_base`, sums of the output start from the base values,
+/// Puts [`ThreadSums`] into all launches. With `from_base`, sums of the output start from the base values,
 /// else from the margins that the output holds. Returns whether threads start from the base values, so that
-/// no other launch must set these.
+/// no separate launch must set them.
 pub(super) fn open(body: &mut Vec<Stmt>, vars: &[VarInfo], from_base: bool) -> bool {
     let mut pass = SumOpener { vars, opened: 0 };
     let output = Accumulator::Output;
@@ -37,21 +37,22 @@ struct SumOpener<'a> {
 struct OpenScope {
     /// Sum of the enclosing row loops.
     row: Affine,
-    /// Start of each accumulator's sums.
+    /// For each accumulator, the value with which its sums start.
     openings: Vec<(Accumulator, Opening)>,
     in_launch: bool,
 }
 
 impl OpenScope {
-    /// Start of the sums of a target. Atomic sums start from memory, since other threads may have added
-    /// to them.
+    /// Value with which the sums of a target start. Atomic sums start from memory, since other threads may
+    /// have added to them.
     fn opening(&self, target: Target) -> Opening {
         let known = self.openings.iter().find(|(of, _)| same(*of, target.accumulator) && !target.atomic);
         known.map_or(Opening::Memory, |(_, opening)| opening.clone())
     }
 }
 
-/// A leaf loop's target, and the row loops of the thread around the walks, its own included.
+/// A leaf loop's target, and the row loops of its thread around the walks, including the leaf loop if it
+/// counts rows.
 #[derive(Clone)]
 struct ThreadWalks {
     target: Target,
@@ -59,45 +60,45 @@ struct ThreadWalks {
 }
 
 impl SumOpener<'_> {
-    fn all(&mut self, stmts: Vec<Stmt>, way: &OpenScope) -> Vec<Stmt> {
-        if way.in_launch && !any_mapped(&stmts) {
-            return self.of_thread(stmts, way);
+    fn all(&mut self, stmts: Vec<Stmt>, scope: &OpenScope) -> Vec<Stmt> {
+        if scope.in_launch && !any_mapped(&stmts) {
+            return self.of_thread(stmts, scope);
         }
-        stmts.into_iter().map(|stmt| self.stmt(stmt, way)).collect()
+        stmts.into_iter().map(|stmt| self.stmt(stmt, scope)).collect()
     }
 
-    fn stmt(&mut self, stmt: Stmt, way: &OpenScope) -> Stmt {
+    fn stmt(&mut self, stmt: Stmt, scope: &OpenScope) -> Stmt {
         match stmt {
             Stmt::Loop(mut this) => {
-                this.body = self.all(std::mem::take(&mut this.body), &self.inside(&this, way));
+                this.body = self.all(std::mem::take(&mut this.body), &self.inside(&this, scope));
                 Stmt::Loop(this)
             }
             Stmt::Case(var, arms) => {
                 let arm = |(value, body)| {
-                    let way = OpenScope { row: way.row.fixed(var, value), ..way.clone() };
-                    (value, self.all(body, &way))
+                    let scope = OpenScope { row: scope.row.fixed(var, value), ..scope.clone() };
+                    (value, self.all(body, &scope))
                 };
                 Stmt::Case(var, arms.into_iter().map(arm).collect())
             }
             Stmt::CacheRows(mut copy) => {
-                copy.body = self.all(copy.body, way);
+                copy.body = self.all(copy.body, scope);
                 Stmt::CacheRows(copy)
             }
             Stmt::ShareTrees(mut copy) => {
-                copy.body = self.all(copy.body, way);
+                copy.body = self.all(copy.body, scope);
                 Stmt::ShareTrees(copy)
             }
             Stmt::Launch(mut launch) => {
-                launch.body = self.all(launch.body, &OpenScope { in_launch: true, ..way.clone() });
+                launch.body = self.all(launch.body, &OpenScope { in_launch: true, ..scope.clone() });
                 Stmt::Launch(launch)
             }
-            Stmt::Private(private) => Stmt::Private(self.private(private, way)),
+            Stmt::Private(private) => Stmt::Private(self.private(private, scope)),
             other => other,
         }
     }
 
-    fn inside(&self, this: &Loop, way: &OpenScope) -> OpenScope {
-        let mut inside = way.clone();
+    fn inside(&self, this: &Loop, scope: &OpenScope) -> OpenScope {
+        let mut inside = scope.clone();
         match self.axis(&this.iter) {
             Axis::Row => inside.row.vars.push(this.iter.var),
             // A loop with one iteration is always in its first one.
@@ -113,10 +114,11 @@ impl SumOpener<'_> {
         inside
     }
 
-    /// Sets how slots and their fold start. Slots start empty if walks write each of them.
-    fn private(&mut self, mut private: Private, way: &OpenScope) -> Private {
+    /// Sets the values with which the sums of a buffer's slots and of its fold start. If walks write every
+    /// slot, slots need not be set to zero before.
+    fn private(&mut self, mut private: Private, scope: &OpenScope) -> Private {
         let own = Accumulator::Slot(private.id, private.slots.first().map_or(Var(0), |slot| slot.var));
-        let all_rows = self.is_chain(&private.body, own, way.in_launch) && self.fills_window(&private);
+        let all_rows = self.is_chain(&private.body, own, scope.in_launch) && self.fills_window(&private);
         let written = if all_rows { written_slots(&private, own) } else { None };
         let opening = match written {
             Some(count) => {
@@ -126,11 +128,11 @@ impl SumOpener<'_> {
             }
             None => Opening::Memory,
         };
-        let mut inside = way.clone();
+        let mut inside = scope.clone();
         inside.openings.push((own, opening));
         let body = std::mem::take(&mut private.body).into_iter().map(|stmt| match stmt {
             Stmt::Fold(mut fold) => {
-                fold.opening = way.opening(fold.into);
+                fold.opening = scope.opening(fold.into);
                 Stmt::Fold(fold)
             }
             other => self.stmt(other, &inside),
@@ -139,17 +141,18 @@ impl SumOpener<'_> {
         private
     }
 
-    /// Puts the statements of one thread inside a statement that keeps their sums in the thread's registers.
-    fn of_thread(&mut self, body: Vec<Stmt>, way: &OpenScope) -> Vec<Stmt> {
+    /// Puts the statements of one thread inside a [`ThreadSums`], which keeps their sums in the thread's
+    /// registers.
+    fn of_thread(&mut self, body: Vec<Stmt>, scope: &OpenScope) -> Vec<Stmt> {
         let Some(ThreadWalks { target, loops }) = self.thread_walks(&body) else { return body };
-        let opening = way.opening(target);
-        let row = loops.iter().fold(way.row.clone(), |row, iter| row.with(iter.var));
+        let opening = scope.opening(target);
+        let row = loops.iter().fold(scope.row.clone(), |row, iter| row.with(iter.var));
         let id = ThreadSumsId(self.opened);
         self.opened += 1;
         vec![Stmt::ThreadSums(ThreadSums { id, row, loops, target, opening, guards: Vec::new(), body })]
     }
 
-    /// Target and row loops of a thread's leaf loops, if all agree.
+    /// Target and row loops that all leaf loops of a thread have in common; `None` if they differ.
     fn thread_walks(&self, body: &[Stmt]) -> Option<ThreadWalks> {
         let mut all = Vec::new();
         self.collect(body, &mut Vec::new(), &mut all);
@@ -190,8 +193,8 @@ impl SumOpener<'_> {
         }
     }
 
-    /// Whether one statement alone adds to each sum, in one thread after the other, so that the first
-    /// addition is known.
+    /// Whether a single statement at each level of the nest adds to `of`. Then the first addition to each sum
+    /// is known.
     fn is_chain(&self, stmts: &[Stmt], of: Accumulator, in_launch: bool) -> bool {
         if in_launch && !any_mapped(stmts) {
             return self.thread_walks(stmts).is_some() && !stmts.iter().any(|stmt| adds(stmt, of, true));
@@ -218,9 +221,8 @@ impl SumOpener<'_> {
         }
     }
 
-    /// Whether the inner loops walk exactly the rows of a buffer's window, so that no row in it belongs
-    /// to others. Each loop's step must be the extent of the loops inside it, and only the number of
-    /// rows may end a loop early.
+    /// Whether the inner loops walk exactly the rows of a buffer's window, each once. Each loop's step must
+    /// equal the number of rows that the loops inside it walk. Only the number of rows may end a loop early.
     fn fills_window(&self, private: &Private) -> bool {
         let mut rows = Vec::new();
         if !self.row_loops(&private.body, &mut rows) {
@@ -250,8 +252,8 @@ impl SumOpener<'_> {
         }
     }
 
-    /// Collects the row loops in some statements. Returns whether all leaf loops in them have the same
-    /// ones.
+    /// Collects the row loops in some statements. Returns whether all leaf loops in them are inside the same
+    /// row loops.
     fn row_loops<'m>(&self, stmts: &'m [Stmt], into: &mut Vec<&'m Iter>) -> bool {
         let mut own = stmts.iter().map(|stmt| {
             let mut rows = Vec::new();
@@ -295,7 +297,7 @@ impl SumOpener<'_> {
         self.row_loops(stmts, &mut rows) && rows.is_empty()
     }
 
-    /// Whether the loop surely has its first iteration, in which sums start.
+    /// Whether the loop certainly has a first iteration, in which sums start.
     fn has_first_iteration(&self, this: &Loop) -> bool {
         let ends_behind = |iter: &Iter| {
             iter.stops.iter().all(|stop| match stop.limit {
@@ -350,7 +352,7 @@ fn written_slots(private: &Private, of: Accumulator) -> Option<i64> {
     slots::filled(&private.slots, &loops)
 }
 
-/// The loop with the given slots, if all additions to `of` are inside it.
+/// The loop with the variable of `slots`, if all additions to `of` are inside it.
 fn loop_of<'m>(stmts: &'m [Stmt], of: Accumulator, slots: &Iter) -> Option<&'m Iter> {
     let inside = |body: &'m Vec<Stmt>| loop_of(body, of, slots);
     common(stmts.iter().filter(|stmt| adds(stmt, of, false)).map(|stmt| match stmt {
@@ -371,7 +373,7 @@ fn common<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {
     all.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
-/// The loop with each variable of `from` replaced by that of `to`.
+/// The loop with the variables of `from` replaced by those of `to`.
 fn renamed(iter: &Iter, from: &[Iter], to: &[Iter]) -> Iter {
     let other = |var: &Var| from.iter().position(|iter| iter.var == *var).map_or(*var, |at| to[at].var);
     let mut renamed = Iter { var: other(&iter.var), ..iter.clone() };

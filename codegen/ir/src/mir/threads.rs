@@ -36,7 +36,9 @@ impl Share<'_> {
     fn stmt(&mut self, stmt: Stmt) -> Result<Stmt, CompileError> {
         Ok(match stmt {
             Stmt::CacheRows(copy) if !self.threads.is_empty() || copy.window.high.is_none() => {
-                return Err(CompileError::ill_formed("single threads cache rows"));
+                return Err(CompileError::ill_formed(
+                    "a single thread caches rows, or an unbounded number of rows is cached",
+                ));
             }
             Stmt::CacheRows(mut copy) => {
                 copy.shared = Some(self.block);
@@ -76,9 +78,9 @@ impl Share<'_> {
     }
 }
 
-/// Restricts a statement to the first block or thread of each direction that no enclosing loop is
-/// mapped to, since all blocks and threads run it. `used` are the directions with several blocks or
-/// threads, `covered` those of the enclosing loops.
+/// Restricts statements to the first block or thread of each dimension that no enclosing loop is mapped to.
+/// Otherwise all blocks and threads would run them. `used` are the dimensions with several blocks or threads,
+/// `covered` those that enclosing loops are mapped to.
 pub(super) fn guard_unmapped(
     stmts: Vec<Stmt>,
     used: &[GpuDimension],
@@ -137,7 +139,7 @@ pub(super) fn guard_unmapped(
     done
 }
 
-/// Restricts a statement to the first block or thread of some directions.
+/// Restricts a statement to the first block or thread of each of some dimensions.
 fn guard_first(dimensions: Vec<GpuDimension>, stmt: Stmt) -> Stmt {
     let guards: Vec<Guard> = dimensions.into_iter().map(Guard::First).collect();
     if guards.is_empty() { stmt } else { Stmt::When(guards, vec![stmt]) }

@@ -15,7 +15,7 @@ pub struct WalkRange(pub Range<u32>);
 /// Rows and trees that a leaf loop uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeafUse {
-    /// Whether it counts rows or trees.
+    /// Whether the leaf loop counts rows or trees.
     pub over: Axis,
     /// Variable of the leaf loop.
     pub var: Var,
@@ -25,17 +25,18 @@ pub struct LeafUse {
     pub step: i64,
     /// Iterations in one vector; 1 for none.
     pub lanes: u32,
-    /// Vectors that are walked together.
+    /// Vectors whose walks are interleaved.
     pub group: u32,
-    /// Neighbouring rows of a group whose bins share a word; 1 if there are none.
+    /// Number of neighbouring rows of a group whose bins share a word; 1 if each row has words for itself.
     pub packed: u32,
-    /// The row walked.
+    /// Number of the walked row, as a sum of variables.
     pub row: Affine,
-    /// The tree walked.
+    /// Number of the walked tree, as a sum of variables.
     pub tree: Affine,
     /// Source of the rows.
     pub rows: Rows,
-    /// Variables of enclosing specialised loops, which are constants in the sums.
+    /// Variables of the enclosing specialised loops, with their values, which `row` and `tree` have as
+    /// constants.
     pub fixed: Vec<(Var, i64)>,
 }
 
@@ -44,7 +45,7 @@ pub struct LeafUse {
 pub struct Uses(Vec<LeafUse>);
 
 impl WalkRange {
-    /// The leaf loops.
+    /// Numbers of the leaf loops.
     pub fn ids(&self) -> impl Iterator<Item = WalkId> + use<> {
         self.0.clone().map(WalkId)
     }
@@ -74,7 +75,8 @@ impl Uses {
 }
 
 impl LeafUse {
-    /// `base`, a part of this leaf loop's sums, with the variables of specialised loops as constants.
+    /// `base`, a part of `row` or `tree`, with the variables of the enclosing specialised loops replaced by
+    /// their values.
     pub fn fixed(&self, base: &Affine) -> Affine {
         self.fixed.iter().fold(base.clone(), |base, (var, value)| base.fixed(*var, *value))
     }

@@ -36,7 +36,7 @@ impl Window {
         Window { base: Affine::default(), low: 0, high: None }
     }
 
-    /// Whether it is all rows of the call.
+    /// Whether the window has all rows of the call.
     pub fn is_whole(&self) -> bool {
         self.base.vars.is_empty() && self.base.plus + self.low == 0 && self.high.is_none()
     }
@@ -55,8 +55,8 @@ impl ScratchBytes {
         ScratchBytes { budget: budget.scratch, per_row: 0 }
     }
 
-    /// Adds a buffer of `per_row` bytes for each row of the window. If the buffer of a whole window exceeds
-    /// the budget, a run of the nest takes fewer rows.
+    /// Adds a buffer of `per_row` bytes for each row of the window. If the buffer exceeds the budget, runs of
+    /// the nest take fewer rows. Fails if buffers of a single row exceed it.
     pub fn add(&mut self, window: &Window, per_row: u64) -> Result<(), CompileError> {
         let rows = window.high.map_or(u64::MAX, |high| u64::try_from(high - window.low).unwrap_or(0));
         if rows.saturating_mul(per_row) > self.budget {

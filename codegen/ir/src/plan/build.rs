@@ -1,4 +1,4 @@
-//! MIR to plan.
+//! Builds the plan of a nest from its MIR.
 
 use super::outline::{MOST_INDEXED, Outline};
 use super::storage::{NestStorages, StorageDemand};
@@ -20,9 +20,9 @@ use std::collections::BTreeMap;
 pub struct Setting {
     /// Whether some kernel needs the index of each leaf.
     pub leaf_indices: bool,
-    /// The transfer of rows as bins that all variants agree on, if this one takes part.
+    /// The transfer of rows as bins that all variants have in common, if this variant reads bins.
     pub transfer: Option<BinTransfer>,
-    /// Bytes of tables that other variants have made already.
+    /// Bytes of the tables of variants that were planned before, which count towards the budget.
     pub spent: u64,
 }
 
@@ -113,7 +113,7 @@ fn deepest(hir: &Hir, stored: &Stored) -> u32 {
     used.map(|((deepest, _), _)| *deepest).max().unwrap_or(0)
 }
 
-/// Rows as a leaf loop reads them. Transposed copies have `columns` features.
+/// The form of the rows that a leaf loop reads. Transposed copies have `columns` features.
 fn rows_read(walks: &Walks, hir: &Hir, copies: &BTreeMap<CacheId, CopyPlan>, columns: i64) -> RowsRead {
     let forest = &hir.forest;
     let copy = match walks.rows {

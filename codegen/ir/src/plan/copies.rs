@@ -1,9 +1,10 @@
-//! Copies of rows: whether each is transposed, and whether its sums are beside it.
+//! Copies of rows: whether each is transposed, and whether the sums of its rows are copied, too.
 //!
-//! A transposed copy has blocks as wide as the vectors that walk its rows. With several margins, the sums of
-//! a block are beside it, margin by margin. A vector of leaf values is then added at once, and the output is
-//! read before and written after all trees of the copy. Leaf vectors are added in this way if that takes
-//! fewer instructions than adding them row by row.
+//! A block of a transposed copy has as many rows as the vectors that walk it have lanes. With several
+//! margins, the sums of a block's rows are copied, too, margin by margin. One instruction then adds the leaf
+//! values of a vector of rows. They are read from the output before the first tree, and written back after
+//! the last. Leaf vectors are added in this way if that takes no more instructions than adding them row by
+//! row.
 
 use super::CopyPlan;
 use super::margins::adds_by_margin;
@@ -18,7 +19,8 @@ use crate::mir::{
 use sched_nest::Axis;
 use std::collections::BTreeMap;
 
-/// All copies of a nest, and the rows of a run that the sums beside them allow.
+/// The plans of all copies of a nest, and the largest number of rows of a run whose copied sums fit the
+/// budget.
 ///
 /// # Errors
 ///
@@ -57,8 +59,8 @@ pub fn all(
     Ok((copies, scratch.rows_per_run()))
 }
 
-/// Whether only copies read the rows of a call, and all copies can be filled from columns. Copies of bins
-/// must be transposed, and leaves must not be functions of the call's rows. Devices take rows.
+/// Whether a call may pass its rows as input columns. Only copies may read the input, not linear leaves, and
+/// copies of bins must be transposed. GPUs take rows alone.
 pub fn take_columns(
     body: &[Stmt],
     hir: &Hir,
@@ -79,9 +81,9 @@ pub fn take_columns(
 /// The surroundings of a copy of rows.
 #[derive(Clone, Copy, Default)]
 struct Context {
-    /// Whether another copy surrounds it.
+    /// Whether the copy is inside another copy.
     copied: bool,
-    /// Whether a loop surrounds it whose iterations run in parallel.
+    /// Whether the copy is inside a loop whose iterations run in parallel.
     parallel: bool,
 }
 
@@ -120,9 +122,9 @@ fn for_each_copy(
     Ok(())
 }
 
-/// Whether a leaf loop over the rows of a transposed copy ends with the copy or the rows of the call. If it
-/// ends earlier, the next rows may belong to an iteration that runs at the same time, whose sums must not be
-/// written here.
+/// Whether a leaf loop over rows of a transposed copy walks them all, to the end of the copy or of the call.
+/// Otherwise an iteration that runs at the same time may add to the other rows' sums, which writing copied
+/// sums back would overwrite.
 fn walks_all(walks: &Walks, window: &Window) -> bool {
     window.high.is_some_and(|high| {
         walks.iter.stops.iter().all(|stop| match stop.limit {
@@ -132,8 +134,8 @@ fn walks_all(walks: &Walks, window: &Window) -> bool {
     })
 }
 
-/// Rows of a block of a transposed copy: the lanes of the vectors that walk it. `None` unless all walks are
-/// over rows in vectors of one width that coincide with blocks.
+/// Rows of a block of a transposed copy: the number of lanes of the vectors that walk it. `None` unless all
+/// walks are in vectors of rows, of one width, each of which is a block.
 fn blocks(uses: &[LeafUse], base: &Affine) -> Option<u32> {
     let width = |leaf: &LeafUse| {
         let base = leaf.fixed(base);
@@ -153,7 +155,7 @@ fn adds_to_output(walks: &Walks) -> bool {
     walks.target.accumulator == Accumulator::Output && !walks.target.atomic
 }
 
-/// Whether a statement changes sums only by leaf loops for which `adds` holds.
+/// Whether nothing but leaf loops for which `adds` holds changes sums in a statement.
 fn only_adds(stmt: &Stmt, adds: &dyn Fn(&Walks) -> bool) -> bool {
     let all = |body: &[Stmt]| body.iter().all(|stmt| only_adds(stmt, adds));
     match stmt {

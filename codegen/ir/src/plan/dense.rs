@@ -1,15 +1,17 @@
-//! Columns of rows whose values trees of one leaf add.
+//! Columns that forests of single linear leaves add, as trees whose leaf is a weighted sum of columns.
 
 use super::CopyPlan;
 use crate::hir::Hir;
 use crate::rows::features::FeatureSubset;
 use std::ops::Range;
 
-/// Most ranges of columns that have code of their own. Columns in more ranges are read from a table.
+/// Largest number of ranges of columns for which code is written out. For more ranges, the code reads the
+/// column numbers from a table.
 const MOST_RANGES: usize = 8;
 
-/// Columns whose values all trees add, in order, in rows of a copy or of the call. The columns of transposed
-/// copies are those of `subset`. `None` if trees add different columns, or columns of many ranges.
+/// Columns whose values each tree adds, in order: columns of the copy of rows that walks read, or of the
+/// call's rows. Transposed copies have the columns of `subset`. `None` if trees add different columns, or if
+/// the columns have more than `MOST_RANGES` ranges.
 pub fn columns(hir: &Hir, copy: CopyPlan, subset: Option<&FeatureSubset>) -> Option<Vec<Range<u32>>> {
     let subset = subset.filter(|_| copy.blocks.is_some());
     let mut ranges: Vec<Range<u32>> = Vec::new();

@@ -10,16 +10,16 @@ use sched_nest::RowVectors;
 
 /// Bytes of the longest vector registers.
 const REGISTER: u64 = 64;
-/// Most leaves whose indices are bytes.
+/// Largest number of leaves whose indices fit a byte.
 const MOST_BYTES: u64 = 1 << 8;
 /// Instructions that extract the address of a row's leaf vector from a vector of addresses.
 const PLACE: u64 = 4;
 /// Instructions that load, add and store a piece of a leaf vector.
 const ADD: u64 = 3;
 
-/// Whether a leaf loop over vectors of rows adds leaf vectors margin by margin. The leaf values of a margin
-/// are then looked up in registers. They must fit there, and the look-ups take at most as many instructions
-/// as adding each row's vector.
+/// Whether a leaf loop over vectors of rows adds leaf vectors margin by margin. For each margin, the vector
+/// of rows then looks up its leaf values in registers. These must hold the margin's leaf values of a tree,
+/// and the look-ups must take no more instructions than adding each row's leaf vector.
 pub fn adds_by_margin(hir: &Hir, walks: &Walks) -> bool {
     let trees = &hir.forest.trees;
     let sweeps = walks.layout.row_vectors() == RowVectors::Sweep;

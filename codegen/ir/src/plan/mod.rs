@@ -7,13 +7,14 @@
 //!
 //! The decisions are taken in this order, each from the earlier ones:
 //!
-//! 1. `copies`: which copies of rows are transposed, and which have their sums beside them. `margins` decides
-//!    for these whether leaf vectors are added margin by margin.
-//! 2. `transfer`: whether rows travel to a device as bins. `outline` has this and the copies; the transfer is
-//!    agreed on by all variants before the plan of any is built.
-//! 3. `storage`: the storage that the leaf loops ask for, and a fallback if it does not hold their trees.
-//! 4. `traversal`: how each leaf loop walks its storage, how bins are fetched, whether the row is a table.
-//! 5. `sums`: how leaves are added up, and how many trees are walked together if rows are few.
+//! 1. `copies`: which copies of rows are transposed, and which also copy the rows' sums. For these, `margins`
+//!    decides whether leaf vectors are added margin by margin.
+//! 2. `transfer`: whether the host sends rows to a device as bins. `outline` holds this decision and those of
+//!    `copies` for each variant. One transfer for all variants is fixed before any plan is built.
+//! 3. `storage`: the storage that suits the leaf loops, and a fallback if it does not hold their trees.
+//! 4. `traversal`: how each leaf loop walks its storage, how vectors of rows fetch bins, and whether a row
+//!    becomes a look-up table in registers.
+//! 5. `sums`: how leaf values are added up, and how many vectors are interleaved for remainder rows.
 
 mod build;
 mod copies;
@@ -40,30 +41,32 @@ use std::collections::BTreeMap;
 
 /// The plan of one nest.
 pub struct Plan {
-    /// The storages of trees.
+    /// The storages of trees that the nest's leaf loops walk.
     pub storages: BTreeMap<Storage, Stored>,
     /// The leaf loops.
     pub walks: BTreeMap<WalkId, WalkPlan>,
     /// The copies of rows.
     pub copies: BTreeMap<CacheId, CopyPlan>,
-    /// The sums that threads keep in registers; others are in memory.
+    /// Rows of each [`crate::mir::ThreadSums`] whose sums its thread keeps in registers. Other sums are in
+    /// memory.
     pub thread_sums: BTreeMap<ThreadSumsId, KeptRows>,
     /// The features of transposed copies, if there are any. All copies have the same features, so that they
     /// share storages.
     pub subset: Option<FeatureSubset>,
-    /// The transfer of host rows to a device as bins, if they travel as bins. All variants that take part
-    /// have the same.
+    /// The transfer of host rows to a device as bins, if the host quantizes them. It is the same in all
+    /// variants that transfer bins.
     pub transfer: Option<BinTransfer>,
-    /// Whether the rows of a call may be columns: only copies read them, which can be filled from columns.
+    /// Whether a call may pass its rows as input columns: only copies of rows read the input, and they can be
+    /// filled from columns.
     pub takes_columns: bool,
-    /// Most rows of a run; longer calls are cut into several runs.
+    /// Largest number of rows of a run; calls of more rows are cut into several runs.
     pub rows_per_run: Option<i64>,
     /// The type of indices.
     pub index: Scalar,
-    /// Number of columns of a row that each stand for one set of categories.
+    /// Number of columns that say, for a set of categories, whether a row's category is in it.
     pub set_columns: u64,
-    /// The arrangement of each layer of columns, in the order of layers; `None` if no stage of the schedule
-    /// arranges it, so that register tiles compute it. Empty without columns.
+    /// The arrangement of each layer of columns, in the order of layers. `None` if the schedule has no loops
+    /// for the layer, which is then computed in register tiles. Empty without columns.
     pub arrangements: Vec<Option<Arrangement>>,
     /// Bytes of a vector register of the host.
     pub register: u32,
@@ -78,15 +81,15 @@ pub struct KeptRows {
 
 /// Trees that share a storage.
 pub struct Stored {
-    /// Whether each tree is among them.
+    /// For each tree of the forest, whether the storage has it.
     pub trees: Vec<bool>,
-    /// The format that their leaf loops asked for, if it does not hold the trees.
+    /// The format that suits the leaf loops, if it cannot hold the trees and this storage replaces it.
     pub instead_of: Option<Format>,
-    /// Tables of the trees, and the code that reads them.
+    /// Encodes the trees as tables, and emits the code that reads them.
     pub layout: Layout,
     /// Bytes of the tables.
     pub bytes: u64,
-    /// The key of the tables among those of the forest.
+    /// Identifies the tables: storages of one forest with the same key have the same tables.
     pub key: String,
 }
 
@@ -99,34 +102,34 @@ pub struct WalkPlan {
     pub storage: Storage,
     /// The traversal of the storage.
     pub traversal: Traversal,
-    /// The steps of walks, unless the traversal visits all nodes.
+    /// The steps of walks; unused by traversals that visit all nodes.
     pub steps: Steps,
-    /// The table of the single row of a vector of trees or of a tile's tests, if the row is looked up as one.
+    /// The row as a look-up table in registers, if all lanes of a vector read one row that is short enough.
     pub row_table: Option<RowTable>,
-    /// The access to the sums that leaves are added to.
+    /// Way in which leaf values are added to sums.
     pub sums: SumAccess,
-    /// Vectors, of several trees, that advance together if rows are few. 1 if there are none of several
-    /// trees.
+    /// Number of vectors whose walks are interleaved if rows fill fewer vectors than a group has: vectors of
+    /// several trees make up the number (`unrollAndJam`). 1 without `unrollAndJam`.
     pub unroll_and_jam: u32,
 }
 
 impl WalkPlan {
-    /// Whether walks add the terms of trees of one leaf together.
+    /// Whether the trees are single linear leaves, whose terms are added as one sum of products.
     pub fn is_dense(&self) -> bool {
         matches!(self.traversal, Traversal::Dense { .. })
     }
 }
 
-/// A row as a look-up table, indexed by feature or column.
+/// A row as a look-up table in vector registers, indexed by feature or column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowTable {
     /// Number of entries, a power of two.
     pub length: u16,
-    /// Whether the table is longer than the readable part of the row.
+    /// Whether a mask must limit the load, since the table is longer than the readable part of the row.
     pub masked: bool,
 }
 
-/// The access to sums that leaves are added to.
+/// The way in which leaf values are added to sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SumAccess {
     /// In a register: one row with one margin, or with all margins if leaves are vectors.
@@ -143,14 +146,17 @@ pub enum SumAccess {
 /// The arrangement of a copy of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CopyPlan {
-    /// Rows of a transposed block. `None` if the copy is row-major.
+    /// Rows of a transposed block. `None` if the copy has no blocks: it is then row-major, unless threads
+    /// share it.
     pub blocks: Option<u32>,
-    /// Whether the sums of the rows are copied, too, in the same blocks, and written back at the end.
+    /// Whether the sums of the rows are copied, too, in blocks of as many rows, and written back after the
+    /// copy's last walk.
     pub sums: bool,
-    /// Whether the threads of a block share it. It is then column-major over all its rows.
+    /// Whether the threads of a GPU block share the copy. It is then column-major over all its rows.
     pub shared: bool,
-    /// Whether each row has words of its own, so that neighbouring threads read different banks of shared
-    /// memory. Otherwise the bins of neighbouring rows are neighbouring bytes.
+    /// Whether neighbouring rows of a shared copy of bins are in different words, so that neighbouring
+    /// threads read different banks of shared memory. Otherwise the bins of neighbouring rows are adjacent
+    /// bytes.
     pub spread: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The decisions about a nest that come before its storage: they depend on its loops alone.
+//! The decisions about a nest that precede the choice of storages.
 
 use super::sums::LeafSurroundings;
 use super::{CopyPlan, copies, transfer};
@@ -11,19 +11,19 @@ use crate::mir::{CacheId, Mir, Stmt, Walks};
 use sched_nest::Variants;
 use std::collections::BTreeMap;
 
-/// Most elements of a buffer of a call, and most bytes of tables, where indices have 32 bits. This is half of
-/// what 31 bits count, so that loops may count beyond the end.
+/// With 32-bit indices, the largest number of elements of a buffer of a call, and of bytes of tables. It is
+/// half of the range of non-negative indices, so that loop variables may pass the end without overflow.
 pub const MOST_INDEXED: i64 = 1 << 30;
 
-/// The copies, leaf loops and runs of a nest.
+/// The copies and leaf loops of a nest, and the length of its runs.
 pub struct Outline<'m> {
     /// The copies of rows.
     pub copies: BTreeMap<CacheId, CopyPlan>,
     /// The leaf loops with their surroundings.
     pub leaf_loops: Vec<(&'m Walks, LeafSurroundings<'m>)>,
-    /// Rows of the longest run. `None` if runs have no limit.
+    /// Largest number of rows of a run. `None` if runs have no limit.
     pub rows_per_run: Option<i64>,
-    /// The transfer of rows as bins that this nest allows by itself.
+    /// The transfer of rows as bins that this nest allows, regardless of other variants.
     pub transfer: Option<BinTransfer>,
 }
 
@@ -45,7 +45,8 @@ impl<'m> Outline<'m> {
     }
 }
 
-/// The transfer of rows as bins under the nests of all variants. `None` if the last variant allows none.
+/// The transfer of rows as bins that the nests of all variants have in common. `None` if the variant for
+/// calls of any size allows none.
 ///
 /// # Errors
 ///
@@ -65,7 +66,7 @@ pub fn common_transfer(
     Ok(transfer::common(&transfers))
 }
 
-/// Rows of the longest run in which every element has an index of 32 bits.
+/// Largest number of rows of a run in which 32-bit indices reach every element of every buffer.
 fn most_indexed_rows(hir: &Hir) -> i64 {
     let forest = &hir.forest;
     let columns = hir.bins.as_ref().map_or(0, |bins| bins.columns() as usize);
@@ -76,7 +77,7 @@ fn most_indexed_rows(hir: &Hir) -> i64 {
     MOST_INDEXED / per_row.max(1) as i64
 }
 
-/// Adds all leaf loops with their surroundings.
+/// Collects all leaf loops with their surroundings.
 fn collect<'m>(
     stmts: &'m [Stmt],
     context: LeafSurroundings<'m>,

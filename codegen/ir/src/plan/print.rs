@@ -7,8 +7,8 @@ use crate::repr::traverse::{Steps, Traversal};
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
-/// Columns of sets above which a plan is printed with advice: making a column costs about as much as walking
-/// a tree.
+/// Number of columns of category sets above which the printed plan advises `representation(preorder)`.
+/// Computing such a column costs about as much as walking a tree.
 const MANY_SET_COLUMNS: u64 = 64;
 
 impl Display for Plan {
@@ -26,7 +26,7 @@ impl Display for Plan {
             writeln!(f, "input: rows or columns, from which copies are filled")?;
         }
         if self.set_columns > 0 {
-            write!(f, "{} columns of a row are sets of categories", self.set_columns)?;
+            write!(f, "{} computed columns test whether a category is in a set", self.set_columns)?;
             let many = self.set_columns > MANY_SET_COLUMNS;
             writeln!(f, "{}", if many { "; representation(preorder) needs none" } else { "" })?;
         }
@@ -45,7 +45,7 @@ impl Display for Plan {
                 None => "row by row".to_string(),
                 Some(rows) => format!("transposed in blocks of {rows} rows"),
             };
-            let sums = if copy.sums { ", sums beside them" } else { "" };
+            let sums = if copy.sums { ", with their sums" } else { "" };
             writeln!(f, "cache{}: {lies}{sums}", id.0)?;
         }
         for (number, arrangement) in self.arrangements.iter().enumerate() {
@@ -76,7 +76,7 @@ impl Plan {
         }
         if let Some(table) = walk.row_table {
             let masked = if table.masked { ", masked" } else { "" };
-            writeln!(f, "  row as a table of {}{masked}", table.length)?;
+            writeln!(f, "  row as a look-up table of {} values{masked}", table.length)?;
         }
         let sums = match walk.sums {
             SumAccess::Register => "in a register",
@@ -86,7 +86,7 @@ impl Plan {
         };
         writeln!(f, "  sums: {sums}")?;
         if walk.unroll_and_jam > 1 {
-            writeln!(f, "  few rows: {} vectors of several trees together", walk.unroll_and_jam)?;
+            writeln!(f, "  remainder rows: {} vectors of several trees, interleaved", walk.unroll_and_jam)?;
         }
         Ok(())
     }
@@ -106,9 +106,9 @@ fn name(traversal: &Traversal) -> &'static str {
     }
 }
 
-/// Columns whose values trees add.
+/// Text of the columns whose values each tree adds.
 fn terms(columns: Option<&[Range<u32>]>) -> String {
-    let Some(columns) = columns else { return "each tree has columns of its own".to_string() };
+    let Some(columns) = columns else { return "other columns in each tree".to_string() };
     let range = |range: &Range<u32>| match range.len() {
         1 => range.start.to_string(),
         _ => format!("{} to {}", range.start, range.end - 1),
@@ -122,7 +122,7 @@ fn strategy(fetch: FetchStrategy) -> &'static str {
         FetchStrategy::ByNode => "by node",
         FetchStrategy::ByColumn => "by column",
         FetchStrategy::Gather => "gather",
-        FetchStrategy::GatherNodes => "gather nodes, too",
+        FetchStrategy::GatherNodes => "gather nodes and bins",
     }
 }
 

@@ -1,19 +1,19 @@
-//! Arrangements of stages of sums, from their nests.
+//! Arrangements of stages of sums, made from their loop nests.
 //!
-//! Loops over rows outside of all loops over units and terms are not part of an arrangement, which computes
-//! the same for each of their iterations. One in lanes, or one that interleaves, is part of it, with the
-//! loops inside of it: its vectors become the innermost loop.
+//! An arrangement leaves out loops over rows that are outside of all loops over units and terms: it is the
+//! same in each of their iterations. If such a loop has `vectorize` or `interleave`, the arrangement has it
+//! and the loops inside it. The loop over the vectors of a group becomes the innermost loop.
 
 use crate::columns::arrangement::{Arrangement, StageBound, StageLoop};
 use crate::error::CompileError;
 use crate::hir::{Hir, known};
 use sched_nest::{Axis, Body, Constraint, LoopId, Nest, StageInfo, StageKind, StageNest};
 
-/// The arrangement of each layer of columns that the nest arranges, in the order of their runs.
+/// For each layer of columns, in order, its arrangement if the schedule has loops for it.
 ///
 /// # Errors
 ///
-/// If a loop's range is not a constant, or the nest names a stage that the model lacks.
+/// If a bound of a loop is not a constant, or the nest names a stage that the model lacks.
 pub fn arrangements(hir: &Hir) -> Result<Vec<Option<Arrangement>>, CompileError> {
     let Some(columns) = &hir.columns else { return Ok(Vec::new()) };
     let layers = columns.stages();
@@ -28,14 +28,14 @@ pub fn arrangements(hir: &Hir) -> Result<Vec<Option<Arrangement>>, CompileError>
     Ok(all)
 }
 
-/// Rows in the lanes of a vector, at most: wider vectors are several ones.
+/// Largest number of rows in the lanes of a vector. Wider vectors become several vectors of this many lanes.
 const MOST_ROWS: u16 = 16;
 
-/// A loop of a chain.
+/// A loop of a chain: a nest in which each loop has one loop inside.
 struct ChainLoop {
     id: LoopId,
     parts: StageLoop,
-    /// Vectors that advance together.
+    /// Number of interleaved vectors.
     group: i64,
 }
 
@@ -59,7 +59,7 @@ fn arrangement(nest: &Nest, panel: u16) -> Result<Arrangement, CompileError> {
         let mut this = chain_loop(nest, *id, panel)?;
         let is_tiled = adjacent.is_some_and(|rows| this.parts.step <= rows * i64::from(this.parts.lanes));
         if is_tiled && at == first {
-            // Each group of vectors computes the same.
+            // The arrangement computes one group of vectors, and is repeated for the others.
             this.parts.stop = this.parts.stop.min(this.parts.step * this.group);
         }
         leading.insert(0, this);
@@ -68,7 +68,7 @@ fn arrangement(nest: &Nest, panel: u16) -> Result<Arrangement, CompileError> {
     Ok(with_groups_inside(leading, &nest.constraints))
 }
 
-/// The loops of a nest that is a chain, outermost first.
+/// The loops of a nest in which each loop has one loop inside, outermost first.
 fn chain(nest: &Nest) -> Vec<LoopId> {
     let mut chain = Vec::new();
     let mut next = nest.roots.first().copied();
@@ -82,7 +82,7 @@ fn chain(nest: &Nest) -> Vec<LoopId> {
     chain
 }
 
-/// Whether a loop has lanes, or vectors that advance together.
+/// Whether a loop has `vectorize` or `interleave`.
 fn has_vectors(nest: &Nest, id: LoopId) -> bool {
     let annotations = &nest.get(id).annotations;
     [annotations.vectorize, annotations.interleave].into_iter().flatten().any(|number| number > 1)
@@ -95,13 +95,13 @@ fn chain_loop(nest: &Nest, id: LoopId, panel: u16) -> Result<ChainLoop, CompileE
     let lanes = u16::try_from(lanes).unwrap_or(most).clamp(1, most.max(1));
     let group = i64::from(this.annotations.interleave.unwrap_or(1));
     let step = known(&this.step)? * i64::from(lanes);
-    // A loop over the rows of a call is kept for its vectors alone.
+    // A loop over all rows of a call becomes a loop over one group of vectors.
     let stop = known(&this.stop).unwrap_or(step * group);
     let parts = StageLoop { axis: this.axis, stop, step, lanes, unroll: this.annotations.unroll };
     Ok(ChainLoop { id, parts, group })
 }
 
-/// Number of rows of some loops if they are adjacent from 0 on.
+/// Number of rows that some loops go through, if these are all rows from 0 on.
 fn adjacent_rows(loops: &[&ChainLoop]) -> Option<i64> {
     let mut rows: Vec<&StageLoop> =
         loops.iter().map(|this| &this.parts).filter(|this| this.axis == Axis::Row).collect();
@@ -116,7 +116,8 @@ fn adjacent_rows(loops: &[&ChainLoop]) -> Option<i64> {
     Some(reached)
 }
 
-/// The arrangement of a chain, in which loops over groups of vectors are divided into groups and vectors.
+/// The arrangement of a chain. A loop over interleaved vectors becomes two loops: one over groups, in its
+/// position, and one over the vectors of a group, innermost.
 fn with_groups_inside(loops: Vec<ChainLoop>, constraints: &[Constraint]) -> Arrangement {
     let ids: Vec<LoopId> = loops.iter().map(|this| this.id).collect();
     let place = |id: &LoopId| ids.iter().position(|known| known == id);

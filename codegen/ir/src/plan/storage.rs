@@ -1,6 +1,6 @@
-//! The storages of trees: the ones that leaf loops ask for, and fallbacks.
+//! The storages of trees: those that suit the leaf loops, and fallbacks.
 //!
-//! Leaf loops that ask for the same storage share it. If it does not hold their trees, all of them get one
+//! Leaf loops that need the same storage share it. If it cannot hold their trees, these loops get a storage
 //! that holds any tree, and the printed plan says so.
 
 use super::{CopyPlan, Stored};
@@ -16,17 +16,17 @@ use sched_forest::Predicate;
 use sched_nest::{self as nest, Axis};
 use std::collections::BTreeMap;
 
-/// The storages that the leaf loops of a nest ask for, with the trees that they walk.
+/// The storages that suit the leaf loops of a nest, with the trees that the loops walk.
 pub struct StorageDemand<'a> {
     hir: &'a Hir,
     leaf_indices: bool,
-    /// The trees of each storage.
+    /// For each storage, whether it has each tree.
     trees: BTreeMap<Storage, Vec<bool>>,
-    /// The storage that each leaf loop asks for.
+    /// The storage that suits each leaf loop.
     of_walks: BTreeMap<WalkId, Storage>,
-    /// The layout of the schedule, by the format that suits it.
+    /// For each format, the `representation` of the schedule that led to it.
     requested: BTreeMap<Format, nest::Layout>,
-    /// Whether rows are transposed to be quantized.
+    /// Whether rows are transposed before they are quantized.
     transposes_bins: bool,
     /// Whether some leaf loop adds leaf vectors margin by margin.
     leaf_columns: bool,
@@ -42,8 +42,8 @@ pub struct NestStorages {
     pub subset: Option<FeatureSubset>,
 }
 
-/// The format that suits a leaf loop, regardless of its trees. Threads that share a copy of rows walk like
-/// loops over rows.
+/// The format that suits a leaf loop, regardless of its trees. With a shared copy of rows, each thread of a
+/// block walks another row, so formats for loops over rows suit.
 fn suiting(walks: &Walks, shared: bool) -> Format {
     let over = if shared { Axis::Row } else { walks.over };
     let walking =
@@ -52,11 +52,11 @@ fn suiting(walks: &Walks, shared: bool) -> Format {
 }
 
 impl<'a> StorageDemand<'a> {
-    /// The demand of leaf loops for the storage of a forest.
+    /// Finds the storage that suits each leaf loop.
     ///
     /// # Errors
     ///
-    /// When a test is not numeric and a layout does not hold it, or tiles are mixed with single nodes.
+    /// When a layout does not support a test of categories, or a leaf loop cannot walk node tiles.
     pub fn of(
         hir: &'a Hir,
         walks: &[&Walks],
@@ -83,7 +83,7 @@ impl<'a> StorageDemand<'a> {
                 }
                 format = Format::NodeTiles;
             }
-            // Bins have columns of their own.
+            // Nodes that compare bins name columns of bins, not of the copy.
             let lanes = if format == Format::LaneTrees { walks.lanes } else { 1 };
             let storage =
                 Storage { format, tree_lanes: lanes, columns: transposed && !walks.layout.compares_bins() };
@@ -100,8 +100,8 @@ impl<'a> StorageDemand<'a> {
         Ok(StorageDemand { hir, leaf_indices, trees, of_walks, requested, transposes_bins, leaf_columns })
     }
 
-    /// The features of transposed copies of rows. Rows are transposed before they are quantized, with the
-    /// features of all trees.
+    /// The features that transposed copies of rows have: those of the trees that read the copies, or of all
+    /// trees if rows are transposed before they are quantized.
     fn subset(&self) -> Option<FeatureSubset> {
         let mut all = vec![self.transposes_bins; self.hir.forest.trees.len()];
         let mut some = self.transposes_bins;
@@ -111,7 +111,7 @@ impl<'a> StorageDemand<'a> {
         }
         let features = u32::try_from(self.hir.forest.num_features).unwrap_or(u32::MAX);
         some.then(|| match self.hir.columns {
-            // Trees test all columns that are computed.
+            // All computed columns are tested by some tree.
             Some(_) => FeatureSubset::all(features),
             None if self.hir.adds_walked_rows() => FeatureSubset::of(features, self.features_read()),
             None => FeatureSubset::new(&self.hir.forest, &all),
@@ -147,7 +147,8 @@ impl<'a> StorageDemand<'a> {
         }
     }
 
-    /// The storages that hold the trees. Other tables take `spent` bytes of the budget.
+    /// Replaces storages that cannot hold their trees, and lays all storages out. Other tables take `spent`
+    /// bytes of the budget.
     ///
     /// # Errors
     ///
@@ -186,8 +187,7 @@ impl<'a> StorageDemand<'a> {
     }
 }
 
-/// The key of the tables that a storage's layout encodes for a request: the text of everything that they
-/// depend on, besides the forest.
+/// The key of a storage's tables: the text of everything that they depend on, besides the forest.
 fn key(storage: Storage, request: &Request<'_>) -> String {
     let Request {
         forest: _,
@@ -217,7 +217,7 @@ fn only_numeric(hir: &Hir) -> Result<(), CompileError> {
     }
     Err(CompileError::new(
         codes::CATEGORY,
-        "the model has category splits, which no representation holds yet",
+        "the model has category splits that the layout does not support",
         "train with numeric or one-hot features",
     ))
 }

@@ -1,4 +1,4 @@
-//! The access to sums, and the number of trees that are walked together if rows are few.
+//! Chooses how leaf values are added to sums, and the number of interleaved vectors for remainder rows.
 
 use super::{KeptRows, SumAccess};
 use crate::hir::Hir;
@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 pub struct LeafSurroundings<'m> {
     /// The unroll-and-jam loop over trees that contains the leaf loop and nothing else.
     pub tree_loop: Option<&'m Loop>,
-    /// Whether the sums of its rows are copied.
+    /// Whether an enclosing copy of rows has the rows' sums, too.
     pub copied_sums: bool,
-    /// Whether a thread of a GPU walks.
+    /// Whether the leaf loop runs in a thread of a GPU.
     pub in_launch: bool,
 }
 
@@ -24,13 +24,13 @@ impl LeafSurroundings<'_> {
         LeafSurroundings { tree_loop: unroll_and_jam.then_some(this), ..self }
     }
 
-    /// The access of a leaf loop to its sums.
+    /// The way in which a leaf loop adds to its sums.
     pub fn sum_access(self, walks: &Walks, hir: &Hir) -> SumAccess {
         let margins = hir.forest.num_margins;
         let vectors = hir.forest.has_leaf_vectors();
-        // Threads of a GPU add one value after the other.
+        // Threads of a GPU add the values of a leaf vector one after the other.
         let by_row = vectors && !self.in_launch;
-        // Beside leaf vectors, terms are added to sums in memory.
+        // If some leaves are vectors and others linear, the terms are added to sums in memory.
         let fits = margins == 1 || by_row && margins <= MOST_IN_REGISTERS;
         if walks.over == Axis::Tree && fits && !(vectors && hir.forest.has_linear_leaves()) {
             return SumAccess::Register;
@@ -49,8 +49,9 @@ impl LeafSurroundings<'_> {
         self.copied_sums && walks.target.accumulator == Accumulator::Output
     }
 
-    /// Vectors, of several trees, that advance together if rows fill fewer: the size of the group for one
-    /// tree. 1 if the schedule does not unroll and jam, or walks are not in vectors of adjacent rows.
+    /// Number of vectors, of several trees, that are interleaved if rows fill fewer vectors: the group size
+    /// of the leaf loop. 1 if the schedule has no `unrollAndJam`, or walks are not in vectors of adjacent
+    /// rows.
     pub fn unroll_and_jam(self, walks: &Walks) -> u32 {
         let unroll_and_jam =
             self.tree_loop.is_some_and(|context| walks.tree.vars.contains(&context.iter.var));
@@ -59,14 +60,15 @@ impl LeafSurroundings<'_> {
     }
 }
 
-/// Most margins of a row whose sums are in registers while its trees are walked. More margins would spill.
+/// Largest number of margins of a row whose sums are in registers while its trees are walked. With more
+/// margins, registers would spill.
 const MOST_IN_REGISTERS: usize = 32;
 
-/// Most sums that a thread of a GPU keeps in registers. It has at most 255 registers, and its walks need some
-/// of them.
+/// Largest number of sums that a thread of a GPU keeps in registers. A thread has at most 255 registers, and
+/// its walks need some of them.
 const MOST_KEPT: i64 = 64;
 
-/// Adds the sums that threads keep: at most `MOST_KEPT`, of adjacent rows.
+/// Collects the thread sums that fit registers: at most `MOST_KEPT` sums, of adjacent rows.
 pub fn thread_sums(stmts: &[Stmt], mir: &Mir, hir: &Hir, into: &mut BTreeMap<ThreadSumsId, KeptRows>) {
     for stmt in stmts {
         match stmt {

@@ -1,8 +1,8 @@
-//! The transfer of host rows to a device: as bins if they are fewer bytes.
+//! The transfer of host rows to a device: as bins, if these take fewer bytes than values.
 //!
-//! A device computes a piece of rows faster than the bus delivers the next one, so that bytes of rows are
-//! time. Threads of the host quantize rows on their way into pinned memory, and the device copies bins
-//! instead of searching for them.
+//! A device predicts rows faster than the bus delivers the next ones. So the time of a call grows with the
+//! bytes of its rows. Threads of the host quantize rows while they copy them to pinned memory. The device
+//! then copies bins instead of searching thresholds.
 
 use crate::hir::Hir;
 use crate::lir::{BinTransfer, Scalar};
@@ -16,19 +16,19 @@ use sched_nest::Variants;
 /// the device.
 const BLOCK: u32 = 64;
 
-/// Bytes a nanosecond of the bus: 16 lanes of PCIe 4.0.
+/// Bandwidth of the bus in bytes per nanosecond: 16 lanes of PCIe 4.0.
 const BUS: u32 = 25;
 
-/// Nanoseconds of the bus that bins must save in a run. The host needs about 10 µs to wake its threads and to
-/// wait for them.
+/// Shortest saving of transfer time, in nanoseconds, for which a run transfers bins. The host needs about 10
+/// µs to wake its threads and to wait for them.
 const WORTH: u32 = 10_000;
 
-/// The transfer of rows as bins under one nest. `None` unless all walks read copies of bins in shared memory,
-/// and the bins of a row are bytes, and fewer than the bytes of its values. Runs have at most `rows_per_run`
-/// rows.
+/// The transfer of rows as bins that one nest allows. `None` unless all walks read copies of bins in shared
+/// memory, bins are bytes, and a row has fewer bins than bytes of values. Runs have at most `rows_per_run`
+/// rows, which must save enough time.
 pub fn of(hir: &Hir, mir: &Mir, loops: &[&Walks], rows_per_run: Option<i64>) -> Option<BinTransfer> {
     let bins = hir.bins.as_deref().filter(|bins| bins.element() == Scalar::I8)?;
-    // Linear leaves read the rows themselves.
+    // Linear leaves read feature values, not bins.
     if hir.forest.has_linear_leaves() {
         return None;
     }
@@ -45,9 +45,9 @@ pub fn of(hir: &Hir, mir: &Mir, loops: &[&Walks], rows_per_run: Option<i64>) -> 
     (row_bytes > 0 && is_reached).then_some(transfer)
 }
 
-/// The transfer that serves all variants, of those that each allows by itself with the bins that it reads.
-/// `None` if the last variant allows none. A run takes values if its variant needs other bins, or none, and
-/// so do all shorter runs.
+/// The transfer that serves all variants, given the transfer that each variant allows by itself and the bins
+/// that it reads. It is that of the variant for calls of any size, or `None` if that variant allows none.
+/// Variants for smaller calls that read values or other bins transfer values, and so do all smaller calls.
 pub fn common(variants: &Variants<(Option<BinTransfer>, Option<&BinMap>)>) -> Option<BinTransfer> {
     let (transfer, bins) = variants.rest();
     let transfer = (*transfer)?;

@@ -1,4 +1,4 @@
-//! The traversals of leaf loops.
+//! Chooses the traversal of each leaf loop.
 
 use super::{CopyPlan, RowTable};
 use crate::budget::FetchCosts;
@@ -15,21 +15,23 @@ use std::ops::Range;
 const ROW_TABLE: i64 = 256;
 /// Bins of the longest row that a test mask looks up: one register of 64 bytes.
 const BINS_TABLE: i64 = 64;
-/// Levels that packed rows walk together. Deeper levels have more nodes than a word has rows.
+/// Number of top levels that packed rows walk together, unless `speculateWalk` gives a number. Deeper levels
+/// have more nodes than a word has rows.
 const PACKED_LEVELS: u32 = 3;
-/// Fewest lanes of a vector whose node numbers are bytes: 16 bytes fill the shortest vector register.
+/// Fewest lanes of a vector for which node numbers are bytes: 16 bytes fill the shortest vector register.
 pub const BYTE_LANES: u32 = 16;
-/// Deepest trees, in steps, whose tests are all made at once. Tests double with each step.
+/// Depth, in steps, of the deepest trees for which a test mask is used. The number of tests doubles with each
+/// step.
 const MASK_STEPS: u32 = 8;
 
-/// Rows as a leaf loop reads them.
+/// The form of the rows that a leaf loop reads.
 #[derive(Clone, Copy, Debug)]
 pub struct RowsRead {
     /// Type of a value or bin.
     pub element: Scalar,
     /// Number of values or bins of a row.
     pub columns: i64,
-    /// The copy that they are read from.
+    /// The copy that the rows are read from; the default if they are the call's.
     pub copy: CopyPlan,
 }
 
@@ -38,22 +40,22 @@ pub struct RowsRead {
 pub struct WalkInfo<'a> {
     /// The leaf loop.
     pub walks: &'a Walks,
-    /// The rows.
+    /// The form of the rows that the loop reads.
     pub rows: RowsRead,
     /// Format of the trees that the loop walks.
     pub format: Format,
-    /// Whether a thread of a GPU walks, which cannot look up in registers.
+    /// Whether the loop runs in a thread of a GPU, which has no look-ups in registers.
     pub in_launch: bool,
-    /// Columns whose values trees of one leaf add, if all trees are of one leaf. See [`Traversal::Dense`].
+    /// If all trees are single linear leaves, the columns of [`Traversal::Dense`].
     pub dense: Option<&'a Option<Vec<Range<u32>>>>,
     /// The costs of fetching operands on the machine.
     pub fetch: &'a FetchCosts,
-    /// Edges to the deepest leaf of all trees that are stored with them.
+    /// Edges from the root to the deepest leaf of all trees in the loop's storage.
     pub deepest: u32,
 }
 
 impl WalkInfo<'_> {
-    /// The traversal.
+    /// The traversal that the loop's format, vectors and rows allow.
     pub fn traversal(&self) -> Traversal {
         let vectors = self.walks.lanes > 1;
         let rows = self.walks.over == Axis::Row;
@@ -74,13 +76,14 @@ impl WalkInfo<'_> {
         }
     }
 
-    /// Whether the walks of a group add their terms together. Trees in lanes have the same columns then.
+    /// Whether the walks of a group add their linear leaves as one sum of products. Trees in the lanes of a
+    /// vector must add the same columns.
     fn adds_densely(&self, shares_columns: bool) -> bool {
         let trees_in_lanes = self.walks.lanes > 1 && self.walks.over == Axis::Tree;
         !self.in_launch && (shares_columns || !trees_in_lanes)
     }
 
-    /// Whether several rows, whose bins are the bytes of a word, walk the first levels at once.
+    /// Whether four neighbouring rows, whose bins are the bytes of a word, walk the first levels at once.
     fn packs_rows(&self) -> bool {
         let together = self.walks.packed as usize == packed_rows::ROWS;
         together && self.rows.copy.shared && self.rows.element == Scalar::I8
@@ -89,7 +92,7 @@ impl WalkInfo<'_> {
     /// Whether all tests of a tree are made at once for one row.
     fn takes_test_mask(&self) -> bool {
         let fits = match self.format {
-            // The storage depends on it, too.
+            // This format is chosen only if a test mask fits its trees.
             Format::PreorderTests => true,
             _ => {
                 let bytes = self.rows.element == Scalar::I8 && self.rows.columns <= 1 << 8;
@@ -99,13 +102,13 @@ impl WalkInfo<'_> {
         fits && self.walks.over == Axis::Tree && self.walks.lanes == 1 && self.bins_in_register()
     }
 
-    /// Whether the bins of a row are one register.
+    /// Whether the bins of a row fit one register.
     fn bins_in_register(&self) -> bool {
         let RowsRead { element, columns, .. } = self.rows;
         element == Scalar::I8 && columns <= BINS_TABLE && self.table().is_some()
     }
 
-    /// Whether node numbers of vectors of rows are bytes, as bins are.
+    /// Whether vectors of rows keep their node numbers in bytes, as bins are.
     fn numbers_nodes_in_bytes(&self) -> bool {
         let wide = self.walks.lanes >= BYTE_LANES;
         wide && self.rows.element == Scalar::I8 && self.deepest <= u8::BITS
@@ -149,7 +152,7 @@ impl WalkInfo<'_> {
         if looks_up { self.table() } else { None }
     }
 
-    /// The row as a table, if it is contiguous and short enough to pay.
+    /// The row as a table, if it is contiguous and at most `ROW_TABLE` bytes long.
     fn table(&self) -> Option<RowTable> {
         let RowsRead { element, columns, copy } = self.rows;
         if self.in_launch || copy.blocks.is_some() {
@@ -164,8 +167,8 @@ impl WalkInfo<'_> {
         Some(RowTable { length: length as u16, masked })
     }
 
-    /// The steps of walks. Whole levels are evaluated only if nodes are numbered by level. Packed rows
-    /// evaluate the first ones.
+    /// The steps of walks. Speculation needs layouts that number nodes by level. Packed rows always speculate
+    /// the first levels.
     pub fn steps(&self, traversal: &Traversal, level_order: bool) -> Steps {
         let steps = self.walks.steps;
         let speculated = match (traversal, steps.speculated) {

@@ -23,15 +23,16 @@ use crate::lir::{Cmp, Scalar};
 use sched_forest::{Comparison, Forest, Inner, Predicate, Types};
 use std::ops::Range;
 
-/// Columns and search tables that quantize the rows of a forest.
+/// Description of a forest's quantization: the columns of bins, and the thresholds that rows are searched by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BinMap {
     element: Scalar,
     types: Types,
     comparison: Comparison,
-    /// Features that nodes test, split into runs of thresholds, in the order of the groups.
+    /// Features that nodes test, divided into runs of thresholds, in the order of the groups.
     features: Vec<Feature>,
-    /// For each feature of the model the group and the index in `features` of each of its runs.
+    /// For each feature of the model, the runs of its thresholds: the group and the index in `features` of
+    /// each.
     places: Vec<Vec<(usize, usize)>>,
     groups: Vec<SearchGroup>,
     columns: u32,
@@ -60,8 +61,8 @@ struct Feature {
 }
 
 impl Feature {
-    /// Steps of the search for a value's bin, rounded up to one of a few depths, which gives fewer
-    /// groups.
+    /// Number of steps of the search for a value's bin, rounded up to a depth of `SHALLOW`, so that there are
+    /// fewer groups.
     fn depth(&self) -> u32 {
         let needed = (self.thresholds.len() as u64 + 1).next_power_of_two().ilog2();
         SHALLOW.into_iter().find(|depth| *depth >= needed).unwrap_or(needed)
@@ -73,11 +74,11 @@ impl Feature {
     }
 }
 
-/// Depths of searches, up to the largest for bins of 8 bits.
+/// Depths of searches for bins of 8 bits.
 const SHALLOW: [u32; 5] = [1, 2, 4, 6, 8];
 
-/// Features whose bins one loop finds: their searches have the same depth and they store the same
-/// columns.
+/// Features whose bins one loop finds. Their searches have the same depth, and they send missing values to
+/// the same sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchGroup {
     /// Steps of the search.
@@ -101,14 +102,14 @@ pub struct SearchGroup {
 pub const SEARCH_WIDTH: u32 = 16;
 
 impl SearchGroup {
-    /// Thresholds of a block in the ordered table, which starts with the last threshold of each of
-    /// [`SEARCH_WIDTH`] blocks. `None` if one comparison covers all thresholds.
+    /// Number of thresholds of a block in the ordered table. A feature's entries there start with the last
+    /// threshold of each of its [`SEARCH_WIDTH`] blocks. `None` if one comparison covers all thresholds.
     pub fn block(&self) -> Option<u32> {
         (1u32 << self.depth > SEARCH_WIDTH).then(|| (1 << self.depth) / SEARCH_WIDTH)
     }
 
-    /// Entries of a feature in the ordered table; `None` if two comparisons do not suffice for its
-    /// thresholds.
+    /// Number of entries of a feature in the ordered table. `None` if the feature has too many thresholds for
+    /// two comparisons.
     pub fn ordered(&self) -> Option<u32> {
         let blocks = self.block().map_or(0, |block| block * SEARCH_WIDTH);
         (1u32 << self.depth <= SEARCH_WIDTH * SEARCH_WIDTH).then_some(SEARCH_WIDTH + blocks)
@@ -116,8 +117,8 @@ impl SearchGroup {
 }
 
 impl BinMap {
-    /// Finds the bins for all nodes of a forest without padding, whose nodes test nothing. The
-    /// thresholds must not be wider than the values of rows.
+    /// Finds the bins for all nodes of a forest. The forest must have no padding, whose nodes have no
+    /// thresholds. Thresholds must not be wider than the values of rows.
     ///
     /// # Errors
     ///
@@ -158,7 +159,7 @@ impl BinMap {
         if columns > usize::from(u16::MAX) {
             return Err(CompileError::new(
                 codes::LAYOUT_BUDGET,
-                format!("quantized rows have {columns} columns, more than 16 bits count"),
+                format!("quantized rows would have {columns} columns of bins; the limit is 65535"),
                 "use representation(levels) or representation(sparse), which compare the thresholds \
                  themselves",
             ));
@@ -206,7 +207,7 @@ impl BinMap {
         CompileError::ill_formed("the model's features have no bins")
     }
 
-    /// The form of quantized rows.
+    /// Number and width of the bins of a quantized row.
     pub fn rows(&self) -> QuantizedRows {
         QuantizedRows { columns: self.columns, in_bytes: self.element == Scalar::I8 }
     }
@@ -216,7 +217,7 @@ impl BinMap {
         self.element
     }
 
-    /// Bins of a row.
+    /// Number of bins of a row.
     pub fn columns(&self) -> u32 {
         self.columns
     }
@@ -247,13 +248,13 @@ impl BinMap {
         &self.sets
     }
 
-    /// Whether a byte can tell nodes that test sets from others. Bins must be bytes for that, as those
-    /// of classes are.
+    /// Whether layouts can store nodes that test sets of classes: bins are bytes, a byte numbers all features
+    /// with classes, and a look-up in registers covers each set.
     pub fn holds_sets(&self) -> bool {
         self.element == Scalar::I8 && self.sets.fit()
     }
 
-    /// Columns of a class's byte and bit, where `feature` is the feature that holds the byte.
+    /// Columns of bins that hold a class's byte and bit. `feature` is the feature that holds the byte.
     pub fn class_columns(&self, feature: u32) -> [u64; 2] {
         [feature, feature + 1].map(|feature| {
             let run = self.places.get(feature as usize).and_then(|runs| runs.first());
@@ -261,8 +262,8 @@ impl BinMap {
         })
     }
 
-    /// Threshold bin of a node and the column that it is compared with; arbitrary for padding. For a
-    /// node that tests a set: the index of its feature among those of classes, and the number of
+    /// Threshold bin of a node, and the column of bins that it is compared with; arbitrary for padding. For a
+    /// node that tests a set: the index of its feature among the features with classes, and the number of
     /// columns plus the set's number.
     pub fn of_node(&self, inner: &Inner) -> (u64, u64) {
         if let Some(set) = set_of(inner) {
@@ -280,17 +281,18 @@ impl BinMap {
         (threshold_bin as u64, self.column(&self.groups[group], at, inner.missing_left))
     }
 
-    /// Column of a feature (or run) of a group in which missing values go left or right.
+    /// Column of bins of a feature, or of a run of its thresholds, for nodes that send missing values left or
+    /// right.
     fn column(&self, group: &SearchGroup, at: usize, left: bool) -> u64 {
         let first = if left { group.left.or(group.right) } else { group.right.or(group.left) };
         first.map_or(0, |first| u64::from(first) + (at - group.features.start) as u64)
     }
 
-    /// Size of the tables in bytes.
+    /// Size in bytes of the tables that quantize rows.
     pub fn footprint(&self) -> u64 {
         let thresholds: u64 =
             self.groups.iter().map(|group| (group.features.len() as u64) << group.depth).sum();
-        // The ordered table holds the thresholds again, and the last one of each block.
+        // The ordered table holds the thresholds again, and the last threshold of each block.
         let ordered = 2 * thresholds + u64::from(SEARCH_WIDTH) * self.features.len() as u64;
         (thresholds + ordered) * u64::from(self.compared().bytes()) + self.features.len() as u64 * 8
     }
@@ -316,8 +318,8 @@ impl BinMap {
         bytes
     }
 
-    /// Thresholds of each feature in the order of [`SearchGroup::block`]. Unused entries are NaN, which
-    /// no value goes right of.
+    /// The ordered table: thresholds of each feature in ascending order, after the last threshold of each
+    /// block ([`SearchGroup::block`]). Unused entries are NaN, of which no value goes right.
     pub fn ordered(&self) -> Vec<u8> {
         let element = self.compared();
         let size = element.bytes() as usize;
@@ -344,7 +346,7 @@ impl BinMap {
     }
 }
 
-/// Narrowest element for bins: bytes, unless their runs would make rows longer than 16-bit bins would.
+/// Element of bins: bytes, unless features divided into runs would make rows longer than 16-bit bins.
 fn element_for(features: &[Feature]) -> Scalar {
     let runs = features.iter().map(|feature| feature.thresholds.len().div_ceil(u8::MAX.into()));
     if runs.sum::<usize>() <= 2 * features.len() { Scalar::I8 } else { Scalar::I16 }

@@ -1,9 +1,10 @@
 //! Code that quantizes rows: finds each feature value's bin, the number of the feature's thresholds
 //! that it goes right of ([`BinMap`]).
 //!
-//! If quantized rows are copied in blocks, the values of a block are transposed first. Lanes then are
-//! rows, which look up the thresholds of one feature in tables. Otherwise lanes are the thresholds of
-//! one feature, or, if these are too many, features of one row, whose thresholds are gathered.
+//! If bins are stored in blocks of rows, the values of a block are transposed first. The lanes of vectors are
+//! then rows, which look up the thresholds of one feature in tables. Otherwise each row is quantized by
+//! itself, and lanes are the thresholds of one feature. If a feature has too many thresholds, lanes are
+//! features of the row, whose thresholds are gathered.
 
 use super::bins::{BinMap, SEARCH_WIDTH, SearchGroup};
 use super::levels::{FeatureThresholds, Nodes, ThresholdLevels};
@@ -15,12 +16,12 @@ use crate::rows::input::RowRange;
 use crate::rows::transpose::RowBlock;
 use crate::rows::{CopiedRows, RowPlacement, Team, lanes_below};
 
-/// Bytes behind the last bin of a copy, which allow loading a whole register at any bin.
+/// Bytes behind the last bin of a copy, so that a whole register can be loaded from any bin on.
 pub const TAIL: i64 = 64;
 /// Features of a single row that one vector quantizes by gathers.
 const FEATURES: u16 = 16;
-/// Rows of a block that are quantized together. More rows would need more registers than values of 4
-/// bytes can use; blocks of bins may have more rows.
+/// Number of rows that one vector quantizes: their values of 4 bytes fill a register. Blocks of bins may have
+/// more rows.
 pub(super) const ROWS: u32 = 16;
 
 /// Tables for the quantization of rows, as table numbers or as declared buffers.
@@ -28,11 +29,11 @@ pub(super) const ROWS: u32 = 16;
 pub struct QuantizerTables<T> {
     /// The thresholds of each feature as a complete tree in level order.
     pub thresholds: T,
-    /// The thresholds of each feature in order ([`SearchGroup::block`]).
+    /// The ordered thresholds of each feature ([`BinMap::ordered`]).
     pub ordered: T,
-    /// The number in the model of each quantized feature.
+    /// The feature of the model of each quantized feature or run.
     pub features: T,
-    /// The column of each quantized feature in transposed rows.
+    /// The column in transposed rows of each quantized feature or run.
     pub columns: T,
 }
 
@@ -60,11 +61,11 @@ pub struct Quantizer<'a> {
     pub rows: BufferId,
     /// Element of the rows.
     pub input: Scalar,
-    /// Features of a row.
+    /// Number of features of a row.
     pub features: i64,
-    /// Blocks of rows; `None` if no copy has blocks.
+    /// Code that fills transposed blocks; `None` if no copy has blocks.
     pub blocks: Option<RowBlocks<'a>>,
-    /// The columns that have bins, if these are computed from the rows.
+    /// Code of the columns that have bins, if these are computed from the rows.
     pub code: Option<ColumnCode<'a>>,
 }
 
@@ -90,7 +91,7 @@ pub struct SharedBlock {
     pub count: Value,
     /// Largest number of rows.
     pub most: i64,
-    /// Rows for which a column has space.
+    /// Number of rows for which a column has space.
     pub held: i64,
     /// Order of the rows in a column.
     pub places: RowPlacement,
@@ -101,18 +102,18 @@ pub struct SharedBlock {
 struct SharedValue {
     /// Row number in the block.
     row: Value,
-    /// Index of the feature in its group.
+    /// Position of the feature in its group.
     nth: Value,
     /// Index of the first value of the block's first row.
     from: Value,
 }
 
-/// Rows of blocks that are quantized together.
+/// Code and buffers for the rows of a block that are quantized together.
 struct QuantizeBlock<'a> {
     blocks: RowBlocks<'a>,
-    /// Origin of the rows.
+    /// Source of the rows.
     source: BlockSource,
-    /// Memory for their features.
+    /// Memory for features and stored columns of the rows.
     scratch: Scratch,
     /// First row of the copy.
     first: Value,
@@ -120,7 +121,7 @@ struct QuantizeBlock<'a> {
     values: BufferId,
     /// Buffer of the bins.
     copy: BufferId,
-    /// Number of rows, a divisor of `width`.
+    /// Number of rows that are quantized together, a divisor of `width`.
     rows: u32,
     /// Rows of a block.
     width: u32,
@@ -167,7 +168,7 @@ impl Quantizer<'_> {
         b.store(Address::element(copy, end, Scalar::I8), nothing);
     }
 
-    /// Loads the number in the model of a quantized feature; both are indices.
+    /// Loads the feature of the model that belongs to a quantized feature or run; both are indices.
     pub(super) fn number(&self, b: &mut Builder, feature: Value) -> Value {
         b.load_index(Scalar::I32, Address::element(self.tables.features, feature, Scalar::I32))
     }
@@ -195,9 +196,9 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Stores the bins of rows that threads share, feature by feature. Each thread of a team quantizes
-    /// some values. Neighbouring threads have neighbouring rows, so they search the thresholds of one
-    /// feature and store side by side.
+    /// Stores the bins of rows that threads share, feature by feature. Each thread of a team quantizes some
+    /// values. Neighbouring threads quantize neighbouring rows, so they search the thresholds of one feature
+    /// and store adjacent bins.
     pub fn quantize_shared(&self, b: &mut Builder, block: SharedBlock, team: Team) {
         let from = b.mul_int(block.first, self.features);
         for group in self.bins.groups() {
@@ -215,7 +216,7 @@ impl Quantizer<'_> {
         }
     }
 
-    /// Stores the bins of one value of a shared block.
+    /// Searches and stores the bins of one value of a shared block.
     fn value(&self, b: &mut Builder, group: &SearchGroup, block: SharedBlock, of: SharedValue) {
         let SharedValue { row, nth, from } = of;
         let feature = b.add_int(nth, group.features.start as i64);
@@ -241,7 +242,7 @@ impl Quantizer<'_> {
         }
     }
 
-    /// Calls `body` for every `step`-th row.
+    /// Calls `body` for every `step`-th row of a copy.
     fn each_row(
         &self,
         b: &mut Builder,
@@ -331,7 +332,7 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Stores zeros as bins of missing rows, because walks read whole blocks.
+    /// Stores zeros as bins of missing rows, since walks read whole blocks.
     fn clear_part(&self, b: &mut Builder, part: &QuantizeBlock, to: Value) {
         let element = self.bins.element();
         let nothing = b.int_of(Ty::vector(element, part.rows as u16), 0);
@@ -344,8 +345,8 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Quantizes the features of a group for one row, one at a time, by counting. Each has `each`
-    /// entries in the ordered table.
+    /// Quantizes the features of a group for one row, one feature at a time, by counting smaller thresholds.
+    /// Each feature has `each` entries in the ordered table.
     fn count_row(&self, b: &mut Builder, group: &SearchGroup, each: u32, row: RowTarget, copy: BufferId) {
         self.each_feature(b, group, 1, |b, feature| {
             let number = self.number(b, feature);
@@ -363,7 +364,7 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Quantizes the features of a group for one row, [`FEATURES`] at a time, by binary search.
+    /// Quantizes the features of a group for one row, [`FEATURES`] features at a time, by binary search.
     fn search_row(&self, b: &mut Builder, group: &SearchGroup, row: RowTarget, copy: BufferId) {
         let (input, compared) = (self.input, self.bins.compared());
         let ty = Ty::vector(Scalar::I32, FEATURES);
@@ -415,8 +416,8 @@ impl Quantizer<'_> {
         b.add(before, rest)
     }
 
-    /// Number of thresholds that each value goes right of: a walk down the complete tree of a feature's
-    /// thresholds.
+    /// Number of thresholds that each value goes right of, by binary search: a walk down the complete tree of
+    /// a feature's thresholds. `threshold` loads the thresholds of nodes.
     pub(super) fn search(
         &self,
         b: &mut Builder,
@@ -436,8 +437,9 @@ impl Quantizer<'_> {
         b.bits(node, 0, depth)
     }
 
-    /// Bins to store for a value, each with the first column of its group. A comparison with a missing
-    /// value never holds, so `bin` is the lowest one for it.
+    /// Bins to store for a value, each with the group's first column for it. `bin` is the lowest bin for a
+    /// missing value, since no comparison with it holds. For nodes that send missing values right, the
+    /// highest bin replaces it.
     pub(super) fn bins_to_store(
         &self,
         b: &mut Builder,

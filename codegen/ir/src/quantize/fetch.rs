@@ -2,10 +2,10 @@
 
 use crate::budget::FetchCosts;
 
-/// Most nodes of a level whose columns are found by table look-up, the largest that a look-up supports.
-/// Larger levels are gathered.
+/// Largest number of nodes of a level that are looked up in registers. The nodes of larger levels are
+/// gathered.
 pub const LARGEST: u64 = 128;
-/// Most columns whose numbers fit a byte.
+/// Largest number of columns whose numbers fit a byte.
 const BYTE_COLUMNS: u32 = 1 << 8;
 /// Bytes that one lane of a gather fetches.
 const WORD: u16 = 4;
@@ -58,7 +58,7 @@ impl FetchStrategy {
         if by_node <= gather { FetchStrategy::ByNode } else { FetchStrategy::Gather }
     }
 
-    /// Nodes of the first level whose bins are not fetched by node, in vectors of one register.
+    /// Number of nodes of the first level whose bins are not fetched by node, in vectors of one register.
     pub fn first_without_nodes(costs: &FetchCosts, columns: u32) -> u64 {
         let sizes = (0..LARGEST.ilog2()).map(|level| 1 << level);
         let is_by_node = |size: &u64| {
@@ -87,7 +87,7 @@ mod tests {
         // Eight columns: levels have as many nodes from the fourth on.
         let few = levels(8, 64);
         assert!(first(&few, 3) && few[3..] == [FetchStrategy::ByColumn; 5], "{few:?}");
-        // 600 columns: loading all never pays, and choosing among 64 nodes costs more than four
+        // 600 columns: loading them all never pays, and selecting among 64 nodes costs more than four
         // gathers.
         let many = levels(600, 64);
         assert!(first(&many, 6) && many[6..] == [FetchStrategy::Gather; 2], "{many:?}");

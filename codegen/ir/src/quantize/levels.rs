@@ -1,15 +1,16 @@
-//! Look-ups of a feature's thresholds, level by level of the complete tree that a search walks down.
+//! Look-ups of a feature's thresholds, level by level of the complete tree that a binary search walks down.
 
 use super::bins::BinMap;
 use crate::lir::{Address, BufferId, Builder, Gather, Ty, Value};
 
-/// Entries of the table that holds the first levels of thresholds together; deeper levels have their
-/// own tables.
+/// Number of entries of the look-up table with the first levels of thresholds. Each deeper level is a
+/// separate look-up table.
 const FIRST: u32 = 16;
-/// Largest level (in thresholds) that stays in registers during a loop over rows; larger ones are
-/// loaded for each block.
+/// Number of thresholds of the largest level that stays in registers during a loop over rows. Larger levels
+/// are loaded for each block.
 const LARGEST_HOISTED: u32 = 32;
-/// Largest level (in thresholds) that is looked up in registers; larger ones are gathered.
+/// Number of thresholds of the largest level that is looked up in registers. Thresholds of larger levels are
+/// gathered.
 const LARGEST: u32 = 128;
 
 /// Thresholds of one feature in a table of all features.
@@ -25,30 +26,30 @@ pub(super) struct FeatureThresholds {
 pub(super) struct Nodes {
     pub node: Value,
     pub level: u32,
-    /// Levels of the tree.
+    /// Number of levels of the tree.
     pub depth: u32,
 }
 
-/// Levels of the trees of thresholds of some bins.
+/// Code that looks up thresholds in levels of the trees of thresholds.
 #[derive(Clone, Copy)]
 pub(super) struct ThresholdLevels<'a> {
     bins: &'a BinMap,
 }
 
 impl<'a> ThresholdLevels<'a> {
-    /// The levels of these bins.
+    /// Look-ups in the thresholds of these bins.
     pub fn of(bins: &'a BinMap) -> ThresholdLevels<'a> {
         ThresholdLevels { bins }
     }
 
-    /// Thresholds that a vector of rows is compared with, one per lane, for nodes of a level.
+    /// Thresholds of a vector of nodes of a level, one per lane.
     pub fn look_up(&self, b: &mut Builder, run: FeatureThresholds, nodes: Nodes) -> Value {
         let table = self.level(b, run, (nodes.level, nodes.depth), b.ty(nodes.node).lanes);
         self.look_up_in(b, run, table, nodes)
     }
 
-    /// Thresholds of a level as a value: the root's for all lanes, or a look-up table. `None` if the
-    /// level must be gathered.
+    /// Loads the thresholds of a level: the root's in all lanes, or a look-up table. `None` if they must be
+    /// gathered.
     fn level(
         &self,
         b: &mut Builder,
@@ -71,7 +72,7 @@ impl<'a> ThresholdLevels<'a> {
         Some(b.load(Ty::vector(element, length as u16), at))
     }
 
-    /// Thresholds of nodes of a level, from the value of [`ThresholdLevels::level`].
+    /// Thresholds of nodes of a level, looked up in the result of [`ThresholdLevels::level`].
     fn look_up_in(
         &self,
         b: &mut Builder,
@@ -88,8 +89,8 @@ impl<'a> ThresholdLevels<'a> {
         if nodes.level == 0 { table } else { b.lookup(table, nodes.node) }
     }
 
-    /// Loads the first levels of a feature's thresholds before a loop over rows. Deeper levels would
-    /// not stay in registers, so the loop loads them.
+    /// Loads the first levels of a feature's thresholds before a loop over rows. Deeper levels would not stay
+    /// in registers; the loop loads them.
     pub fn hoisted_levels(
         &self,
         b: &mut Builder,

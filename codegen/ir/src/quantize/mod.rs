@@ -1,8 +1,9 @@
 //! Quantization: small integers replace thresholds and feature values in comparisons.
 //!
 //! [`bins`] finds the bins of a forest's features, and [`encode`] emits the code that quantizes rows.
-//! [`fetch`] and [`offsets`] decide how walks load the bins that nodes compare with; [`sets`] does so
-//! for nodes that test categories. Nothing here knows the layout of trees in memory.
+//! [`fetch`] chooses how vectors of rows load the bins that nodes compare with, and [`offsets`] stores where
+//! these are. [`sets`] has the sets that nodes test for categories. Nothing here knows the layout of trees in
+//! memory.
 
 pub mod bins;
 pub mod encode;

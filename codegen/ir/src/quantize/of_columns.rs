@@ -1,4 +1,4 @@
-//! Quantization of a call's columns into a copy of column-major blocks. The thresholds of a feature are
+//! Quantization of input columns into a copy in column-major blocks. The first thresholds of a feature are
 //! loaded once for all rows.
 
 use super::encode::Quantizer;
@@ -76,8 +76,8 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Element at which a later feature of the group begins, [`FEATURES_AHEAD`] features behind, or the
-    /// last one.
+    /// First element of a later feature of the group, which is prefetched: the feature [`FEATURES_AHEAD`]
+    /// features later, or the last one.
     fn later_start(&self, b: &mut Builder, group: &SearchGroup, feature: Value, from: InputColumns) -> Value {
         let later = b.add_int(feature, FEATURES_AHEAD);
         let last = b.int(group.features.end as i64 - 1);

@@ -1,10 +1,10 @@
-//! Offsets of columns: distances, in a block of rows, to the bins that the first nodes of each tree
-//! compare with.
+//! Offsets of columns: distances from the start of a block of rows to the bins that the first nodes of each
+//! tree compare with.
 //!
-//! Vectors of rows read whole columns for the nodes of the first levels, the same columns for all rows.
-//! The address of a column is its number times the rows of a block. Computed per tree and block, that
-//! takes a multiplication, or a register for each column, and there are too few. So a table holds the
-//! number times `UNIT`, and the constant rest of the factor is part of the address.
+//! Vectors of rows read whole columns for the nodes of the first levels. The address of a column is its
+//! number times the rows of a block. Computing it for each tree and block takes a multiplication, or a
+//! register for each column, of which there are too few. So a table holds the number times `UNIT`, and the
+//! constant remainder of the factor is part of the address.
 
 use crate::lir::{Address, Builder, Cast, Keep, Scalar, Ty, Value};
 use crate::rows::Row;

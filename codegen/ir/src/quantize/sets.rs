@@ -1,8 +1,8 @@
-//! Sets of classes, which nodes test for the class of a row's category.
+//! Sets of classes. Nodes test whether the class of a row's category is in a set.
 //!
-//! Two bins of a row hold a class: the index of a byte, and a bit. Both are small whole numbers. With a
-//! threshold below each number but 0, the bin of such a number is the number itself. A set has as many
-//! bytes as the classes of its feature need. A class is a member if its bit is set in its byte.
+//! Two features of a row hold a class: the index of a byte, and a bit. Both are small whole numbers. They get
+//! a threshold below each number but 0, so that the bin of a number is the number itself. A set is a string
+//! of bytes, one bit for each class of its feature. A class is in the set if its bit is set in its byte.
 
 use sched_forest::{Forest, Inner, Predicate};
 use sched_pipeline::MOST_SET_BYTES;
@@ -11,20 +11,20 @@ use std::collections::BTreeMap;
 /// Sets of classes that nodes of a forest test.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClassSets {
-    /// Bytes of each feature's sets, by the feature that holds the byte index; the next feature holds
-    /// the bit.
+    /// Number of bytes of each feature's largest set, by the feature that holds the byte index. The next
+    /// feature holds the bit.
     features: BTreeMap<u32, u32>,
     /// Bytes of each set, without trailing zeros.
     sets: Vec<Vec<u8>>,
 }
 
-/// Fewest bytes of a set that one look-up reads.
+/// Fewest bytes that a look-up in a set reads.
 const LEAST_BYTES: u32 = 16;
 
-/// The size of sets in bytes is a multiple of this.
+/// Number of bytes of which the size of sets is a multiple.
 const WHOLE_BYTES: u32 = 8;
 
-/// Largest value of a bit in a byte, as a number below which thresholds are needed.
+/// Largest number that a feature with a class's bit has: the value of the highest bit of a byte.
 const LARGEST_BIT: u32 = 1 << (u8::BITS - 1);
 
 impl ClassSets {
@@ -62,17 +62,18 @@ impl ClassSets {
         self.sets.is_empty()
     }
 
-    /// Whether a byte can number the features, and a look-up covers each set.
+    /// Whether a byte can number the features with classes, and a look-up in registers covers each set.
     pub fn fit(&self) -> bool {
         self.features.len() <= 1 << u8::BITS && self.features.values().all(|bytes| *bytes <= MOST_SET_BYTES)
     }
 
-    /// Size of each set in bytes. Small sets keep more of them in the caches.
+    /// Size of each set in bytes, which is the same for all sets. It is as small as possible, so that more
+    /// sets fit the caches.
     pub fn bytes(&self) -> u32 {
         self.features.values().copied().fold(1, u32::max).next_multiple_of(WHOLE_BYTES)
     }
 
-    /// Bytes that a look-up reads, a power of two.
+    /// Number of bytes that a look-up in a set reads, a power of two.
     pub fn width(&self) -> u32 {
         self.bytes().next_power_of_two().max(LEAST_BYTES)
     }

@@ -16,10 +16,10 @@ use crate::lir::{Builder, Scalar, Value};
 use sched_forest::{Forest, Inner, NodeRef, Tree};
 use std::ops::{Deref, Range};
 
-/// Fewest entries of a tree, which is the smallest table that wide vectors look up.
+/// Fewest entries of a tree in a table: the length of the shortest table in which vectors of bytes look up.
 pub const SMALLEST: u64 = 16;
 
-/// Entries of complete trees.
+/// Tables of the leaves of complete trees, and the depths of these trees.
 pub struct Complete {
     entries: Entries,
     depths: Depths,
@@ -37,13 +37,14 @@ impl Deref for Complete {
 }
 
 impl Complete {
-    /// Leaves that a vector of walks looks up, if their node numbers are bytes.
+    /// Number of leaves that a vector of walks looks up in registers. `None` if its node numbers are not
+    /// bytes.
     pub fn leaves_looked_up(b: &Builder, end: WalkEnd) -> Option<u64> {
         let steps = end.steps.filter(|_| b.ty(end.node).scalar == Scalar::I8)?;
         Some(1 << steps.min(40))
     }
 
-    /// Records of a tree with `leaves` leaves.
+    /// Number of records of a tree with `leaves` leaves.
     pub fn records(b: &mut Builder, leaves: u64) -> Value {
         b.int(SMALLEST.max(leaves) as i64)
     }
@@ -105,7 +106,8 @@ impl Complete {
         });
     }
 
-    /// Finds the record of a walk's leaf: node numbers of leaves count from the first leaf.
+    /// Base and record number of a walk's leaf. The base is moved so that the leaf's node number serves as
+    /// record number.
     pub fn leaf_record(&self, b: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
         let WalkEnd { node, steps } = end;
         let (ty, first) = (b.ty(node), self.first_leaf(steps));

@@ -42,14 +42,14 @@ pub fn choose(b: &mut Builder, mut values: Vec<Value>, decisions: &[Value]) -> V
 /// Kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The step from one level, before any walk has arrived at a leaf.
+    /// A step from a known level, before any walk has arrived at a leaf.
     Level {
         /// Steps before this one.
         level: u32,
         /// Fetch strategy for the level's operands, if its nodes are looked up.
         fetch: Option<FetchStrategy>,
-        /// Whether deeper levels reload all columns, so that there is no register for values of other
-        /// trees.
+        /// Whether some level loads all columns, so that no register is free to keep the values of this level
+        /// for other trees.
         reloads: bool,
     },
     /// A step from an unknown level; no walk has arrived.

@@ -37,7 +37,7 @@ pub type Layout = Box<dyn Representation + Send + Sync>;
 pub struct Storage {
     /// Nodes that are stored, their order and their fields.
     pub format: Format,
-    /// Trees of a vector, if the format depends on it; else 1.
+    /// Number of trees in a vector of walks, if the format depends on it; else 1.
     pub tree_lanes: u32,
     /// Whether nodes name columns of a transposed copy of rows, which has only the features in use.
     pub columns: bool,
@@ -52,7 +52,7 @@ pub enum Walking {
     Vectors(WalkAxis),
 }
 
-/// Iterations of a leaf loop of walks.
+/// Things that a leaf loop counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WalkAxis {
     /// Rows.
@@ -67,8 +67,8 @@ impl From<Axis> for WalkAxis {
     }
 }
 
-/// Declares the formats in the order of their tables in a model. Each line has a name and a text for
-/// people, the leaf loops that it suits (requested layout and shape), and the constructor of the
+/// Declares the formats in the order of their tables in a model. Each line has the format's name, its text in
+/// printed plans, the leaf loops that it suits (requested layout and shape), and the constructor of its
 /// layout. A format that cannot hold all trees also has a test of the trees and a fallback.
 macro_rules! formats {
     ($($(#[$doc:meta])* $name:ident $text:literal $([$requested:ident: $walking:pat])? $layout:path
@@ -83,7 +83,7 @@ macro_rules! formats {
             /// All formats.
             pub const ALL: &'static [Format] = &[$(Format::$name),*];
 
-            /// Description for people.
+            /// Description in printed plans.
             pub fn text(self) -> &'static str {
                 match self {
                     $(Format::$name => $text,)*
@@ -124,8 +124,8 @@ macro_rules! formats {
 formats! {
     /// Complete trees in level order, a record for each node.
     CompleteRecords "complete trees in level order, records" [Array: _] Array::new;
-    /// Complete trees of one depth, a record per node, with the same node of all trees side by side.
-    ReorgRecords "complete trees of one depth, the same node of all side by side, records"
+    /// Complete trees of one depth, a record per node, with the same node of all trees adjacent.
+    ReorgRecords "complete trees of one depth, the same node of all trees adjacent, records"
         [Reorg: _] Reorg::new;
     /// Existing nodes breadth first, a record with a child number for each.
     ChildRecords "existing nodes breadth first, records" [Sparse: Single(_)] Sparse::new;
@@ -162,6 +162,6 @@ formats! {
 impl Display for Storage {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         write!(f, "{}", self.format.text())?;
-        if self.columns { write!(f, "; features by column of the copy") } else { Ok(()) }
+        if self.columns { write!(f, "; nodes name columns of the copy") } else { Ok(()) }
     }
 }

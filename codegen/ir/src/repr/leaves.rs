@@ -1,4 +1,4 @@
-//! Tables of leaves: values, and numbers in the model.
+//! Tables of leaves: their values, and their leaf indices.
 
 use super::numbers::LeafIndices;
 use super::payload::{LeafValue, Payload};
@@ -7,7 +7,7 @@ use super::tree::{Buffers, TreeState};
 use crate::lir::{Builder, Value};
 use sched_forest::Leaf;
 
-/// Tables of leaves, which all have the same records.
+/// Tables of leaves. A leaf has the same record number in all of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaves {
     /// Values of the leaves.
@@ -21,7 +21,7 @@ impl Leaves {
         Leaves { payload, numbers }
     }
 
-    /// Writes a leaf. `number` is its index among all leaves of the forest.
+    /// Writes a leaf. `number` is its position among all leaves of the forest.
     pub fn write(&self, bytes: &mut TableBytes, record: usize, leaf: &Leaf, number: u32) {
         self.payload.write(bytes, record, leaf, number);
         self.numbers.write(bytes, record, leaf);
@@ -32,7 +32,7 @@ impl Leaves {
         self.payload.load(b, buffers, state, record)
     }
 
-    /// Loads a leaf's number in the model, an `i32`.
+    /// Loads the leaf index of a leaf, an `i32`.
     pub fn number(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, record: Value) -> Value {
         self.numbers.load(b, buffers, state, record)
     }

@@ -1,4 +1,4 @@
-//! Numbers of leaves in the model, in the narrowest element that holds them.
+//! The table of leaf indices, with the narrowest element that holds them.
 
 use super::request::Request;
 use super::schema::{Field, Schema, TableBytes};
@@ -26,14 +26,14 @@ impl LeafIndices {
         LeafIndices(Some(field))
     }
 
-    /// Writes a leaf's number.
+    /// Writes the index of a leaf.
     pub fn write(self, bytes: &mut TableBytes, record: usize, leaf: &Leaf) {
         if let Some(field) = self.0 {
             field.write(bytes, record, u64::from(leaf.source));
         }
     }
 
-    /// Loads the number of the leaf at record `node` of its tree, an `i32`.
+    /// Loads the index of the leaf at record `node` of its tree, an `i32`.
     pub fn load(self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         let ty = b.ty(node).with(Scalar::I32);
         let Some(field) = self.0 else { return b.int_of(ty, 0) };

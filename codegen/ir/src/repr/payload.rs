@@ -16,7 +16,8 @@ pub enum LeafValue {
     Index(Value),
 }
 
-/// Most bytes of one tree's leaves that are looked up in registers; gathering larger ones is cheaper.
+/// Largest number of bytes of a tree's leaf values that are looked up in registers. If there are more,
+/// gathers are cheaper.
 pub const IN_REGISTERS: u64 = 1024;
 /// Bytes of the widest vector registers.
 const REGISTER: u32 = 64;
@@ -33,7 +34,7 @@ pub struct Payload {
     columns: Option<Field>,
 }
 
-/// Leaves of a tree, one margin of which is looked up.
+/// Leaves of a tree whose values for one margin are looked up.
 #[derive(Clone, Copy, Debug)]
 pub struct LeafRange {
     /// First record of the tree.
@@ -61,8 +62,8 @@ impl Payload {
         scalar(forest.types.accumulator)
     }
 
-    /// Leaves in a field of that element: values, or indices of leaves if some tree has vector leaves
-    /// or linear leaves.
+    /// Leaf contents in `field`: values of [`Payload::element`], or indices of leaves if some leaves are
+    /// vectors or linear.
     pub fn new(forest: &Forest, field: Field) -> Payload {
         let has_vectors = forest.has_leaf_vectors();
         let has_tables = has_vectors || forest.has_linear_leaves();
@@ -80,9 +81,8 @@ impl Payload {
         Payload { columns: Some(values), ..self }
     }
 
-    /// Leaves in a field of 32 bits: values if they fit, otherwise indices into a table `name`, which
-    /// is added to the schema. That table has all leaves of the forest, so the index among these
-    /// serves.
+    /// Leaf contents in a field of 32 bits: values if they fit, otherwise indices into a table `name`, which
+    /// is added to the schema. That table has all leaves of the forest, in the forest's order.
     pub fn narrow(request: &Request, schema: &mut Schema, field: Field, name: &'static str) -> Payload {
         let forest = request.forest;
         let payload = Payload::new(forest, field);
@@ -104,7 +104,7 @@ impl Payload {
         self.field.buffer(buffers)
     }
 
-    /// Writes a leaf. `place` is its index among the leaves of the forest.
+    /// Writes a leaf. `place` is its position among the leaves of the forest.
     pub fn write(&self, bytes: &mut TableBytes, record: usize, leaf: &Leaf, place: u32) {
         let mut write = |field: Field, record: usize| {
             let value = leaf.values.first().copied().unwrap_or(0.0);

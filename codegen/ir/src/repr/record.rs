@@ -72,7 +72,7 @@ impl Record {
         8 * self.feature.scalar.bytes()
     }
 
-    /// Code of all ones, which marks leaves.
+    /// Feature field of all ones, which marks leaves.
     fn leaf_mark(&self) -> u64 {
         u64::MAX >> (64 - self.feature_bits())
     }

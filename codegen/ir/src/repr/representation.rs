@@ -24,21 +24,20 @@ pub struct WalkEnd {
 
 /// A layout of trees in memory and the code that walks it.
 pub trait Representation: TreeTables {
-    /// Writes the tables. `forest` must be the one that the layout was made for.
+    /// Writes the tables. `forest` must be the forest for which the layout was made.
     fn fill(&self, forest: &Forest, bytes: &mut TableBytes);
 
-    /// Nodes of a level, if the layout numbers nodes level by level. Only the plan calls this method
-    /// and the next two.
+    /// Access to whole levels of nodes, if the layout numbers nodes level by level.
     fn level_order(&self) -> Option<&dyn LevelOrder> {
         None
     }
 
-    /// All nodes in the order of a sweep, if the layout has such an order.
+    /// Access to a tree's nodes one after the other, if the layout stores them in an order for sweeps.
     fn sweep(&self) -> Option<&dyn Sweep> {
         None
     }
 
-    /// All tests of a tree as bits, if the layout has tables for them.
+    /// Access to all tests of a tree as bits, if the layout has tables for them.
     fn test_mask(&self) -> Option<&dyn TestMask> {
         None
     }
@@ -50,24 +49,24 @@ pub trait Representation: TreeTables {
         self.schema().tables(bytes)
     }
 
-    /// Node number of the root: an index, a vector of `i32` for several lanes, or a vector of bytes if
-    /// the plan says so. It is 1 if the children of `n` are `2n` and `2n + 1`.
+    /// Node number of the root: an index, a vector of `i32` for several lanes, or with `bytes` a vector of
+    /// bytes. The default, 1, is for layouts in which the children of `n` are `2n` and `2n + 1`.
     fn root(&self, b: &mut Builder, lanes: u16, bytes: bool) -> Value {
         let ty = b.index_type(lanes);
         b.int_of(if bytes { ty.with(Scalar::I8) } else { ty }, 1)
     }
 
-    /// Emits one step: the child that the row leads to. A vector of nodes makes a vector of walks take
-    /// the step.
+    /// Emits one step of a walk, from the node of `at` to the child that the row leads to. If the node is a
+    /// vector, a vector of walks takes the step.
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor;
 
-    /// Most levels of a tree that one step descends.
+    /// Largest number of levels of a tree that one step descends.
     fn levels_of_step(&self) -> u32 {
         1
     }
 
-    /// Whether the node is a leaf, an `i1`. In layouts for straight-line walks only a walk that has
-    /// arrived calls it.
+    /// Whether the node is a leaf, an `i1`. The default is true, for layouts whose walks take a fixed number
+    /// of steps and are then at a leaf.
     fn done(&self, b: &mut Builder, _: &Buffers, _: &TreeState, node: Value) -> Value {
         b.int_of(b.ty(node).with(Scalar::I1), 1)
     }
@@ -75,7 +74,8 @@ pub trait Representation: TreeTables {
     /// Tables of the leaves.
     fn leaves(&self) -> &Leaves;
 
-    /// Base and record number of a leaf in these tables. By default they are those of its node.
+    /// Base and record number of a leaf in the tables of leaves. By default they are those of the leaf's
+    /// node.
     fn leaf_record(&self, _: &mut Builder, state: &TreeState, end: WalkEnd) -> (TreeState, Value) {
         (*state, end.node)
     }
@@ -86,7 +86,7 @@ pub trait Representation: TreeTables {
         None
     }
 
-    /// Records per tree if `leaves` leaves are looked up in registers.
+    /// Number of records of a tree in the tables of leaves, if `leaves` leaves are looked up in registers.
     fn records_of_tree(&self, _: &mut Builder, _: &TreeState, _leaves: u64) -> Option<Value> {
         None
     }
@@ -122,7 +122,7 @@ pub trait Representation: TreeTables {
         )
     }
 
-    /// Loads the leaf's number in the model, an `i32`.
+    /// Loads the leaf index of a walk's leaf, an `i32`.
     fn leaf_index(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, end: WalkEnd) -> Value {
         let (state, record) = self.leaf_record(b, state, end);
         self.leaves().number(b, buffers, &state, record)

@@ -10,15 +10,16 @@ use std::sync::Arc;
 /// Forest, access pattern and limits for which a layout is made.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// The forest; its trees are padded unless only complete layouts hold them.
+    /// The forest. Trees have padding for straight-line walks, except those that only layouts of complete
+    /// trees store: these layouts pad in their tables.
     pub forest: &'a Forest,
     /// Depths of the deepest and the shallowest leaf of each tree after padding, in edges.
     pub depths: &'a [(u32, u32)],
     /// Tiles of nodes, if walks step from tile to tile.
     pub tiles: Option<&'a Arc<Tiling>>,
-    /// Whether each tree is walked in this layout.
+    /// For each tree, whether the layout stores it.
     pub used: &'a [bool],
-    /// Trees of a vector, if lanes are trees; else 1.
+    /// Number of trees in a vector of walks, if lanes are trees; else 1.
     pub tree_lanes: u32,
     /// Whether a kernel returns leaf indices.
     pub leaf_indices: bool,

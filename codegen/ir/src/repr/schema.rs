@@ -189,8 +189,8 @@ impl Field {
         self.at.offset
     }
 
-    /// The field with another type at the same offset, as a word around a narrow number or both halves
-    /// of a node.
+    /// The field with another type at the same offset: for example, a word that contains a narrow number, or
+    /// one with both halves of a node.
     pub fn with_scalar(self, scalar: Scalar) -> Field {
         Field { scalar, ..self }
     }

@@ -27,20 +27,20 @@ pub struct Span {
     pub element: Scalar,
     /// Bytes of a record.
     pub stride: u32,
-    /// Most bytes of the records.
+    /// Largest number of bytes of the records.
     pub most: u64,
-    /// Bytes that one copy instruction can move, of which all trees' offsets are multiples.
+    /// Bytes that one copy instruction moves. The offsets of all trees are multiples of this number.
     pub piece: u32,
-    /// Places of the records.
+    /// Positions of the records in the table.
     pub records: TreeRecords,
 }
 
-/// Places of trees' records in a table.
+/// Positions of trees' records in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeRecords {
-    /// Trees follow each other, and a table lists their first records.
+    /// Trees are one after the other, and a table lists their first records.
     Listed(StartField),
-    /// Trees follow each other, each with this number of records.
+    /// Trees are one after the other, each with this number of records.
     Equal(i64),
     /// Each tree has a record in each of `rows` rows of `trees` records.
     SideBySide {
@@ -65,7 +65,7 @@ impl Spans<'_> {
 }
 
 impl Span {
-    /// Records of at most `trees` trees in a table with `each` records for each tree; none if `each` is 0.
+    /// Records of at most `trees` trees in a table with `each` records for each tree; `None` if `each` is 0.
     pub fn of_equal(schema: &Schema, table: TableId, each: u64, trees: u64) -> Option<Span> {
         let (table, name, element, stride) = schema.shape(table);
         let bytes = each.saturating_mul(stride.into());
@@ -74,8 +74,8 @@ impl Span {
         (each > 0).then_some(Span { table, name, element, stride, most, piece, records })
     }
 
-    /// Records of `trees` trees in the tables with records of trees of a schema, whose `rows` rows have
-    /// a record for each tree of `all`.
+    /// Records of `trees` trees in all tables of a schema with records of trees. Each of these tables has
+    /// `rows` rows, with one record for each of the `all` trees.
     pub fn side_by_side(schema: &Schema, (rows, all): (u64, u64), trees: u64) -> Vec<Span> {
         let records = TreeRecords::SideBySide { rows: rows as i64, trees: all as i64 };
         let span = |(table, name, element, stride)| {

@@ -10,7 +10,7 @@ use crate::lir::{Builder, Gather, Scalar, Value};
 #[derive(Clone, Debug)]
 pub struct TreeStarts(Vec<u64>);
 
-/// Most bytes that a thread copies at once.
+/// Largest number of bytes that one copy instruction of a thread moves.
 const LARGEST_PIECE: u32 = 16;
 
 /// Largest power of two of bytes that divides `bytes`; at most [`LARGEST_PIECE`].
@@ -83,7 +83,7 @@ impl TreeStarts {
 pub fn too_many(count: u64, what: &str) -> CompileError {
     CompileError::new(
         codes::LAYOUT_BUDGET,
-        format!("the layout needs {count} {what}, more than indices of 31 bits reach"),
+        format!("the layout needs {count} {what}; the limit is {}", i32::MAX),
         "use representation(sparse), which stores only nodes that exist",
     )
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 enum Missing {
     Left,
     Right,
-    /// Depends on the node: the highest bit of its feature field says it.
+    /// Depends on the node, in the highest bit of its feature field.
     Mixed,
 }
 
@@ -72,7 +72,8 @@ impl Test {
         Test { comparison: request.forest.comparison, missing, layout, operand, bins, subset }
     }
 
-    /// One more than the largest feature field; a field of all ones stays unused.
+    /// Number that the type of feature fields must hold. It is larger than all fields, so that a field of all
+    /// ones can mark leaves.
     pub fn feature_limit(&self, features: u64) -> u64 {
         let features = self.subset.as_ref().map_or(features, |subset| subset.count() as u64);
         if self.missing == Missing::Mixed { features.saturating_mul(2) + 1 } else { features }
@@ -91,7 +92,7 @@ impl Test {
         }
         let threshold = match inner.predicate {
             Predicate::Numeric { threshold } => threshold,
-            // Other tests do not occur: kernels read derived columns, whose tests are all numeric.
+            // Other tests do not occur: trees then test computed columns, by thresholds alone.
             _ => f64::NAN,
         };
         Encoded { operand: Operand::Threshold(threshold), feature: self.feature_field(inner, bits) }
@@ -150,8 +151,8 @@ impl Test {
     }
 }
 
-/// Whether a row with this bin goes right of the threshold bin; both have one type. Missing values have
-/// bins of their own.
+/// Whether a row with this bin goes right at a node with the threshold bin. Both have the same type. The bins
+/// of missing values lead to the right side without a test.
 pub fn bin_goes_right(b: &mut Builder, bin: Value, threshold_bin: Value) -> Value {
     // Narrow bins use all their bits.
     let narrow = b.ty(threshold_bin).scalar.bytes() < Scalar::I32.bytes();

@@ -8,8 +8,7 @@ use std::ops::Index;
 #[derive(Clone, Debug, Default)]
 pub struct Buffers {
     tables: Vec<BufferId>,
-    /// The trees in the buffers of the tables with records of trees, if these are copies of only some
-    /// trees.
+    /// If the buffers of tables with records of trees are copies of only some trees, these trees.
     pub copied: Option<CopiedTrees>,
 }
 
@@ -18,7 +17,7 @@ pub struct Buffers {
 pub struct CopiedTrees {
     /// Number of the first tree.
     pub tree: Value,
-    /// First record of the tree in tables whose first records a table lists, if there are some.
+    /// Number of the tree's first record in the whole tables, if a table lists first records.
     pub record: Option<Value>,
     /// Number of trees for which the copies have room.
     pub room: i64,
@@ -43,13 +42,14 @@ impl Buffers {
         Buffers { tables, copied: Some(trees) }
     }
 
-    /// The number of a tree among those in the buffers.
+    /// Index of a tree among the trees in the buffers.
     pub fn place_of(&self, b: &mut Builder, tree: Value) -> Value {
         let copied = self.copied.filter(|_| !seeded(Fault::CopiesKeepNumbers));
         copied.map_or(tree, |copied| b.sub(tree, copied.tree))
     }
 
-    /// First record of the buffers, if the tables list first records and the buffers are copies.
+    /// Number, in the whole tables, of the first record in the buffers. `None` if the buffers are no copies,
+    /// or no table lists first records.
     pub fn first_record(&self) -> Option<Value> {
         self.copied.and_then(|copied| copied.record)
     }
@@ -110,7 +110,8 @@ pub enum Loaded {
     },
     /// Number of nodes of the tree, an index.
     Nodes(Value),
-    /// Records from a node to the next one, in layouts with the same node of several trees side by side.
+    /// Number of records from a node to the tree's next node, in layouts with the same node of several trees
+    /// in adjacent records.
     SideBySide(i64),
     /// First tests of trees, in layouts with one test per level.
     Tests {
@@ -172,7 +173,7 @@ impl TreeState {
         TreeState { base: b.int(0), lanes: Some(lanes), loaded: Loaded::Nothing }
     }
 
-    /// The state for node numbers that begin with `first` at the first record.
+    /// The state with its base moved so that the node with number `first` has the first record.
     pub fn numbered_from(&self, b: &mut Builder, first: i64) -> TreeState {
         TreeState { base: b.add_int(self.base, -first), ..*self }
     }

@@ -16,8 +16,8 @@ pub trait TreeTables {
     /// Loads the state of a vector of trees, of which `tree` is the first.
     fn load_trees(&self, b: &mut Builder, buffers: &Buffers, tree: Value, lanes: TreeLanes) -> TreeState;
 
-    /// Records of at most `trees` consecutive trees, if walks read no other data. Copies of these trees can
-    /// then replace the tables.
+    /// Records of at most `trees` consecutive trees, in each table that walks read, so that copies of these
+    /// trees can replace the tables. `None` if walks also read data that belongs to no tree.
     fn spans(&self, _trees: u64) -> Option<Vec<Span>> {
         None
     }
@@ -31,8 +31,8 @@ pub trait InOrder {
     /// Records of each tree.
     fn trees(&self) -> Spans<'_>;
 
-    /// Records of at most `trees` consecutive trees in tables beside; none if walks read other data than the
-    /// records of their trees.
+    /// Records of at most `trees` consecutive trees in further tables, whose first records no table lists.
+    /// `None` if walks also read data that belongs to no tree.
     fn spans_beside(&self, _trees: u64) -> Option<Vec<Span>> {
         Some(Vec::new())
     }

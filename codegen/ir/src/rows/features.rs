@@ -1,18 +1,19 @@
-//! Subset of features in a transposed copy of rows: those that some tree tests.
+//! The features that a transposed copy of rows has: those that some tree tests.
 
 use sched_forest::{Forest, Predicate};
 
-/// Features of a piece, which are copied together: 4x4 squares are transposed in registers.
+/// Number of features of a piece, which are copied together: squares of 4 by 4 values are transposed in
+/// registers.
 const PIECE: u32 = 4;
 
-/// Features of a transposed copy, in pieces of neighbouring features. The copy's columns are these
-/// features in order.
+/// Features of a transposed copy, in pieces of adjacent features. The copy's columns are the features of the
+/// pieces, in order.
 #[derive(Clone, Debug)]
 pub struct FeatureSubset {
     /// First feature of each piece, ascending. Only the last piece may share features with its
     /// predecessor.
     pieces: Vec<u32>,
-    /// Features of a piece: a power of two, at most the features of a row.
+    /// Number of features of a piece: a power of two, and at most the number of features of a row.
     width: u32,
 }
 
@@ -24,7 +25,7 @@ impl FeatureSubset {
         let mut tested = Vec::new();
         for node in trees.flat_map(|(tree, _)| &tree.inner) {
             tested.push(node.feature);
-            // A class takes two features.
+            // A class is in two features.
             if let Predicate::Member { .. } = node.predicate {
                 tested.push(node.feature + 1);
             }
@@ -37,11 +38,10 @@ impl FeatureSubset {
         FeatureSubset { pieces: (0..features).collect(), width: 1 }
     }
 
-    /// The subset of rows with `features` features that covers the `tested` ones.
+    /// The subset that contains the `tested` features, for rows with `features` features.
     pub fn of(features: u32, mut tested: Vec<u32>) -> FeatureSubset {
         let width = if features == 0 { 1 } else { PIECE.min(1 << features.ilog2()) };
-        // If no feature is tested, walks still read the first column at leaves that they treat as
-        // nodes.
+        // Masked steps at a leaf read the first column, even if no feature is tested.
         tested.extend((tested.is_empty() && features > 0).then_some(0));
         tested.sort_unstable();
         let mut pieces: Vec<u32> = Vec::new();
@@ -63,7 +63,7 @@ impl FeatureSubset {
         &self.pieces
     }
 
-    /// Features of a piece, which are copied together.
+    /// Number of features of a piece, which are copied together.
     pub fn width(&self) -> u32 {
         self.width
     }

@@ -1,18 +1,18 @@
-//! Input rows that a call passes as columns, whose order is known only at run time.
+//! Rows that a call passes as input columns, whose positions are known only at run time.
 
 use super::lanes_below;
 use crate::lir::{Address, BufferId, Builder, Cmp, Scalar, Ty, Value};
 
-/// Distance in features between the one that is read and the one that is prefetched. A copy reads a few
-/// cache lines of each feature, too few for the hardware prefetcher.
+/// Distance, in features, between the feature that is read and the one that is prefetched. A copy reads too
+/// few cache lines of each feature for the hardware prefetcher.
 pub const FEATURES_AHEAD: i64 = 4;
 /// Bytes of a cache line.
 const LINE: u32 = 64;
 
-/// Columns of a call.
+/// Input columns of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct InputColumns {
-    /// Buffer of values of all features.
+    /// Buffer of the values of all features.
     pub values: BufferId,
     /// Positions of the features in `values`, a buffer of [`Space::Order`](crate::lir::Space::Order).
     pub order: BufferId,
@@ -20,12 +20,12 @@ pub struct InputColumns {
     pub element: Scalar,
 }
 
-/// Consecutive rows, some of which may not exist.
+/// Consecutive rows of a call, the last of which may be beyond the call's end.
 #[derive(Clone, Copy, Debug)]
 pub struct RowRange {
     /// Index of the first row.
     pub first: Value,
-    /// Number of rows that exist; values below 1 mean no rows. `None` if all rows exist.
+    /// Number of rows up to the call's end; 0 or less means no rows. `None` if no row is beyond the end.
     pub count: Option<Value>,
 }
 

@@ -51,21 +51,22 @@ pub struct CopiedRows {
     pub first: Value,
     /// Number of rows.
     pub count: Value,
-    /// Number of rows for which the copy has space: `count`, rounded up to whole blocks.
+    /// Number of rows for which the copy has space: `count` rounded up to whole blocks.
     pub held: Value,
 }
 
 /// Order of rows in a column of shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowPlacement {
-    /// Rows of a word, which are [`BANKS`] rows apart; 1 if rows are in order.
+    /// Number of rows that share a word: rows that are [`BANKS`] rows apart. 1 if rows are in ascending
+    /// order.
     per_word: i64,
 }
 
-/// Words that shared memory delivers at once, each from its own bank.
+/// Number of banks of shared memory, each of which delivers one word at a time.
 const BANKS: i64 = 32;
 
-/// Threads that share work: each takes every `count`-th piece, from its own number on.
+/// Threads that share work: a thread takes the pieces `thread`, `thread + count` and so on.
 #[derive(Clone, Copy, Debug)]
 pub struct Team {
     /// The number of the running thread, an index.
@@ -78,7 +79,7 @@ impl RowPlacement {
     /// Rows in ascending order.
     pub const IN_ORDER: RowPlacement = RowPlacement { per_word: 1 };
 
-    /// Neighbouring rows in neighbouring banks, with several rows in a word.
+    /// Neighbouring rows in neighbouring banks, so that a word has rows that are [`BANKS`] rows apart.
     pub fn spread(element: Scalar) -> RowPlacement {
         RowPlacement { per_word: i64::from(Scalar::I32.bytes() / element.bytes()).max(1) }
     }
@@ -155,13 +156,13 @@ impl Row {
         self.load_column_and(b, Keep::Invariant, feature, width)
     }
 
-    /// As [`Row::load_column`], with the given reuse of the loaded value.
+    /// Loads as [`Row::load_column`] does. Later loads may reuse the value as `keep` says.
     pub fn load_column_and(&self, b: &mut Builder, keep: Keep, feature: Value, width: u16) -> Value {
         let distance = b.mul_int(feature, i64::from(self.stride));
         self.load_rows(b, keep, distance, width)
     }
 
-    /// Loads the values of all lanes that begin `distance` elements behind those of feature 0.
+    /// Loads adjacent values of all lanes, `distance` elements after those of feature 0.
     pub fn load_rows(&self, b: &mut Builder, keep: Keep, distance: Value, width: u16) -> Value {
         let first =
             Address { offset: self.offset, ..Address::element(self.buffer, self.index, self.element) };

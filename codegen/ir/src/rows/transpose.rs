@@ -1,21 +1,21 @@
 //! Transposed copies of rows: in a block of rows, the values of one feature are contiguous.
 //!
-//! Rows are read in pieces of neighbouring features. The pieces of several rows fill vectors and form
-//! squares, which are transposed in registers. Rows that do not fill a block are gathered under a mask.
+//! Rows are read in pieces of adjacent features. The pieces of several rows fill vectors and form squares,
+//! which are transposed in registers. Rows that do not fill a block are gathered under a mask.
 
 use super::features::FeatureSubset;
 use super::input::{FEATURES_AHEAD, InputColumns, RowRange};
 use super::{CopiedRows, lanes_below};
 use crate::lir::{Address, BufferId, Build, Builder, Cmp, Gather, Scalar, Ty, Value};
 
-/// Most rows of a block that is transposed in registers.
+/// Largest number of rows of a block that is transposed in registers.
 const MOST_ROWS: u32 = 64;
 
-/// A block of rows with the destination of its copy.
+/// A block of rows, and the destination of its copy.
 pub struct RowBlock {
-    /// Index of the first row's first value.
+    /// Index of the first row's first value in the input.
     pub from: Value,
-    /// Index of the copy's first value.
+    /// Index of the block's first value in the copy.
     pub to: Value,
     /// The copy.
     pub copy: BufferId,
@@ -30,7 +30,7 @@ pub struct Transpose<'a> {
     pub rows: BufferId,
     /// Element of the rows.
     pub input: Scalar,
-    /// Features of a row.
+    /// Number of features of a row.
     pub features: i64,
     /// Features that are copied.
     pub subset: &'a FeatureSubset,
@@ -44,7 +44,7 @@ impl Transpose<'_> {
         self.subset.count() as i64
     }
 
-    /// Copies rows of the call's columns into a block.
+    /// Copies rows of input columns into a block.
     pub fn block_of_columns(&self, b: &mut Builder, from: InputColumns, rows: RowRange, block: &RowBlock) {
         let piece = i64::from(self.piece());
         let (zero, pieces) = (b.int(0), b.int(self.columns() / piece));
@@ -64,7 +64,7 @@ impl Transpose<'_> {
         });
     }
 
-    /// Copies the columns of a call into blocks of `width` rows, feature by feature. A block holds the first
+    /// Copies input columns into blocks of `width` rows, one feature after the other. A block holds the first
     /// column of all its rows, then the second column, and so on. Missing rows of the last block are zeros.
     pub fn columns_of(
         &self,
@@ -125,7 +125,7 @@ impl Transpose<'_> {
         );
     }
 
-    /// Features of a piece, which are transposed together.
+    /// Number of features of a piece, which are transposed together.
     fn piece(&self) -> u32 {
         self.subset.width()
     }
@@ -169,8 +169,8 @@ impl Transpose<'_> {
                 let at = Address { buffer: self.rows, index: from, stride: bytes, offset: row * row_bytes };
                 b.load(ty, at)
             };
-            // Vector `first` holds the rows `first`, `first + piece` and so on: groups of its lanes are
-            // rows of squares.
+            // Vector `first` holds the pieces of rows `first`, `first + piece` and so on. Each piece is a row
+            // of a square.
             let rows: Vec<Vec<Value>> = (0..piece)
                 .map(|first| (first..block.rows).step_by(piece as usize).map(&mut load).collect())
                 .collect();
@@ -215,7 +215,7 @@ fn joined(b: &mut Builder, mut parts: Vec<Value>) -> Value {
     parts[0]
 }
 
-/// Transposes squares that lie side by side in `rows`; `rows.len()` is the size of a square.
+/// Transposes all squares of `rows`: lanes `k * n` to `k * n + n - 1` of the `n` vectors are square `k`.
 fn transposed(b: &mut Builder, mut rows: Vec<Value>) -> Vec<Value> {
     let mut size = rows.len() / 2;
     while size > 0 {

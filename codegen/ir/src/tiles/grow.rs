@@ -1,12 +1,11 @@
-//! Growth of tiles from their roots: which nodes share a tile.
+//! Growth of tiles from their roots: chooses the nodes of each tile.
 
 use sched_forest::{NodeRef, Tree};
 use std::collections::VecDeque;
 
-/// Share of hits in percent that the most frequent leaves of a biased tree must cover.
+/// Percentage of a tree's hits that its most frequent leaves must have for the tree to be biased.
 pub const COVERED: u64 = 90;
-/// Most leaves, in percent of the tree's leaves, that may be needed to cover [`COVERED`] percent of the
-/// hits.
+/// Largest percentage of a biased tree's leaves that have [`COVERED`] percent of the hits.
 pub const FEW: u64 = 10;
 
 /// Growth order of the tiles of a tree.
@@ -18,7 +17,8 @@ pub enum Growth {
 }
 
 impl Growth {
-    /// Growth by the hits of each leaf: towards the likely leaves if the tree is biased, else uniform.
+    /// Growth by the number of rows that end at each leaf: towards the likely leaves if the tree is biased,
+    /// else uniform.
     pub fn by_hits(tree: &Tree, hits: &[u64]) -> Growth {
         if !is_biased(hits) {
             return Growth::Uniform;
@@ -35,7 +35,7 @@ impl Growth {
         Growth::Likely(passed)
     }
 
-    /// Nodes of the tile with this root, at most `most`, in the tile's level order.
+    /// The at most `most` nodes of the tile with this root, in level order.
     pub fn tile(&self, tree: &Tree, root: u32, most: usize) -> Vec<u32> {
         match self {
             Growth::Uniform => in_level_order(tree, root, most, |_| true),
@@ -47,7 +47,7 @@ impl Growth {
     }
 }
 
-/// Whether at most [`FEW`] percent of the leaves cover [`COVERED`] percent of the hits.
+/// Whether [`FEW`] percent of the leaves have [`COVERED`] percent of the hits.
 fn is_biased(hits: &[u64]) -> bool {
     let sum = |hits: &[u64]| hits.iter().map(|hits| u128::from(*hits)).sum::<u128>();
     let few = hits.len() * FEW as usize / 100;
@@ -66,7 +66,8 @@ fn inner_children(tree: &Tree, node: u32) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The first `most` nodes below a root for which `test` holds, level by level.
+/// The first `most` nodes from a root on, level by level. Children for which `test` is false are left out,
+/// with their subtrees.
 fn in_level_order(tree: &Tree, root: u32, most: usize, test: impl Fn(u32) -> bool) -> Vec<u32> {
     let mut tile = Vec::with_capacity(most);
     let mut next = VecDeque::from([root]);
@@ -77,8 +78,8 @@ fn in_level_order(tree: &Tree, root: u32, most: usize, test: impl Fn(u32) -> boo
     tile
 }
 
-/// Nodes below a root, at most `most`, each time the candidate with most hits; of equal candidates, the
-/// one found first.
+/// At most `most` nodes from a root on: each time the child of chosen nodes with most hits; of equal
+/// candidates, the one found first.
 fn likely(tree: &Tree, root: u32, most: usize, passed: &[u64]) -> Vec<u32> {
     let mut tile = Vec::with_capacity(most);
     let mut open = vec![root];

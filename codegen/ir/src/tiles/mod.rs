@@ -1,5 +1,5 @@
-//! Tiles of nodes (Treebeard): connected nodes of a tree whose tests are all made at once, so that a
-//! walk steps from tile to tile.
+//! Node tiles (Treebeard): connected nodes of a tree whose tests are all made at once, so that a step passes
+//! a tile.
 //!
 //! The schedule sets the largest number of inner nodes of a tile; leaves belong to no tile. The
 //! children of a tile are the nodes and leaves below it, from left to right. This module knows only
@@ -41,7 +41,7 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// A tile without tests, which leads to its one child.
+    /// A tile without tests, which leads to its only child.
     fn padding(child: Child) -> Tile {
         Tile { nodes: Vec::new(), shape: Shape::default(), children: vec![child] }
     }
@@ -58,9 +58,9 @@ pub struct TiledTree {
 /// The tiles of all trees of a forest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tiling {
-    /// Most nodes of a tile.
+    /// Largest number of nodes of a tile.
     pub most: u32,
-    /// Number of trees whose tiles follow the likely paths.
+    /// Number of trees whose tiles grow towards likely leaves.
     pub biased: usize,
     /// Tiles of each tree.
     pub trees: Vec<TiledTree>,
@@ -71,7 +71,7 @@ impl Tiling {
     ///
     /// # Errors
     ///
-    /// If tiles should follow the likely paths and there is no profile, or one of another forest.
+    /// If the request is by probability, and there is no profile or it belongs to another forest.
     pub fn new(
         forest: &Forest,
         request: TileTrees,
@@ -194,7 +194,7 @@ impl TiledTree {
     }
 }
 
-/// The tile of some nodes in level order. Appends the roots of its child tiles to `roots`.
+/// The tile of some nodes, which are in level order. Appends the roots of its child tiles to `roots`.
 fn tile(tree: &Tree, nodes: Vec<u32>, roots: &mut Vec<u32>) -> Tile {
     let place: HashMap<u32, usize> = nodes.iter().enumerate().map(|(at, node)| (*node, at)).collect();
     let sides = |node: &u32| [tree.inner[*node as usize].left, tree.inner[*node as usize].right];

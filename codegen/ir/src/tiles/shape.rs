@@ -1,5 +1,5 @@
-//! Shapes of tiles: parents and children in a tile, and the child that each combination of decisions
-//! leads to.
+//! Shapes of node tiles: which children of a tile's nodes are in the tile, and the child of the tile that
+//! each combination of decisions leads to.
 
 /// Shape of a tile: two bits per node in level order. Bit 2k is set if the left child of node k is in
 /// the tile, bit 2k + 1 if its right child is. A tile without nodes has one child for all rows.

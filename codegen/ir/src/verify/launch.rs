@@ -1,8 +1,8 @@
 //! Proves that barriers are in uniform control flow: all threads of a block reach them, or none.
 //!
-//! A value is *varying* if threads of one block may compute different values for it. Sources are thread
-//! numbers, memory that threads write, and varying values. Values that leave divergent control flow
-//! vary, too. All other values are uniform, and so is control flow under uniform conditions.
+//! A value is *varying* if threads of one block may compute different values for it. Thread numbers vary, and
+//! so do loads from memory that threads write, and results of varying operands. Values that leave divergent
+//! control flow vary, too. All other values are uniform, and so is control flow under uniform conditions.
 
 use super::checked::{Checked, ensure, name};
 use crate::lir::{Block, Carried, Function, Launch, Op, Space, Stmt, Value};

@@ -11,14 +11,14 @@ use crate::lir::{
 use checked::{Checked, ensure, name};
 use std::collections::HashSet;
 
-/// Deepest nesting of statements. The limit bounds the stack of recursive passes.
+/// Largest depth of nested statements, which limits the stack that recursive passes need.
 pub const MAX_NESTING: usize = 512;
 
 pub use crate::lir::MAX_LOOKUP;
 
-/// Checks a function. Each value must be defined once and before its uses in its scope. Types must fit.
-/// Buffers must have memory where they are used. Strides and steps must be positive. All threads of a
-/// block must meet at the barriers of a launch. The error is one sentence.
+/// Checks a function. Each value must be defined once, before its uses and in their scope. Types must fit.
+/// Buffers must have memory where they are used. Strides and steps must be positive. Either all threads of a
+/// block reach a barrier of a launch, or none. The error is one sentence.
 pub fn verify(function: &Function) -> Result<(), String> {
     let mut verifier = Verifier {
         function,
@@ -74,17 +74,17 @@ fn is_temporary(space: Space) -> bool {
 
 struct Verifier<'f> {
     function: &'f Function,
-    /// Whether each value has been defined anywhere.
+    /// For each value, whether it has been defined.
     defined: Vec<bool>,
-    /// Whether each value is in scope.
+    /// For each value, whether it is in scope.
     visible: Vec<bool>,
-    /// Values of integer constants.
+    /// For each value that is an integer constant, its number.
     constants: Vec<Option<i64>>,
     /// The visible values, in order of definition.
     scope: Vec<Value>,
-    /// Whether each buffer has memory in the current scope.
+    /// For each buffer, whether it has memory in the current scope.
     alive: Vec<bool>,
-    /// Whether each buffer has been allocated anywhere.
+    /// For each buffer, whether it has been allocated.
     allocated: Vec<bool>,
     depth: usize,
     inside: CodePosition,
@@ -294,7 +294,7 @@ impl<'f> Verifier<'f> {
         Ok(())
     }
 
-    /// Type of a value, defined or not.
+    /// Declared type of a value, which may be undefined.
     fn declared(&self, value: Value) -> Result<Ty, String> {
         let ty = self.function.types.get(value.0 as usize).copied();
         ty.ok_or_else(|| format!("{} has no type", name(value)))
@@ -360,7 +360,7 @@ impl<'f> Verifier<'f> {
     /// The types of an operation's operands, for messages.
     fn operands(&self, op: &Op) -> String {
         let mut types = Vec::new();
-        // Not all operands need be declared: the first one that does not fit ends the check.
+        // An operand may have no declared type, since the check ends at the first operand that does not fit.
         op.for_each_value(|value| {
             types.push(self.declared(value).map_or_else(|why| why, |ty| ty.to_string()));
         });

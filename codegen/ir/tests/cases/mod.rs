@@ -14,7 +14,7 @@ pub const CASES: u64 = 400;
 /// All kernels.
 pub const KERNELS: [Kind; 4] = [Kind::Raw, Kind::Leaf, Kind::Value, Kind::Class];
 
-/// The options of a check for code of a model.
+/// Options of the checker for schedules that are compiled for a model.
 fn compilable(model: ModelInfo) -> Options {
     Options { model: Some(model.into()), supported: Supported::Compilable, ..Options::default() }
 }

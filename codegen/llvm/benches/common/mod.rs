@@ -5,7 +5,7 @@ use sched_llvm::runtime::{Counts, Ctx};
 use sched_llvm::{Cpu, EntryInfo, Jit};
 use sched_nest::Variants;
 
-/// A module whose kernel for margins is a function.
+/// A module whose kernel for margins is `function`.
 pub fn module(function: Function, tables: Vec<Table>, element: Scalar) -> Module {
     Module {
         kernels: vec![(Kind::Raw.into(), function)],

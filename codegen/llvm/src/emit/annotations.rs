@@ -1,4 +1,4 @@
-//! Metadata by which LLVM learns what it may assume of an access.
+//! Metadata with the properties of an access that LLVM may assume.
 
 use super::ir::IrBuilder;
 use crate::error::LlvmError;
@@ -14,7 +14,8 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         self.annotate(instruction(loaded)?, "invariant.load", self.context.metadata_node(&[]))
     }
 
-    /// Declares that a loaded pointer leads to an aligned table of `bytes` bytes; 0 if they cannot be read.
+    /// Declares that a loaded pointer points to an aligned table of `bytes` readable bytes; 0 if nothing is
+    /// known about them.
     pub(super) fn describe_table(&self, base: PointerValue<'ctx>, bytes: usize) -> Result<(), LlvmError> {
         let number =
             |n: u64| self.context.metadata_node(&[self.context.i64_type().const_int(n, false).into()]);

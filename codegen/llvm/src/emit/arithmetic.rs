@@ -146,7 +146,7 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         })
     }
 
-    /// An integer of another width, truncated or extended with zeros; a float as it is.
+    /// An integer of another width, truncated or extended with zeros; a float unchanged.
     pub(super) fn resize(
         &self,
         value: BasicValueEnum<'ctx>,

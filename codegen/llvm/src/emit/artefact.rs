@@ -25,7 +25,7 @@ use sched_ir::verify::verify_interface;
 pub(crate) enum TablePlacement {
     /// The module contains the tables.
     Inside,
-    /// Texts leave them out, to stay readable.
+    /// The module, which is printed as text, leaves the tables out to stay readable.
     LeftOut,
 }
 
@@ -60,7 +60,8 @@ pub(crate) fn emit_artefact<'ctx>(
     if !versions.iter().all(alike) {
         return Err(LlvmError::ill_formed("versions of a model with different types"));
     }
-    // The head of the list so far, and the version for the same processors and another type of rows.
+    // The first description of the list emitted so far, and the one for the same processors and another type
+    // of rows.
     let (mut model, mut other_rows) = (None, None);
     for (number, version) in versions.iter().enumerate().rev() {
         verify_interface(version.module).map_err(LlvmError::ill_formed)?;
@@ -87,8 +88,8 @@ pub(crate) fn emit_artefact<'ctx>(
     Ok(module)
 }
 
-/// Bytes of the tables of the largest artefact. Code addresses data at a distance of 32 bits with a sign; 64
-/// MiB of that are left for everything else.
+/// Bytes of the tables of the largest artefact. Code addresses data by signed distances of 32 bits; 64 MiB of
+/// that are left for everything else.
 const MAX_TABLE_BYTES: usize = (1 << 31) - (1 << 26);
 
 fn check_size(tables: impl Iterator<Item = usize>) -> Result<(), LlvmError> {
@@ -96,9 +97,11 @@ fn check_size(tables: impl Iterator<Item = usize>) -> Result<(), LlvmError> {
     if bytes <= MAX_TABLE_BYTES {
         return Ok(());
     }
-    let message = format!("the model's tables take {bytes} bytes, more than an artefact can hold");
-    Err(LlvmError::new(codes::TOO_LARGE, message)
-        .with_help("choose a smaller representation in the schedule, or predict without an artefact"))
+    let message =
+        format!("the model's tables take {bytes} bytes, more than a library or an object file can address");
+    Err(LlvmError::new(codes::TOO_LARGE, message).with_help(
+        "choose a smaller representation in the schedule, or predict with the model instead of a library",
+    ))
 }
 
 /// Descriptions to which a version's description refers.
@@ -128,8 +131,8 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
         global
     }
 
-    /// Adds the section about the object that was compiled. LLVM's list of used values keeps it from the
-    /// optimiser and from the linker.
+    /// Adds the section about the object that was compiled. The section is in LLVM's list of used values, so
+    /// that neither the optimiser nor the linker removes it.
     fn object(&self, entry: &EntryInfo) {
         if entry.object.is_empty() || self.data == TablePlacement::LeftOut {
             return;
@@ -180,8 +183,8 @@ impl<'a, 'ctx> ArtefactBuilder<'a, 'ctx> {
         self.constant("tables", types::pointer(self.context).const_array(&all).into())
     }
 
-    /// Adds the table of the features' names. A null pointer follows it, for all other indices. It also
-    /// replaces names that contain a NUL.
+    /// Adds the table of pointers to the features' names. Its last pointer is null, for indices that are no
+    /// feature. Pointers to names that contain a NUL are also null.
     fn feature_names(&self, entry: &EntryInfo) -> FeatureNames<'ctx> {
         let null = types::pointer(self.context).const_null();
         let names = match self.data {

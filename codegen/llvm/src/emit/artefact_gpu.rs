@@ -51,7 +51,7 @@ impl<'ctx> ArtefactBuilder<'_, 'ctx> {
         self.constant("gpu", self.context.const_struct(&fields, false).into()).as_pointer_value()
     }
 
-    /// Adds the description of the transfer of rows as bins; null if rows travel as they are.
+    /// Adds the description of the transfer of rows as bins; null if rows are transferred as values.
     fn transfer(
         &self,
         source: &lir::Module,

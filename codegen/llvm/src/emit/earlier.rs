@@ -1,4 +1,4 @@
-//! Integer arithmetic of a kernel that later operations may be fused with.
+//! Earlier integer arithmetic of a kernel, with which a machine may fuse later operations.
 
 use sched_ir::lir::{Bin, Op, Ty, Value};
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ impl EarlierOps {
         }
     }
 
-    /// The constant that a value is, if it is one.
+    /// The number that a value is, if it is a constant.
     pub(super) fn constant(&self, value: Value) -> Option<i64> {
         match self.ops.get(&value) {
             Some(Op::Int(n)) => Some(*n),
@@ -30,7 +30,7 @@ impl EarlierOps {
         }
     }
 
-    /// The operands of the operation `bin` that a value is the result of.
+    /// The operands of a value, if it is the result of the operation `bin`.
     pub(super) fn operands(&self, bin: Bin, value: Value) -> Option<(Value, Value)> {
         match self.ops.get(&value) {
             Some(Op::Bin(op, a, b)) if *op == bin => Some((*a, *b)),

@@ -6,8 +6,8 @@
 //!
 //! Let `x = k ln(2) / n + r` with an integer `k`. Then `exp(x)` is `2^(k / n)` times a polynomial of the
 //! small `r`, and a table holds the powers of 2 with fractional exponents. For powers of 2, `x = k / n + r`.
-//! The polynomials' coefficients are the library's: others of the same quality would round a few results to
-//! the other neighbour.
+//! The polynomials' coefficients are the library's: coefficients of the same quality would still round a few
+//! results differently.
 //!
 //! A product that is fused with a sum is a call of `llvm.fma`; nothing else may be fused.
 
@@ -45,7 +45,7 @@ const OF_DOUBLES_BY_2: [u64; 5] = [
     0x3f55_d7e0_9b4e_3a84,
 ];
 
-/// `ln(2) / 128` as the sum of a short double and a rest, each as bits.
+/// `ln(2) / 128` as the sum of a double with few digits and a remainder, each as bits.
 const STEP: [u64; 2] = [0x3f76_2e42_fefa_0000, 0x3d0c_f79a_bc9e_3b39];
 
 /// The base of powers.
@@ -163,7 +163,7 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         self.limit_range(x, result, self.base.double_range())
     }
 
-    /// `e^r - 1`, beside the relative error `tail` of the table's entry.
+    /// `e^r - 1 + tail`, where `tail` is the relative error of the table's entry.
     fn sum_by_e(
         &self,
         x: FloatValue<'ctx>,
@@ -180,7 +180,7 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         self.fma(fourth, self.fma(r, c5, c4)?, sum)
     }
 
-    /// `2^r - 1`, beside the relative error `tail` of the table's entry. Each operation is rounded.
+    /// `2^r - 1 + tail`, where `tail` is the relative error of the table's entry. Each operation is rounded.
     fn sum_by_2(
         &self,
         x: FloatValue<'ctx>,
@@ -197,7 +197,7 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         self.add(sum, self.mul(fourth, linear(c4, c5)?)?)
     }
 
-    /// `2^(k / n) (1 + sum)`. It is computed at a 2^64th of its size, so that the power does not overflow.
+    /// `2^(k / n) (1 + sum)`. The power is scaled by 2^-64 until the end, so that it does not overflow.
     fn near_one(
         &self,
         scale: IntValue<'ctx>,
@@ -215,9 +215,9 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
         self.mul(result, self.double(2.0f64.powi(64)))
     }
 
-    /// `2^(k / n) (1 + sum)` where it may be subnormal. It is computed at 2^1022 times its size, so that the
-    /// power does not underflow. Adding 1 to it drops the digits that a subnormal result lacks, so that it is
-    /// rounded only once.
+    /// `2^(k / n) (1 + sum)` if it may be subnormal. The power is scaled by 2^1022 until the end, so that it
+    /// does not underflow. Adding 1 to the scaled result drops the digits that a subnormal result lacks, so
+    /// that it is rounded only once.
     fn near_zero(
         &self,
         scale: IntValue<'ctx>,
@@ -356,8 +356,8 @@ impl<'ctx> Exponential<'_, '_, 'ctx> {
     }
 }
 
-/// The bits of `2^(i / 32)`, less `i` at the end of the exponent, which [`Exponential::add_exponent`] adds
-/// again.
+/// The bits of `2^(i / 32)` minus `i / 32` of the exponent's lowest bit, which [`Exponential::add_exponent`]
+/// adds again.
 fn floats_table() -> Vec<u64> {
     powers_of_2(FLOAT_ENTRIES)
         .into_iter()
@@ -374,12 +374,12 @@ fn doubles_table() -> Vec<u64> {
     powers_of_2(DOUBLE_ENTRIES).into_iter().zip(0..).flat_map(entry).collect()
 }
 
-/// The bits of a power of 2 less `i` at the place where the integer part of the exponent begins.
+/// The bits of a power of 2 minus `i / fractions` of the exponent's lowest bit.
 fn less(power: f64, i: u64, fractions: u32) -> u64 {
     power.to_bits().wrapping_sub(i << (52 - fractions.trailing_zeros()))
 }
 
-/// `2^(i / n)` for all `i` below `n`, a power of 2, each as the nearest double and the rest. Each is a
+/// `2^(i / n)` for all `i` below `n`, a power of 2, each as the nearest double and the remainder. Each is a
 /// product of repeated square roots of 2, computed with twice the digits of a double.
 fn powers_of_2(n: u32) -> Vec<(f64, f64)> {
     let roots: Vec<(f64, f64)> = std::iter::successors(Some((2.0, 0.0)), |x| Some(root(*x)))
@@ -393,19 +393,19 @@ fn powers_of_2(n: u32) -> Vec<(f64, f64)> {
     (0..n).map(power).collect()
 }
 
-/// A product of two numbers, each the sum of a double and a rest.
+/// A product of two numbers, each the sum of a double and a remainder.
 fn product((a, a_rest): (f64, f64), (b, b_rest): (f64, f64)) -> (f64, f64) {
     let high = a * b;
     sum(high, a.mul_add(b, -high) + (a * b_rest + a_rest * b))
 }
 
-/// The square root of a double and a rest.
+/// The square root of the sum of a double and a remainder.
 fn root((x, rest): (f64, f64)) -> (f64, f64) {
     let high = x.sqrt();
     sum(high, ((-high).mul_add(high, x) + rest) / (2.0 * high))
 }
 
-/// A sum as the nearest double and the rest; the second term is the smaller one.
+/// A sum as the nearest double and the remainder; the second term is the smaller one.
 fn sum(high: f64, low: f64) -> (f64, f64) {
     let nearest = high + low;
     (nearest, low - (nearest - high))
@@ -417,8 +417,8 @@ mod tests {
 
     #[test]
     fn tables_begin_with_known_words() {
-        // 1, and the fourth root of 2 less an eighth of the unit of its exponent, as computed by hand in 40
-        // digits: 1.189207115002721066717499970560475915293.
+        // The bits of 1, and those of the fourth root of 2 minus a quarter of the exponent's lowest bit. The
+        // root in 40 digits, computed independently, is 1.189207115002721066717499970560475915293.
         let floats = floats_table();
         assert_eq!(floats.len(), 32);
         assert_eq!(floats[0], 1.0f64.to_bits());

@@ -28,8 +28,8 @@ pub(crate) const EXPORTS: [&str; 10] = [
 /// Name of the function that only models with named categories export.
 pub(crate) const ENCODE: &str = "encode";
 
-/// Symbol of the table of all these functions, by which programs find them with any prefix. It is weak, so
-/// that several models can be linked into one program.
+/// Symbol of the table of all these functions, by which programs find them, whatever their prefix. It is
+/// weak, so that several models can be linked into one program.
 pub(crate) const INTERFACE: &str = "schedc_interface_v1";
 
 /// Names of the functions in that table, in the order of `schedc_interface` in the loader's header.
@@ -49,7 +49,7 @@ const IN_INTERFACE: [&str; 10] = [
 /// The names of a model's features in the module.
 #[derive(Clone, Copy)]
 pub(super) struct FeatureNames<'ctx> {
-    /// Address of a table with a pointer to each name, and a null pointer behind them.
+    /// Address of a table with a pointer to each name, followed by a null pointer.
     pub(super) table: PointerValue<'ctx>,
     pub(super) count: u64,
 }
@@ -151,8 +151,8 @@ impl<'ctx> Exports<'_, 'ctx> {
         })
     }
 
-    /// Exports the look-up of a feature's name; indices that are none lead to the null pointer at the table's
-    /// end.
+    /// Exports the look-up of a feature's name. Indices that are no feature select the null pointer at the
+    /// table's end.
     fn feature_name(&self, name: &str) -> Result<(), LlvmError> {
         let (int, long) = (self.context.i32_type(), self.context.i64_type());
         let pointer = types::pointer(self.context);

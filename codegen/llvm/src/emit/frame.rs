@@ -24,21 +24,21 @@ pub(super) struct Frame<'ctx> {
     /// The entry block, which reserves stack memory, so that loops reserve none.
     entry: BasicBlock<'ctx>,
     stack_left: u32,
-    /// Vectors of ones that the optimiser does not know, by type.
+    /// Vectors of ones whose value is hidden from the optimiser, by type.
     pub(super) opaque_ones: HashMap<Ty, VectorValue<'ctx>>,
-    /// Masks of active lanes that the optimiser does not know, by number of lanes.
+    /// Masks with all lanes active whose value is hidden from the optimiser, by number of lanes.
     pub(super) opaque_lanes: HashMap<u16, VectorValue<'ctx>>,
     /// Copies of tables on the stack, by table and element.
     pub(super) stored: HashMap<(Value, Scalar), PointerValue<'ctx>>,
     /// Addresses from which tables were loaded, by loaded value.
     pub(super) loaded: HashMap<BasicValueEnum<'ctx>, PointerValue<'ctx>>,
-    /// Memory for a copy of any table, if the stack has no room for each of them.
+    /// Memory for a copy of one table at a time, used if the stack has no room for a copy of each.
     pub(super) scratch: Option<PointerValue<'ctx>>,
 }
 
 impl<'ctx> Frame<'ctx> {
-    /// Makes a frame in which nothing is defined. The builder then stands in the function's entry block,
-    /// which [`Frame::leave_entry`] ends.
+    /// Makes a frame in which nothing is defined. The builder is then positioned in the function's entry
+    /// block, which [`Frame::leave_entry`] ends.
     pub(super) fn enter(
         context: &'ctx Context,
         builder: &Builder<'ctx>,
@@ -63,7 +63,7 @@ impl<'ctx> Frame<'ctx> {
         }
     }
 
-    /// Ends the entry block, and moves the builder to a block behind it.
+    /// Ends the entry block, and moves the builder to the next block.
     pub(super) fn leave_entry(
         &self,
         context: &'ctx Context,
@@ -85,7 +85,7 @@ impl<'ctx> Frame<'ctx> {
         self.values.get(value.0 as usize).copied().flatten()
     }
 
-    /// A value that is defined here and is no constant.
+    /// A value that is defined in this function and is no constant.
     pub(super) fn variable(&self, value: Value) -> Option<BasicValueEnum<'ctx>> {
         self.get(value).filter(|llvm| !is_constant(llvm))
     }
@@ -124,7 +124,7 @@ impl<'ctx> Frame<'ctx> {
         }
     }
 
-    /// Takes `bytes` bytes of the stack, if they are left; returns whether they were.
+    /// Reserves `bytes` bytes of the function's stack memory; returns whether enough was left.
     pub(super) fn take_stack(&mut self, bytes: u64) -> bool {
         let Some(left) = u32::try_from(bytes).ok().and_then(|bytes| self.stack_left.checked_sub(bytes))
         else {

@@ -39,11 +39,11 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) model: &'a lir::Module,
     pub(super) operands: Operands<'a, 'ctx>,
     pub(super) memory: Memory<'a, 'ctx>,
-    /// The machine's own forms of operations.
+    /// The machine-specific forms of operations.
     pub(super) isa: Box<dyn Isa>,
     /// The machine that runs the launch; none for code of the host.
     pub(super) device: Option<Rc<dyn Device>>,
-    /// In launches of long grids: the numbers of the first block in the directions y and z.
+    /// In launches that the runtime may split: the numbers of the first block in the directions y and z.
     pub(super) first_blocks: Option<[IntValue<'ctx>; 2]>,
     /// Marks that name the loop of each instruction, if the caller wants them.
     pub(super) marks: Option<Marks<'ctx>>,
@@ -60,7 +60,7 @@ pub(super) struct FunctionSource<'a> {
     pub(super) function: &'a lir::Function,
 }
 
-/// Returns the forms of operations that a machine has of its own.
+/// Returns the machine-specific forms of operations.
 fn isa(machine: &Machine) -> Box<dyn Isa> {
     match machine.kind {
         MachineKind::X86 => Box::new(X86::new(machine.needs, machine.gathers_slowly)),
@@ -133,8 +133,8 @@ pub(super) fn first_pointer(llvm: FunctionValue) -> Result<PointerValue, LlvmErr
 pub(super) fn describe(context: &Context, machine: &Machine, llvm: FunctionValue) {
     let nounwind = Attribute::get_named_enum_kind_id("nounwind");
     llvm.add_attribute(AttributeLoc::Function, context.create_enum_attribute(nounwind, 0));
-    // LLVM must turn no call into another and no loop into a call: artefacts link only functions that LIR
-    // names.
+    // LLVM must not replace calls by other calls, or loops by calls, since artefacts link only functions that
+    // LIR names.
     llvm.add_attribute(AttributeLoc::Function, context.create_string_attribute("no-builtins", ""));
     if let Some(tune) = &machine.tune {
         llvm.add_attribute(AttributeLoc::Function, context.create_string_attribute("tune-cpu", tune));
@@ -167,7 +167,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
         }
     }
 
-    /// Emits the body behind the entry block, and ends the function.
+    /// Emits the body after the entry block, and ends the function.
     pub(super) fn finish(&mut self, body: &Block) -> Result<(), LlvmError> {
         self.operands.frame.leave_entry(self.ir().context, &self.ir().builder)?;
         self.block(body)?;
@@ -175,7 +175,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
         Ok(())
     }
 
-    /// Builds LLVM's instructions at the present position.
+    /// Returns the builder of LLVM's instructions at the present position.
     pub(super) fn ir(&self) -> &IrBuilder<'a, 'ctx> {
         &self.operands.ir
     }
@@ -184,7 +184,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
     fn load_context(&mut self) -> Result<(), LlvmError> {
         let ctx = self.operands.frame.ctx;
         let tables = self.ir().load_pointer(ctx, ContextField::Tables as u32, "tables")?;
-        // If some runs take place on a device, the tables may lie in memory that the host cannot read.
+        // If some runs take place on a device, the tables may be in memory that the host cannot read.
         let readable = launches_in(&self.operands.source.body).is_empty();
         for (buffer, id) in self.operands.source.buffers.iter().zip(0..) {
             let base = match buffer.space {

@@ -15,7 +15,7 @@ use sched_ir::lir::{Address, Gather, Scalar, Space, Ty, Value};
 /// Bytes by which a gather instruction can scale its index.
 const SCALES: [u32; 4] = [8, 4, 2, 1];
 
-/// Bytes of the largest table whose offsets fit into 32 bits with a sign.
+/// Bytes of the largest table whose offsets fit signed integers of 32 bits.
 const NEAR_BYTES: usize = i32::MAX as usize;
 
 impl<'ctx> Memory<'_, 'ctx> {
@@ -69,8 +69,8 @@ impl<'ctx> Memory<'_, 'ctx> {
         Ok(vector_of(call)?.into())
     }
 
-    /// The address at which a gather starts, as LIR and as LLVM have it, the bytes of its unit, and its index
-    /// in units.
+    /// The start of a gather, as an address of LIR and as a pointer of LLVM; then the unit of its index in
+    /// bytes, and the index in units.
     pub(super) fn start_of_gather(
         &self,
         operands: &Operands<'_, 'ctx>,
@@ -78,7 +78,7 @@ impl<'ctx> Memory<'_, 'ctx> {
     ) -> Result<(Address, PointerValue<'ctx>, u32, VectorValue<'ctx>), LlvmError> {
         let Gather { buffer, base, stride, offset, .. } = *gather;
         let at = Address { buffer, index: base, stride, offset };
-        // The start may lie outside the buffer: LIR promises it of the sum of base and index only.
+        // The start may be outside the buffer: LIR guarantees only that the sum of base and index is inside.
         let start = self.pointer(operands, &at, false)?;
         let (scale, index) = self.scale_index(operands, gather)?;
         Ok((at, start, scale, index))
@@ -107,7 +107,7 @@ impl<'ctx> Memory<'_, 'ctx> {
         Ok((scale, ir.builder.build_int_mul(index, factor, "")?))
     }
 
-    /// Whether a gather's offsets fit into 32 bits with a sign.
+    /// Whether a gather's offsets fit signed integers of 32 bits.
     fn is_near(&self, operands: &Operands, gather: &Gather) -> bool {
         let base = operands.frame.value(gather.base);
         let from_start = matches!(base, Ok(BasicValueEnum::IntValue(base)) if base.is_null());
@@ -142,7 +142,7 @@ fn pointers<'ctx>(
     index: VectorValue<'ctx>,
 ) -> Result<VectorValue<'ctx>, LlvmError> {
     let element = operands.ir.context.i8_type().array_type(scale).as_basic_type_enum();
-    // SAFETY: the builder stands in a block, and the pointer and the index are values of its module. A
+    // SAFETY: the builder is positioned in a block, and the pointer and the index are values of its module. A
     // scalar pointer and a vector of indices make a vector of pointers.
     let pointers = unsafe {
         let mut indices = [index.as_value_ref()];
@@ -159,7 +159,7 @@ fn pointers<'ctx>(
     Ok(pointers)
 }
 
-/// Reads elements of memory by lane, in the machine's own form where it has one.
+/// Reads elements of memory by lane, in the machine-specific form if there is one.
 pub(super) struct ElementReader<'s, 'a, 'ctx> {
     pub(super) operands: &'s mut Operands<'a, 'ctx>,
     pub(super) memory: &'s Memory<'a, 'ctx>,

@@ -78,7 +78,7 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         self.value_of("llvm.ctpop", &[bits.get_type()], bits)
     }
 
-    /// A float, or each lane of a vector, as a whole number.
+    /// A float, or each lane of a vector, rounded to a whole number.
     pub(super) fn round(
         &self,
         rounding: Rounding,
@@ -110,8 +110,7 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         self.value_of("llvm.sqrt", &[x.get_type()], x)
     }
 
-    /// A float, or each lane of a vector, as an integer: the nearest one if it is out of range, and 0 for
-    /// NaN.
+    /// A float, or each lane of a vector, as an integer: the nearest representable one, and 0 for NaN.
     pub(super) fn saturated(
         &self,
         x: BasicValueEnum<'ctx>,
@@ -132,7 +131,7 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         value.ok_or_else(|| LlvmError::ill_formed(format_args!("{name} returns nothing")))
     }
 
-    /// Asks the caches to fetch what is at an address, for reading and into all levels.
+    /// Prefetches the cache line of an address for reading, into all levels of the caches.
     pub(super) fn prefetch(&self, at: PointerValue<'ctx>) -> Result<(), LlvmError> {
         let number = |n| self.context.i32_type().const_int(n, false).into();
         let (read, keep, data) = (number(0), number(3), number(1));

@@ -1,4 +1,4 @@
-//! Operations in the machine's own form.
+//! Machine-specific forms of operations.
 
 use super::memory::Memory;
 use super::operands::Operands;
@@ -6,13 +6,13 @@ use crate::error::LlvmError;
 use inkwell::values::{BasicValueEnum, PointerValue, VectorValue};
 use sched_ir::lir::{Address, Op, Ty, Value};
 
-/// The value of an operation in the machine's own form; none if it has no such form.
+/// The value of an operation in its machine-specific form; none if it has no such form.
 pub(super) type OwnForm<'ctx> = Result<Option<BasicValueEnum<'ctx>>, LlvmError>;
 
 /// The instructions of a kind of machine, for one kernel. Every operation has a form that LLVM translates for
 /// all machines; a machine with a better instruction replaces it.
 pub(super) trait Isa {
-    /// Emits an operation in the machine's own form, if it has one. The emitter calls this for each
+    /// Emits an operation in its machine-specific form, if it has one. The emitter calls this for each
     /// operation, in order, so that implementations may remember earlier ones.
     fn emit_own_form<'ctx>(
         &mut self,
@@ -24,7 +24,7 @@ pub(super) trait Isa {
         Ok(None)
     }
 
-    /// Emits a gather without a mask in the machine's own form, if it has one.
+    /// Emits a gather without a mask in its machine-specific form, if it has one.
     fn emit_own_gather<'ctx>(
         &self,
         _: &mut Operands<'_, 'ctx>,
@@ -50,7 +50,7 @@ pub(super) struct Elements<'a, 'ctx> {
     pub(super) at: Option<&'a Address>,
 }
 
-/// A machine that has no forms of its own.
+/// A machine without machine-specific forms.
 pub(super) struct Portable;
 
 impl Isa for Portable {}

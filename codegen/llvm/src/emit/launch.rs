@@ -16,21 +16,21 @@ use sched_ir::lir::{self, BufferId, Launch, Space, Ty, Value};
 use sched_ir::verify::verify;
 use std::rc::Rc;
 
-/// The kernel that a launch has become.
+/// The kernel of a launch.
 pub(crate) struct LaunchKernel {
     /// The kernel's name.
     pub(crate) name: String,
     /// Bytes of shared memory that the host must request for each block.
     pub(crate) shared_bytes: u64,
-    /// The buffers that the kernel takes first.
+    /// The buffers whose addresses are the kernel's first parameters.
     pub(crate) buffers: Vec<BufferId>,
-    /// The values of the host that it takes next.
+    /// The values of the host that are the next parameters.
     pub(crate) values: Vec<Value>,
-    /// Whether it takes the first block in the directions y and z last.
+    /// Whether the last two parameters are the numbers of the first block in the directions y and z.
     pub(crate) is_split: bool,
 }
 
-/// Returns what runs a kernel on a machine; none on processors.
+/// Returns the device of a machine that runs kernels of launches; none for a machine that runs host code.
 fn device(machine: &Machine) -> Option<Rc<dyn Device>> {
     match machine.kind {
         MachineKind::X86 => None,
@@ -83,7 +83,7 @@ impl<'ctx> LaunchEmitter<'_, 'ctx> {
         let llvm = device.declare(self.context, self.module, &kernel)?;
         describe(self.context, machine, llvm);
         let ir = IrBuilder::new(self.context, self.module);
-        // Launches have no run's context.
+        // Kernels of launches have no run's context.
         let ctx = types::pointer(self.context).const_null();
         let mut emitter = Emitter::new(ir, self.source, &launch.body, (llvm, ctx));
         emitter.name = launch.name.clone();

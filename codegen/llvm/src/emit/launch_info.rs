@@ -1,4 +1,5 @@
-//! Launches as LIR has them: their kernels' names and parameters, and what the host passes to the runtime.
+//! Descriptions of the launches of a LIR module: the names and parameters of their kernels, and the numbers
+//! that the runtime needs.
 
 use super::memory::reserved_bytes;
 use super::uses::Uses;

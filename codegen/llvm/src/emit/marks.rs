@@ -1,5 +1,5 @@
-//! Marks in assembly that name the loop of each instruction. They pass LLVM's optimisations as line numbers
-//! of a source text, which change no code, and become comments in the end.
+//! Marks in assembly that name the loop of each instruction. LLVM carries them through its optimisations as
+//! line numbers of a source text, which change no code. In the end they become comments.
 
 use inkwell::builder::Builder;
 use inkwell::context::Context;
@@ -93,7 +93,7 @@ pub(crate) fn mark_assembly(text: &str, source: &lir::Module) -> String {
         }
         if let Some(place) = own.strip_prefix(".loc\t") {
             let number = place.split_whitespace().nth(1).and_then(|number| number.parse::<u32>().ok());
-            // Line 0 has no origin.
+            // Line 0 means no origin.
             let Some(number) = number.and_then(|number| number.checked_sub(1)) else { continue };
             if last != Some(number) {
                 out += &format!("\t# {}\n", words(origin(source, number)));

@@ -117,8 +117,8 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         let byte = ir.context.i8_type();
         let offset = ir.context.i64_type().const_int(at.offset.into(), false);
         let step = |ty: BasicTypeEnum<'ctx>, from, by: IntValue<'ctx>| {
-            // SAFETY: LIR's unmasked accesses are inside their buffers; for other accesses nothing is
-            // claimed.
+            // SAFETY: LIR's unmasked accesses are inside their buffers; other addresses are not declared to
+            // be inside.
             unsafe {
                 match inside {
                     true => ir.builder.build_in_bounds_gep(ty, from, &[by], ""),
@@ -128,9 +128,10 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         };
         let of_element = byte.array_type(at.stride).as_basic_type_enum();
         let (base, index) = match self.summands(index) {
-            // The first summand is the tree's first element, which stays the same during a walk.
+            // The first summand is the index of the tree's first element, which is constant during a walk.
             Some((first, rest)) => {
-                // SAFETY: a single summand may lead out of the buffer, so nothing is claimed of it.
+                // SAFETY: a single summand may exceed the buffer, so the address is not declared to be
+                // inside.
                 (unsafe { ir.builder.build_gep(of_element, base, &[first], "")? }, rest)
             }
             None => (base, index),
@@ -164,8 +165,8 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         let access = instruction(loaded)?;
         let space = operands.space(at)?;
         if let (Space::Model(_), true) = (space, ty.lanes > 1) {
-            // LIR places loads of table vectors. If LLVM knew that tables do not change, it would hoist these
-            // loads out of loops and spill most of the vectors.
+            // LIR decides where vectors of tables are loaded. If LLVM knew that tables do not change, it
+            // would hoist these loads out of loops and spill most of the vectors.
             access
                 .set_alignment(Memory::alignment(operands, at, ty.scalar)?)
                 .map_err(LlvmError::ill_formed)?;
@@ -207,7 +208,8 @@ impl<'a, 'ctx> Memory<'a, 'ctx> {
         Memory::check_writable(operands, to)?;
         let pointer = self.pointer(operands, to, true)?;
         let value = operands.frame.value(value)?;
-        // SAFETY: the builder stands in a block, and the pointer and the float are values of its module.
+        // SAFETY: the builder is positioned in a block, and the pointer and the float are values of its
+        // module.
         unsafe {
             LLVMBuildAtomicRMW(
                 operands.ir.builder.as_mut_ptr(),

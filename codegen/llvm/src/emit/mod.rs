@@ -6,7 +6,7 @@
 //! reached through the context, so that machine code neither contains the model nor depends on its address. A
 //! launch becomes a kernel of a separate module (`launch.rs`).
 //!
-//! The files stand on each other, each on those above it:
+//! Files of a row use only those of the rows above:
 //!
 //! | files | type | knows |
 //! |---|---|---|
@@ -15,7 +15,7 @@
 //! | `device/` | [`device::Device`] | the parts of launches that depend on the machine |
 //! | `frame`, `operands` | [`operands::Operands`] | LIR's values and buffers |
 //! | `memory`, `gather`, `table` | [`memory::Memory`] | loads and stores, aliases, gathers, look-ups |
-//! | `x86/`, `nvptx/` | [`isa::Isa`] | operations in the machine's own form |
+//! | `x86/`, `nvptx/` | [`isa::Isa`] | machine-specific forms of operations |
 //! | `function`, `operations`, `control` | [`function::Emitter`] | statements |
 //! | `alloc`, `parallel`, `launch_call` | [`function::Emitter`] | memory, parallel loops, calls of launches |
 //! | `launch`, `artefact` | | modules |

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 pub(super) struct Operands<'a, 'ctx> {
     pub(super) ir: IrBuilder<'a, 'ctx>,
     pub(super) source: &'a lir::Function,
-    /// Values of which more than single lanes are used.
+    /// Values that some operation uses as a whole, and not only lane by lane.
     pub(super) whole: BTreeSet<Value>,
     pub(super) frame: Frame<'ctx>,
 }
@@ -51,7 +51,7 @@ impl<'a, 'ctx> Operands<'a, 'ctx> {
         }
     }
 
-    /// The kind of memory that an address leads to.
+    /// The kind of memory that an address points to.
     pub(super) fn space(&self, at: &Address) -> Result<Space, LlvmError> {
         let buffer = self.source.buffers.get(at.buffer.0 as usize);
         let missing = || LlvmError::ill_formed(format_args!("there is no buffer {}", at.buffer.0));

@@ -1,4 +1,4 @@
-//! Operations: the machine's own forms first, then those of every machine.
+//! Operations: in their machine-specific form if there is one, else in the general form.
 
 use super::function::Emitter;
 use super::gather::ElementReader;
@@ -72,7 +72,7 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
         }
     }
 
-    /// Reads elements of memory in the machine's own form.
+    /// A reader of elements of memory, which prefers machine-specific forms.
     fn elements(&mut self) -> ElementReader<'_, 'a, 'ctx> {
         ElementReader { operands: &mut self.operands, memory: &self.memory, isa: &*self.isa }
     }

@@ -21,7 +21,7 @@ struct Environment<'ctx> {
 }
 
 impl<'ctx> Emitter<'_, 'ctx> {
-    /// Emits a call of the runtime, which spreads the iterations over threads.
+    /// Emits a call of the runtime, which distributes the iterations to threads.
     pub(super) fn parallel(&mut self, stmt: &Parallel) -> Result<(), LlvmError> {
         let trip = self.operands.index(stmt.trip)?;
         let environment = self.environment(&stmt.body);
@@ -35,8 +35,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(())
     }
 
-    /// The environment of a body: variables and buffers that it uses and that are defined here. Constants are
-    /// repeated.
+    /// The environment of a body: variables and buffers that it uses and that are defined in this function.
+    /// The body repeats constants.
     fn environment(&self, body: &Block) -> Environment<'ctx> {
         let uses = Uses::of(body);
         let mut contents: Vec<BasicValueEnum> = vec![self.operands.frame.ctx.into()];
@@ -67,7 +67,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(memory)
     }
 
-    /// Emits the body as a function of its own.
+    /// Emits the body as a separate function.
     fn outline(
         &mut self,
         stmt: &Parallel,

@@ -1,4 +1,4 @@
-//! Look-ups of vectors through memory: the form that every machine has.
+//! Look-ups of vectors through memory: the general form, for all machines.
 
 use super::annotations::{TABLE_ALIGNMENT, instruction};
 use super::gather::ElementReader;
@@ -55,8 +55,8 @@ impl<'ctx> Operands<'_, 'ctx> {
         Ok(memory)
     }
 
-    /// A table in memory of its own, written where the table is defined, so that loops around its look-ups do
-    /// not write it again. None if too little of the stack is left.
+    /// A copy of a table in separate stack memory, written where the table is defined, so that loops around
+    /// its look-ups do not write it again. None if too little of the stack is left.
     fn copy_table_once(
         &mut self,
         table: Value,
@@ -76,7 +76,7 @@ impl<'ctx> Operands<'_, 'ctx> {
         Ok(Some(memory))
     }
 
-    /// A builder behind the definitions of a value and of the memory for it.
+    /// A builder after the definitions of a value and of the memory for it.
     fn behind(
         &self,
         value: BasicValueEnum<'ctx>,

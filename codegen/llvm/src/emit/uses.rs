@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 /// Used values and buffers, in a fixed order.
 #[derive(Default)]
 pub(super) struct Uses {
-    /// Values of which more than single lanes are used.
+    /// Values that some operation uses as a whole, and not only lane by lane.
     pub(super) whole: BTreeSet<Value>,
-    /// Values of which single lanes are used.
+    /// Vectors from which some operation extracts a single lane.
     in_lanes: BTreeSet<Value>,
     pub(super) buffers: BTreeSet<BufferId>,
 }

@@ -120,7 +120,7 @@ impl<'ctx> IrBuilder<'_, 'ctx> {
         (size, number): (u16, u16),
     ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
         let (lanes, size, number) = (u32::from(ty.lanes), u32::from(size), u32::from(number));
-        // The lanes of the second vector are numbered behind those of the first.
+        // The numbers of the second vector's lanes follow those of the first.
         let from = |lane: u32| if lane & size == 0 { lane } else { lanes + lane - size };
         Ok(self.shuffle(pair, (0..lanes).map(|lane| Some(from(lane) + number * size)))?.into())
     }

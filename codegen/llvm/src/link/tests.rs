@@ -60,7 +60,7 @@ fn visible(bytes: &[u8], dynamic: bool) -> Result<BTreeSet<String>> {
     seen.map(|symbol| Ok(names.get(symbol.st_name as usize)?.to_string())).collect()
 }
 
-/// Undefined parts of a library: names of other libraries, and functions with versions.
+/// Requirements of a library: names of other libraries, and functions with versions.
 #[cfg(feature = "lld")]
 fn wants(library: &[u8]) -> Result<(BTreeSet<String>, BTreeMap<String, String>)> {
     let file = ElfBytes::<LittleEndian>::minimal_parse(library)?;
@@ -108,7 +108,7 @@ fn a_failing_tool_is_quoted() {
 
 /// This system has all functions of the table.
 #[test]
-fn the_table_of_the_system_is_true() -> Result<()> {
+fn the_system_has_all_functions_of_the_table() -> Result<()> {
     unsafe extern "C" {
         fn dlopen(name: *const std::ffi::c_char, mode: i32) -> *mut std::ffi::c_void;
         fn dlvsym(
@@ -177,7 +177,7 @@ fn both_linkers_make_the_same_object() -> Result<()> {
 
 #[cfg(feature = "lld")]
 #[test]
-fn lld_goes_on_after_errors_and_in_many_threads() -> Result<()> {
+fn lld_works_after_errors_and_in_many_threads() -> Result<()> {
     let (model, exports) = (model()?, ["m_two".to_string()]);
     let expected = shared_library_by(Linker::Lld, &model, &exports, Some("libm.so"))?;
     std::thread::scope(|scope| {
@@ -209,8 +209,8 @@ fn lld_leaves_signals_to_the_program() -> Result<()> {
             u64::from_ne_bytes(std::array::from_fn(|index| action[index]))
         })
     };
-    // Other tests that link install LLVM's handlers for a moment, so only handlers that several looks see
-    // count.
+    // Other tests that link install LLVM's handlers for a moment, so only handlers that are seen several
+    // times count.
     let before: Vec<_> = actions().collect();
     let mut changed: Vec<i32> = Vec::new();
     for _ in 0..100 {

@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Options under which a C compiler calls other functions of the library for the same runtime: without code
-/// of its own for them, or with checked copies.
+/// Options under which a C compiler calls other functions of the C library for the same runtime: without
+/// built-in code for them, or with checked copies.
 const OPTIONS: [&[&str]; 3] =
     [&["-O0", "-fno-builtin"], &["-O2", "-D_FORTIFY_SOURCE=2", "-fstack-protector-strong"], &["-Os"]];
 
@@ -37,7 +37,7 @@ fn runtimes() -> Result<Vec<Vec<u8>>> {
 
 #[test]
 fn the_table_has_what_the_runtime_calls() -> Result<()> {
-    // The linker adds `start.c`, which defines the function that no library of the system has.
+    // The linker adds `start.c`, which defines a function that the system's shared libraries lack.
     let start = include_str!("../../linker/start.c");
     for runtime in runtimes()? {
         let missing: Vec<String> = unlisted_symbols(&runtime)?
@@ -105,7 +105,7 @@ fn of_pairs(ty: Ty, results: impl FnOnce(&mut Builder, Value, Value) -> Vec<Valu
     b.finish()
 }
 
-/// The next one of all functions of the C library.
+/// The next function in the order of all functions of the C library.
 fn after(math: Math) -> Option<Math> {
     match math {
         Math::Exp => Some(Math::Log),
@@ -129,7 +129,7 @@ fn the_table_has_the_functions_of_the_library() -> Result<()> {
     Ok(())
 }
 
-/// Results of all operations on elements of a type of which one operand can be anything.
+/// The results of all operations on `x` and `y` that are defined for all operands.
 fn operations(b: &mut Builder, x: Value, y: Value) -> Vec<Value> {
     let ty = b.ty(x);
     let seven = |b: &mut Builder| b.int_of(ty, 7);

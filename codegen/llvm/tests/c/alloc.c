@@ -28,7 +28,7 @@ static float rows[3 * ROWS], out[2 * ROWS];
 static double rows64[3 * ROWS];
 static char scratch[512 * 1024];
 
-/* Makes calls with scratch, while each block of the kernel takes `bytes` bytes and no other memory is
+/* Makes calls with scratch, while each block of the kernel allocates `bytes` bytes and no other memory is
  * available. */
 static void in_scratch(int temporary, int64_t scratch_size)
 {
@@ -78,7 +78,7 @@ int main(void)
     m_call threaded = call_on(rows, ROWS, out, PROCESSORS);
     CHECK(m_predict_ex(&threaded) == M_OK); /* the pool's threads have their own memory */
     in_scratch(2048, 64 * 1024);
-    in_scratch(20000, 64 * 1024); /* three blocks at a time: fewer threads */
+    in_scratch(20000, 64 * 1024); /* memory for three blocks at a time, so fewer threads */
     in_scratch(20000, sizeof scratch);
     in_scratch(100, 17 * 1024);
 
@@ -86,7 +86,7 @@ int main(void)
     m_temporary = 20000;
     int before = allocations;
     large.scratch = scratch;
-    large.scratch_size = 20000; /* half is for rows: no block fits */
+    large.scratch_size = 20000; /* half is for rows, so no block fits */
     CHECK(m_predict_ex(&large) == M_ERR_MEMORY);
     none_left = 0;
     CHECK(m_predict_ex(&large) == M_OK && right_values(out, ROWS));

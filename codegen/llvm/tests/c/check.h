@@ -9,7 +9,7 @@
 #include "condition.h"
 #include "m.h"
 
-/* Number of processors that the library sees, on every machine: no call uses more threads. */
+/* Number of processors that the library finds on every machine in these tests; no call uses more threads. */
 enum { PROCESSORS = 8 };
 
 long sysconf(int name)

@@ -1,8 +1,8 @@
-/* A driver without a device, for tests: the functions of libcuda that the runtime, the harness of
- * bench/gpu and the crate sched-gpu call, on the processor. streams.h orders the work, and blocks.h runs
- * the kernels.
+/* A driver without a device, for tests. It has the functions of libcuda that the runtime, the harness of
+ * bench/gpu and the crate sched-gpu call, and runs kernels on the processor. streams.h orders the work, and
+ * blocks.h runs the kernels.
  *
- * Only work in streams can touch the device's memory, which holds garbage at first. Modules are shared
+ * Only work in streams can access the device's memory, which holds garbage at first. Modules are shared
  * libraries with a function for each kernel, as schedc emits them for this machine. Functions that need a
  * context fail without one.
  *
@@ -22,10 +22,11 @@ enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, NO_IMAGE = 200, NO_C
        NOT_READY = 600, ILLEGAL = 700 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int contexts; /* number that are current for some thread */
+static int contexts; /* number of contexts that are current for some thread */
 enum { MOST_CONTEXTS = 64 };
-static _Thread_local int own_contexts, devices[MOST_CONTEXTS]; /* current ones, the newest last */
-static int modules; /* number that are loaded */
+/* Number of the thread's current contexts, and their devices, the newest last. */
+static _Thread_local int own_contexts, devices[MOST_CONTEXTS];
+static int modules; /* number of loaded modules */
 
 static bool fails(const char *word, long *count)
 {
@@ -218,7 +219,7 @@ EXPORT int cuMemFree_v2(uint64_t memory)
         result, if (!end_memory((void *)(uintptr_t)memory)) result = INVALID);
 }
 
-/* Memory that exists at once, and ends when the stream comes to it. */
+/* Memory that can be used immediately, and is freed when the stream reaches the call that frees it. */
 EXPORT int cuMemAllocAsync(uint64_t *memory, size_t bytes, void *in)
 {
     (void)in;
@@ -280,7 +281,7 @@ EXPORT int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
         NULL));
 }
 
-static _Atomic size_t uploaded; /* bytes, through streams */
+static _Atomic size_t uploaded; /* bytes of copies to the device that were put into streams */
 
 /* Returns the bytes of copies to the device that were put into streams since the last call of this
  * function. */
@@ -340,7 +341,7 @@ EXPORT int cuCtxSynchronize(void)
     IN_CONTEXT(result, finish_all());
 }
 
-/* Work in the stream is still done. */
+/* Work in a destroyed stream is still done. */
 EXPORT int cuStreamDestroy_v2(void *ended)
 {
     IN_CONTEXT(result, ((stream *)ended)->is_destroyed = true);
@@ -368,7 +369,7 @@ EXPORT int cuEventCreate(void **made, unsigned flags)
     return !own_contexts ? NO_CONTEXT : flags > 3 ? INVALID : OK;
 }
 
-/* Waits for a record still end. */
+/* Waits for a record of a destroyed event still end. */
 EXPORT int cuEventDestroy_v2(void *ended)
 {
     IN_CONTEXT(result, free(ended));

@@ -1,11 +1,10 @@
 /* Calls of a model that runs on a device, by an artefact's C interface, over the driver of cuda.c.
  *
- * - device LIBRARY CASE: every way to call; the results must equal those of the case, for any number of
- *   rows.
- *   Rows may bring base margins; then calls without these must equal calls that bring the model's own.
- * - device LIBRARY CASE bytes LEAST VALUES BINS PIECE: calls for rows of the host, which go to the device
- *   in pieces of at most PIECE rows. Pieces of LEAST rows and more take BINS bytes a row, in multiples of
- *   64 rows, others VALUES bytes.
+ * - device LIBRARY CASE: calls of all kinds. Their results must equal those of the case, for any number of
+ *   rows. If the case has base margins, calls without them must equal calls that pass the model's own.
+ * - device LIBRARY CASE bytes LEAST VALUES BINS PIECE: calls on rows of the host, which are copied to the
+ *   device in pieces of at most PIECE rows. Pieces of at least LEAST rows take BINS bytes a row, in multiples
+ *   of 64 rows; other pieces take VALUES bytes a row.
  * - device LIBRARY CASE STATUS [then]: a call that fails with a status; with `then`, also one that
  *   succeeds. */
 #include <dlfcn.h>
@@ -24,7 +23,7 @@ enum { KINDS = 4 };
 static int64_t n_rows, features, row_bytes; /* of the case; row_bytes: bytes of a row as the model reads it */
 static unsigned char *rows, *expected[KINDS], *base, *own_base;
 static int64_t out_bytes[KINDS]; /* of a row; 0: the model has no such output */
-static int64_t base_bytes; /* of a row's base margins; 0: rows bring none */
+static int64_t base_bytes; /* of a row's base margins; 0: the case has none */
 static int32_t dtype;
 
 static int32_t (*predict_ex)(const m_call *);
@@ -63,7 +62,7 @@ static void read_case(const char *path)
     fclose(file);
 }
 
-/* Returns the base margins of the rows from `first` on; null if the call brings none. */
+/* Returns the base margins of the rows from `first` on; null if the case has none. */
 static const void *base_of(int kind, int64_t first)
 {
     return base_bytes && kind != M_LEAF ? base + first * base_bytes : NULL;
@@ -154,7 +153,7 @@ static void *many_calls(void *number)
     return NULL;
 }
 
-/* Functions of the driver that a program with rows on a device uses. */
+/* Functions of the driver for a program whose rows are on a device. */
 static int (*retain)(void **, int), (*push)(void *), (*pop)(void **);
 static int (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t), (*upload)(uint64_t, const void *, size_t,
     void *);
@@ -286,7 +285,7 @@ static void bytes_travel(char **said)
     size_t (*uploaded)(void);
     *(void **)&uploaded = dlsym(driver, "fake_uploaded");
     const int64_t counts[] = {0, 1, 63, 64, 65, least - 1, least, least + 1, n_rows};
-    /* The first call copies the tables, too. */
+    /* The first call also copies the tables. */
     from_host(M_RAW, 0, 1);
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {

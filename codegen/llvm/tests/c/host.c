@@ -1,5 +1,5 @@
-/* Loads an artefact, uses it, and unloads it. Threads must start when they are worth it, work in the child
- * of a fork, and end with the library. */
+/* Loads an artefact, uses it, and unloads it. Threads must start only for enough work, work in the child of a
+ * fork, and end when the library is unloaded. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@ static int tasks(void)
     return count;
 }
 
-/* The kernel lists a thread for a moment after it has been joined. */
+/* Linux lists a thread for a moment after it has been joined. */
 static int tasks_become(int wanted)
 {
     for (int i = 0; i < 2000 && tasks() != wanted; i++)
@@ -127,9 +127,9 @@ int main(int argc, char **argv)
     predict_with(4);
     CHECK(tasks() == 4);
     predict_with(2);
-    CHECK(tasks() == 4); /* workers stay */
+    CHECK(tasks() == 4); /* workers stay after a call */
     predict_with(1000);
-    CHECK(tasks() == PROCESSORS); /* more would only disturb each other */
+    CHECK(tasks() == PROCESSORS); /* no more threads than processors */
 
     in_child(child_uses_threads, path);
     in_child(child_exits, path);

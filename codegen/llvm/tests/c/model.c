@@ -1,6 +1,7 @@
 /* A model written by hand, as the compiler would emit one with --name m. It has three features, and two
  * margins: a + b + c and a - b, with missing values as zero. Values are twice the margins, the class is
- * the larger margin's, and the leaves are a and b. Every run takes temporary memory, and loops in a loop. */
+ * the larger margin's, and the leaves are a and b. Every run allocates temporary memory, and runs a parallel
+ * loop inside another. */
 #include "api.h"
 
 #define EXPORT __attribute__((visibility("default")))

@@ -1,12 +1,13 @@
-/* The order of work on devices: the runtime with a model written by hand, over the driver of cuda.c, which
- * promises no more order than CUDA's documents. The runtime may be compiled with a seeded fault.
+/* The order of work on devices: the runtime with a model written by hand, over the driver of cuda.c. That
+ * driver keeps only the order that CUDA's documents promise. The runtime may be compiled with a seeded
+ * fault.
  *
  * - order IMAGE MAKER calls: calls of all kinds, none of which waits for another; then the model is
  *   released.
- * - order IMAGE MAKER fails: a call that fails once something is under way, and a larger one. Needs
+ * - order IMAGE MAKER fails: a call that fails after some of its work has begun, then a larger call. Needs
  *   FAKE_CUDA=launch:2.
  * - order IMAGE MAKER unrecorded: a call whose end cannot be recorded. Needs FAKE_CUDA=record:1.
- * - order IMAGE MAKER unloaded: a model that cannot be loaded the first time. Needs FAKE_CUDA=stream:1 or
+ * - order IMAGE MAKER unloaded: a model whose first loading fails. Needs FAKE_CUDA=stream:1 or
  *   alloc:1. */
 #include "../../runtime/device.h"
 #include "condition.h"
@@ -92,7 +93,7 @@ static schedc_model model = {.size = sizeof model,
                              .outputs = {[SCHEDC_KIND_VALUE] = {value, 1, 0, SCHEDC_NEEDS_FINISH},
                                          [SCHEDC_KIND_RAW] = {raw, 1, 0, SCHEDC_NEEDS_MARGINS}}};
 
-/* A program with rows on the device. */
+/* Calls on rows in the device's memory. */
 
 static const schedc_driver *driver;
 static void *library; /* the driver */
@@ -120,7 +121,7 @@ static void must(int32_t error)
     CHECK(error == CU_OK);
 }
 
-/* A call on rows from `first` on, in a stream of its own, that has not been waited for. */
+/* A call on rows from `first` on, in a separate stream, whose end has not been awaited. */
 typedef struct pending {
     cu_handle stream;
     cu_pointer from, out;
@@ -199,16 +200,16 @@ static void calls(void)
     ends_well(few);
     ends_well(more);
     ends_well(many);
-    /* In several streams: a call uses the memory of the one before. */
+    /* In several streams: a call uses the memory of the previous call. */
     pending first = in_place(one, 0, 40), second = in_place(other, 100, 40), third = in_place(NULL, 50, 40);
     ends_well(third);
     ends_well(second);
     ends_well(first);
-    /* A call for rows of the host, after one that is under way, in more memory. */
+    /* A call on rows of the host that needs more memory, after a call that has not ended. */
     first = in_place(one, 0, 40);
     CHECK(call_from_host(7, 900) == SCHEDC_OK);
     ends_well(first);
-    /* A call that needs no device, although it has the rows of those that do. */
+    /* A call that takes the memory of calls that have not ended, but runs on the host. */
     first = in_place(one, 20, 40);
     third = in_place(one, 90, 40);
     few = in_place(one, 120, 40);
@@ -228,7 +229,7 @@ static void calls(void)
     ends_well(second);
     first.stream = one;
     ends_well(first);
-    /* The caller may release the model, too. */
+    /* The caller may also release the model before that. */
     first = in_place(one, 30, 40);
     schedc_rt_release_devices(&gpu);
     CHECK(number("fake_modules") == 0);

@@ -1,4 +1,4 @@
-/* The driver of cuda.c itself: what is visible early or late, and what it refuses, as CUDA's documents
+/* Tests of the driver of cuda.c: when work becomes visible, and which misuse ends a program. CUDA's documents
  * describe copies ("API synchronization behavior") and the default stream ("Stream synchronization
  * behavior").
  *
@@ -41,7 +41,7 @@ static unsigned char ones[BYTES], twos[BYTES], pageable[BYTES], *pinned;
 static pointer memory, seen;
 static handle alone, other, blocking, event; /* streams; the first two wait for no other */
 
-/* Returns what a stream sees in the device's memory, while the other streams do nothing. */
+/* Returns the content of the device's memory that a stream reads, while the other streams do nothing. */
 static int seen_by(handle stream)
 {
     unsigned char found[BYTES];
@@ -75,7 +75,7 @@ static void copies_to_the_device(void)
     clear();
     CHECK(cuMemcpyHtoD_v2(memory, ones, BYTES) == 0);
     CHECK(seen_by(alone) == 0 && cuStreamSynchronize(NULL) == 0 && seen_by(alone) == 1);
-    /* The copy waits for earlier work in the default stream, though. */
+    /* But the copy waits for earlier work in the default stream. */
     clear();
     CHECK(cuMemcpyHtoD_v2(memory, ones, BYTES) == 0 && cuMemcpyHtoD_v2(memory, twos, BYTES) == 0
           && seen_by(alone) == 1);
@@ -83,7 +83,7 @@ static void copies_to_the_device(void)
     clear();
     memcpy(pinned, ones, BYTES);
     CHECK(cuMemcpyHtoD_v2(memory, pinned, BYTES) == 0 && seen_by(alone) == 1);
-    /* In a stream: no other stream sees the copy before it waits for the stream. */
+    /* In a stream: other streams see the copy only after they have waited for the stream. */
     clear();
     memcpy(pinned, ones, BYTES);
     CHECK(cuMemcpyHtoDAsync_v2(memory, pinned, BYTES, alone) == 0);
@@ -193,7 +193,7 @@ static void use_of_a_stream(void)
     cuMemsetD8Async(memory, 1, BYTES, alone);
 }
 
-/* Work that is under way when its memory, its module or its stream ends. */
+/* Work that has not ended when its memory, its module or its stream is released. */
 static void refusals(void)
 {
     void (*const all[])(void) = {free_of_a_fill,         free_of_a_kernel,         free_of_a_copy,
@@ -218,7 +218,7 @@ static void refusals(void)
     CHECK(cuPointerGetAttribute(&number, 9, ordered) == 0 && number == 0);
     CHECK(cuMemFreeAsync(ordered, alone) == 0 && cuStreamSynchronize(alone) == 0);
     CHECK(cuPointerGetAttribute(&number, 9, ordered) != 0);
-    /* Work in a stream is done, also after the stream's end. */
+    /* Work in a stream is still done after the stream is destroyed. */
     clear();
     handle ended;
     CHECK(cuStreamCreate(&ended, NON_BLOCKING) == 0 && cuMemsetD8Async(memory, 1, BYTES, ended) == 0);

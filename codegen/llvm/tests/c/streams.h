@@ -1,12 +1,12 @@
-/* Memory, streams and events of the stand-in driver, in the order that CUDA's documents promise ("API
- * synchronization behavior", "Stream synchronization behavior") and in no better one.
- * - Work of a stream is done in the order in which it was put there, and as late as may be: when somebody
- *   waits for it. FAKE_CUDA=turns:SEED instead gives streams turns in a random order, whether anybody
- *   waits or not.
+/* Memory, streams and events of the test driver. It keeps the order that CUDA's documents promise ("API
+ * synchronization behavior", "Stream synchronization behavior"), and no other order.
+ * - Work of a stream is done in the order in which it was put there, and as late as possible: when a call
+ *   waits for it. With FAKE_CUDA=turns:SEED, streams work in a random order instead, whether or not a call
+ *   waits.
  * - The default stream and streams that are not CU_STREAM_NON_BLOCKING wait for each other. Nothing else
  *   does without an event.
- * - Functions that may wait for work, such as cuMemFree, do not wait. A program that ends something that
- *   work in a stream still uses is stopped. */
+ * - Functions that may wait for work, such as cuMemFree, do not wait. If a program releases an object that
+ *   work in a stream still uses, the driver ends the program. */
 #ifndef STREAMS_H
 #define STREAMS_H
 
@@ -18,7 +18,7 @@
 
 enum { MOST_MEMORY = 4096, MOST_STREAMS = 4096 };
 
-/* Returns the number that FAKE_CUDA has for a word, or else `otherwise`. */
+/* Returns the number after a word in FAKE_CUDA, or else `otherwise`. */
 static long said(const char *word, long otherwise)
 {
     const char *text = getenv("FAKE_CUDA");
@@ -59,7 +59,7 @@ static piece *piece_of(piece *all, const void *from, size_t bytes)
     return NULL;
 }
 
-/* Returns the piece that begins there. */
+/* Returns the piece that begins at an address. */
 static piece *piece_at(piece *all, uint64_t start)
 {
     for (piece *p = all; p < all + MOST_MEMORY; p++)
@@ -89,7 +89,7 @@ static void open_memory(int how)
 
 typedef struct stream stream;
 
-/* One record of an event: a wait is for the newest record at that time. */
+/* One record of an event: a call that waits for the event waits for its newest record at that time. */
 typedef struct mark {
     stream *in;
     bool done;
@@ -115,7 +115,7 @@ typedef struct work {
 
 struct stream {
     work *first, **last;
-    bool is_alone; /* neither waits for the default stream nor makes it wait */
+    bool is_alone; /* the default stream and this one do not wait for each other */
     bool is_destroyed;
 };
 
@@ -140,7 +140,7 @@ static mark *record(stream *in)
     return new;
 }
 
-/* Makes future work of a stream wait for the present work of another. */
+/* Makes later work of a stream wait for the work that is already in another. */
 static void put_behind(stream *later, stream *earlier)
 {
     if (earlier != later && earlier->first)
@@ -160,7 +160,7 @@ static work *add(stream *to, int what)
     return append(to, what);
 }
 
-/* Whether unfinished work may read or write some memory. A kernel may do so wherever its arguments point. */
+/* Whether unfinished work may read or write some memory: for kernels, the memory to which arguments point. */
 static bool is_used(const piece *memory)
 {
     uintptr_t start = (uintptr_t)memory->at, end = start + memory->bytes;

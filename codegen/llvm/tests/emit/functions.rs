@@ -1,5 +1,5 @@
-//! Functions of columns in machine code, against their evaluation: on every processor that this one can be,
-//! and as text for GPUs.
+//! Functions of columns in machine code, compared with the evaluator of columns: for every processor whose
+//! code this machine can run, and as text for GPUs.
 
 use super::harness::{Element, at, module, run_on, runnable};
 use super::on_pairs;
@@ -40,7 +40,7 @@ const SPECIAL: [f64; 16] = [
     88.75,
 ];
 
-/// Results of all functions of a pair. NaN has the same bits in all of them.
+/// Results of all functions on a pair. All NaNs get the same bits.
 fn results(b: &mut Builder, x: Value, y: Value) -> Vec<Value> {
     let mut all: Vec<Value> = FUNCTIONS.into_iter().map(|op| one(b, op, x)).collect();
     all.push(code::power(b, x, y));
@@ -57,7 +57,7 @@ fn one(b: &mut Builder, op: Unary, x: Value) -> Value {
     if op == Unary::SquareRoot { b.square_root(x) } else { code::unary(b, op, x) }
 }
 
-/// The results that the evaluation defines.
+/// The results of the evaluator, which defines the functions.
 fn expected(float: Float, x: f64, y: f64) -> Vec<f64> {
     let mut all: Vec<f64> =
         FUNCTIONS.into_iter().map(|op| functions::unary(op, float, x).expect("a function")).collect();
@@ -65,7 +65,7 @@ fn expected(float: Float, x: f64, y: f64) -> Vec<f64> {
     all
 }
 
-/// Special numbers, numbers near 0 and 1, and numbers of random bits.
+/// Special numbers, numbers near 0 and 1, and numbers with random bits.
 fn operands(float: Float) -> Vec<f64> {
     let mut rng = Rng(5);
     let mut all = SPECIAL.to_vec();
@@ -90,7 +90,7 @@ fn check<T: Element>(float: Float, round: impl Fn(f64) -> T, bits: impl Fn(T) ->
         for lanes in [1, 8, 16] {
             let ty = Ty::vector(scalar, lanes);
             let lanes = usize::from(lanes);
-            // Pairs of vectors: the second one has the same numbers, but from the other end.
+            // Pairs of vectors: the second vectors have the same numbers in reverse order.
             let vectors: Vec<&[f64]> = xs.chunks(lanes).collect();
             let pairs = vectors.iter().zip(vectors.iter().rev());
             let rows: Vec<T> =

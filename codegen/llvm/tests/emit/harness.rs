@@ -47,7 +47,7 @@ fn interface(kernel: Kind, function: &Function) -> Interface {
     }
 }
 
-/// A number that memory can hold.
+/// A type of numbers in the buffers of tests.
 pub trait Element: Copy + Default {}
 impl Element for i8 {}
 impl Element for i16 {}

@@ -13,7 +13,6 @@ const F32: Ty = Ty::of(Scalar::F32);
 const F64: Ty = Ty::of(Scalar::F64);
 
 /// A function whose input has pairs of vectors, and whose output has the `results` of each pair, in order.
-/// `out` is the size of one result.
 fn on_pairs(ty: Ty, results: impl FnOnce(&mut Builder, Value, Value) -> Vec<Value>) -> Function {
     let mut b = Builder::new("pairs");
     let (input, output) =
@@ -454,7 +453,8 @@ fn parallel_sums(ty: Ty) -> Function {
 
 #[test]
 fn parallel_loops_nest_and_capture() {
-    // Small integers: sums are exact in any order. The chosen vector is the larger in each lane: 5 6 7 8.
+    // Small integers, whose sums are exact in any order. The selected vector has the larger number in each
+    // lane: 5 6 7 8.
     let rows = [1., 2., 3., 4., 5., 6., 7., 8.];
     let expected = [36. * 5., 36. * 6., 36. * 7., 36. * 8.];
     assert_eq!(run::<f64, f64>(parallel_sums(F64), &[], &rows, 4), expected);
@@ -520,7 +520,7 @@ fn parallel_loops_run_on_threads() {
 
 #[test]
 fn finishing_kernels_run_in_place() {
-    // Swaps the values of each row by loads that must not move behind the stores.
+    // Swaps the values of each row by loads that must not move past the stores.
     let mut b = Builder::new("swap");
     let (input, output) =
         (b.buffer("in", Space::Input, Scalar::F32), b.buffer("out", Space::Output, Scalar::F32));
@@ -600,9 +600,9 @@ fn a_reload_reads_memory_again() {
     }
 }
 
-/// Reads a number of a table twice, with another load in between that may reload memory.
+/// Reads a number of a table twice, with a load in between that may require a reload.
 #[test]
-fn numbers_of_tables_are_kept_as_loads_say() {
+fn values_of_tables_are_reloaded_if_loads_require_it() {
     let read_twice = |keep: Keep, reload: bool| {
         let mut b = Builder::new("again");
         let (table, input) =
@@ -628,7 +628,7 @@ fn numbers_of_tables_are_kept_as_loads_say() {
     }
 }
 
-/// Loads of one group are reloaded together, and may be merged with each other.
+/// The loads of one group are reloaded together, and LLVM may merge them with each other.
 #[test]
 fn a_group_is_reloaded_once() {
     let mut b = Builder::new("groups");
@@ -725,7 +725,7 @@ fn bytes_are_looked_up_with_shuffles_of_bytes() {
 }
 
 #[test]
-fn kernels_are_compiled_as_asked() {
+fn only_requested_kernels_are_compiled() {
     let write = |name: &str, x: i64| {
         let mut b = Builder::new(name);
         let output = b.buffer("out", Space::Output, Scalar::I32);
@@ -868,7 +868,7 @@ fn walks_choose_children_without_branches() {
     let function = b.finish();
     let text = asm_text(&module(Kind::Raw, function.clone(), &[&[0; 12]]), Cpu::X86_64V3).unwrap();
     let branches = text.lines().filter(|line| line.starts_with("\tj") && !line.starts_with("\tjmp")).count();
-    // Branches for no rows, for the remainder, for a leaf at the root, and for a leaf below it.
+    // Branches: if there are no rows, for the next row, for a leaf at the root, and for a leaf below it.
     assert!(branches <= 4, "{text}");
 
     let node = |value: f32, feature: i32, right: i32| {

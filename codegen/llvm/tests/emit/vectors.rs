@@ -6,7 +6,7 @@ use sched_llvm::{Cpu, asm_text, llvm_text};
 
 const LANES: [u16; 8] = [2, 3, 4, 8, 12, 16, 32, 64];
 
-/// Bytes without a pattern, the same on each run.
+/// Pseudo-random bytes, the same on each run.
 fn noise(n: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
@@ -53,7 +53,7 @@ impl Vectors {
         self.b.load(ty, from)
     }
 
-    /// Writes a value to the output; floats as bits, since a NaN may have any.
+    /// Writes a value to the output, after the values that were written before.
     fn write(&mut self, value: Value) {
         let to = Address { offset: self.written, ..at_number(&mut self.b, self.output, 0, 1) };
         self.written += self.b.ty(value).bytes();
@@ -103,7 +103,7 @@ fn lookups_in_tables_of_every_length() {
             let (out, size) = (v.written as usize, ty.bytes() as usize);
             let function = v.b.finish();
             let bytes = check(&function, &[&data], &data[1000..1000 + size], out);
-            // The longest table, in plain words.
+            // Compares the longest table with a direct computation.
             let width = element.bytes() as usize;
             let wide = if element.is_float() { width } else { index.bytes() as usize };
             let last = &bytes[out - wide * usize::from(lanes)..];
@@ -177,8 +177,8 @@ fn gathers_of_every_type_stride_and_mask() {
             let numbers = v.b.bin(Bin::And, numbers, low);
             let signed = v.b.sub(numbers, less);
             let masks = v.masks(lanes);
-            // Nine addresses and eight numbers of lanes: each number meets another address with the next
-            // element.
+            // There are nine addresses and eight numbers of lanes, so each number is combined with another
+            // address for the next element type.
             for (stride, offset) in next.by_ref().take(1) {
                 for buffer in [input, v.table] {
                     let (zero, far) = (v.b.int(0), v.b.int(40));
@@ -201,7 +201,7 @@ fn gathers_of_every_type_stride_and_mask() {
 
 #[test]
 fn inactive_lanes_touch_no_memory() {
-    // Only lanes with a negative number are active, and only these are in memory.
+    // Only lane 0 is active, and only its element is in memory.
     for lanes in LANES {
         let mut v = Vectors::new();
         let (ty, output, table) = (Ty::vector(Scalar::I32, lanes), v.output, v.table);
@@ -213,7 +213,7 @@ fn inactive_lanes_touch_no_memory() {
         let gather = Gather { buffer: table, base: zero, index, stride: 4, offset: 0, mask: Some(mask) };
         let found = v.b.gather(Scalar::I32, gather);
         v.write(found);
-        // The table ends behind the first lane, or begins with the last.
+        // The table ends after the first lane, or begins with the last lane.
         let last = v.b.int_of(ty, i64::from(lanes) - 2);
         let end = v.b.cmp(Cmp::Lt, last, numbers);
         let (from, before) = (v.b.int(1), v.b.int(1 - i64::from(lanes)));
@@ -316,8 +316,7 @@ fn child(b: &mut Builder, word: Value, node: Value) -> Value {
     b.add(twice, bit)
 }
 
-/// Elsewhere the interpreter provides the expected values; here nodes are bits of noise, and some are
-/// constants.
+/// Nodes are pseudo-random numbers, and some are constants. The interpreter provides the expected values.
 #[test]
 fn children_are_those_of_the_interpreter() {
     let mut v = Vectors::new();
@@ -336,7 +335,7 @@ fn children_are_those_of_the_interpreter() {
 }
 
 #[test]
-fn lanes_slide_over_the_ends_of_registers() {
+fn lanes_shift_across_registers() {
     for scalar in [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64] {
         for lanes in [2, 3, 8, 16, 64] {
             let mut v = Vectors::new();
@@ -353,7 +352,7 @@ fn lanes_slide_over_the_ends_of_registers() {
 }
 
 #[test]
-fn squares_are_turned() {
+fn squares_are_transposed() {
     for scalar in [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64, Scalar::F32, Scalar::F64] {
         for lanes in [1, 2, 4, 8, 16, 32] {
             let mut v = Vectors::new();
@@ -391,8 +390,8 @@ fn vectors_reach_the_bodies_of_parallel_loops() {
         let found = b.lookup(entries, index);
         let gather = Gather { buffer: table, base, index: found, stride: 1, offset: 0, mask: Some(mask) };
         let gathered = b.gather(Scalar::I32, gather);
-        let turn = b.cast(Cast::ZExt, mask, ty);
-        let sum = b.add(gathered, turn);
+        let decision = b.cast(Cast::ZExt, mask, ty);
+        let sum = b.add(gathered, decision);
         b.store(at(output, i, 64), found);
         let masked = b.load_masked(ty, at(table, i, 4), mask);
         let sum = b.add(sum, masked);
@@ -475,14 +474,14 @@ fn long_tables_of_bytes_are_looked_up_as_words() {
     assert_eq!(of_words(shuffles(Cpu::X86_64V3, 128)), (16, 0));
 }
 
-/// Numbers with a bound that follows from their operations: masks are doubled and added, as for nodes on the
-/// way down.
+/// Numbers with a bound that follows from their operations: doublings and additions of masks, as on the path
+/// of a walk.
 fn numbers_below(v: &mut Vectors, ty: Ty, doublings: u32) -> Value {
     let masks = v.masks(ty.lanes);
     let mut numbers = v.b.int_of(ty, 1);
     for mask in masks.iter().cycle().take(doublings as usize) {
-        let (twice, turn) = (v.b.add(numbers, numbers), v.b.cast(Cast::ZExt, *mask, ty));
-        numbers = v.b.add(twice, turn);
+        let (twice, decision) = (v.b.add(numbers, numbers), v.b.cast(Cast::ZExt, *mask, ty));
+        numbers = v.b.add(twice, decision);
     }
     numbers
 }
@@ -538,7 +537,7 @@ fn indices_that_are_small_need_no_masks() {
 }
 
 #[test]
-fn turns_say_which_part_of_a_table_is_meant() {
+fn decisions_select_the_part_of_a_table() {
     let comparisons = |doublings| {
         let mut v = Vectors::new();
         let path = numbers_below(&mut v, Ty::vector(Scalar::I8, 64), doublings);
@@ -552,7 +551,7 @@ fn turns_say_which_part_of_a_table_is_meant() {
 }
 
 #[test]
-fn gathers_and_turns_are_single_instructions() {
+fn gathers_and_decisions_are_single_instructions() {
     let mut v = Vectors::new();
     let (input, table, output) = (v.input, v.table, v.output);
     let (ty, floats) = (Ty::vector(Scalar::I32, 16), Ty::vector(Scalar::F32, 16));
@@ -564,9 +563,9 @@ fn gathers_and_turns_are_single_instructions() {
         let left = b.cmp(Cmp::OLt, x, t);
         let yes = b.int_of(Ty::vector(Scalar::I1, 16), -1);
         let right = b.bin(Bin::Xor, left, yes);
-        let turn = b.cast(Cast::ZExt, right, ty);
+        let decision = b.cast(Cast::ZExt, right, ty);
         let twice = b.add(node[0], node[0]);
-        vec![b.add(twice, turn)]
+        vec![b.add(twice, decision)]
     });
     let bits = v.b.cast(Cast::Bits, last[0], floats);
     v.b.store(at(output, zero, 4), bits);
@@ -575,7 +574,7 @@ fn gathers_and_turns_are_single_instructions() {
     assert_eq!(count(&text, "vpaddd"), 2, "{text}");
     assert!(text.lines().any(|line| line.contains("vpaddd") && line.contains("{%k")), "{text}");
     assert!(text.lines().any(|line| line.contains("vgatherdps\t(%r") && line.contains(",%zmm")), "{text}");
-    // A mask that is made again would wait for the comparison before it.
+    // If the mask were made again, it would wait for the comparison before it.
     for undone in ["kxnor", "knotw", "vpmovm2d", "vpmovsxdq", "vpsubd", "vextractf64x4"] {
         assert_eq!(count(&text, undone), 0, "{text}");
     }

@@ -1,4 +1,5 @@
-//! A grid of threads on this machine: block after block, with a fiber and its stack for each thread.
+//! A grid of threads on this machine: one block after the other, with a fiber and its stack for each thread
+//! of the block.
 
 #![allow(unsafe_code)]
 
@@ -55,7 +56,7 @@ unsafe impl Stack for FiberStack {
 #[repr(C, align(64))]
 pub struct AlignedBytes(pub [u8; 64]);
 
-/// Memory of `bytes` bytes without useful values.
+/// Memory of at least `bytes` bytes, filled with garbage.
 pub fn memory(bytes: usize) -> Vec<AlignedBytes> {
     vec![AlignedBytes([0xa5; 64]); bytes.div_ceil(64).max(1)]
 }
@@ -84,7 +85,7 @@ pub fn launch(kernel: &HostKernel, grid: [u32; 3], block: [u32; 3], parameters: 
             })
         };
         let mut fibers: Vec<Coroutine<(), (), (), FiberStack>> = threads.iter().map(fiber).collect();
-        // Threads run in reverse order in every other interval between barriers.
+        // In every other interval between barriers, threads run in reverse order.
         let mut forward = true;
         loop {
             let mut waiting = 0;
@@ -111,7 +112,7 @@ pub fn launch(kernel: &HostKernel, grid: [u32; 3], block: [u32; 3], parameters: 
     }
 }
 
-/// All numbers in three directions, x fastest.
+/// All triples of numbers below `extent`; x changes fastest.
 fn numbers(extent: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
     let [x, y, z] = extent;
     (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])))

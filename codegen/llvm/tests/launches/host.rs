@@ -1,4 +1,4 @@
-//! Functions with launches on this machine: launches are machine code, and the interpreter runs the code
+//! Functions with launches on this machine: launches run as machine code, and this file interprets the code
 //! around them.
 
 #![allow(unsafe_code)]
@@ -64,9 +64,9 @@ struct FunctionRun<'a> {
     function: &'a Function,
     launches: &'a HostLaunches,
     rows: i64,
-    /// Addresses.
+    /// Addresses of buffers, by the buffers' numbers.
     buffers: HashMap<u32, usize>,
-    /// Integers and truth values, extended with their sign.
+    /// Integers and truth values, sign-extended, by the numbers of the LIR values.
     values: HashMap<u32, i64>,
 }
 
@@ -171,10 +171,10 @@ impl FunctionRun<'_> {
         let grid = launch_of.grid.map(|blocks| self.value(blocks).max(0) as u32);
         let name = format!("schedc_{}_{}", self.function.name, launch_of.name);
         let kernel = self.launches.kernel(&name).expect("a kernel for each launch");
-        // Eight bytes hold an address, or a smaller number in the first bytes.
+        // Each argument takes eight bytes: an address, or a smaller number in the first bytes.
         let addresses = kernel.buffers.iter().map(|buffer| self.buffers[&buffer.0] as u64);
         let values = kernel.values.iter().map(|value| self.value(*value) as u64);
-        // One launch has all blocks, so the first block in the directions y and z is 0.
+        // One launch runs all blocks, so the first block in the directions y and z is 0.
         let arguments: Vec<u64> = addresses.chain(values).chain([0, 0]).collect();
         let parameters: Vec<*const c_void> = arguments.iter().map(|a| std::ptr::from_ref(a).cast()).collect();
         launch(kernel, grid, launch_of.block, &parameters);

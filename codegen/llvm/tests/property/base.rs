@@ -1,4 +1,4 @@
-//! Base margins that rows bring, in a quarter of the cases.
+//! Base margins of calls, which a quarter of the cases pass.
 
 use super::case::{Case, bytes, doubles, same_bits};
 use sched_forest::{Forest, WalkError};
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 const BASES: usize = 3;
 
 impl Case {
-    /// Whether each row brings a base margin. The runtime takes base margins of one type with the results.
+    /// Whether calls pass base margins. The runtime accepts only base margins of the type of results.
     pub fn base_is_given(&self) -> bool {
         self.seed % 4 == 1 && self.forest.types.accumulator == self.forest.types.output
     }
@@ -28,13 +28,14 @@ impl Case {
         (0..self.forest.num_margins).map(value).collect()
     }
 
-    /// The base margins of all rows; none if rows bring none.
+    /// The base margins of all rows; none if calls pass none.
     pub fn base_margins(&self) -> Option<Vec<f64>> {
         let all = || (0..self.num_rows()).flat_map(|row| self.base_of(row).into_owned()).collect();
         self.base_is_given().then(all)
     }
 
-    /// Results of the walker, `per_row` numbers for each row, which begins with its base margin.
+    /// Results of the walker, which starts each row's sums with its base margin: `per_row` numbers for each
+    /// row.
     pub fn walked<T: Copy + Default>(
         &self,
         per_row: usize,
@@ -54,7 +55,7 @@ impl Case {
         Ok(all)
     }
 
-    /// The first bytes of a kernel's output, and whether the kernel adds to them.
+    /// The content of a kernel's output before it runs, and whether the kernel adds to it.
     pub fn output_before(&self, kernel: KernelKind, size: usize) -> (Vec<u8>, bool) {
         let sums = matches!(kernel, KernelKind::Output(Kind::Raw) | KernelKind::RawOfBins);
         match self.base_margins().filter(|_| sums) {

@@ -1,5 +1,5 @@
-//! Cases: a random forest under a random legal schedule on random rows, in the interpreter and in machine
-//! code, compared with the plain walker.
+//! Cases of the property test: a random forest under a random legal schedule on random rows. The interpreter
+//! and machine code are compared with the reference walker.
 
 use super::launches::{add_up, one_wavefront};
 use sched_forest::{
@@ -21,13 +21,13 @@ use std::sync::Arc;
 
 /// A case, ready to run.
 pub struct Case {
-    /// Seed from which everything follows.
+    /// Seed of all random choices.
     pub seed: u64,
     /// The forest.
     pub forest: Forest,
     /// The schedule.
     pub schedule: String,
-    /// The checked schedule; in some cases with another one for small calls.
+    /// The checked nest of the schedule, in some cases with small-batch variants.
     pub nests: Variants<Nest>,
     /// Hits of leaves, for tiling by probability.
     pub profile: Profile,
@@ -35,8 +35,8 @@ pub struct Case {
     pub rows: Vec<f64>,
 }
 
-/// The forest of a seed. Other tests apart, it has a random stream for each feature, so that a seed has the
-/// same schedule for other trees.
+/// The forest of a seed. Except for tests that are not numeric, each kind of forest draws from a separate
+/// random generator. A new kind therefore does not change the schedules of existing seeds.
 pub fn forest_of(seed: u64, rng: &mut Rng, has_expectiles: bool) -> Forest {
     let forest = forests::forest(rng);
     let forest = forests::with_other_tests(rng, forest);
@@ -68,7 +68,7 @@ impl Case {
                 panic!("seed {seed}: a legal schedule has errors\n{schedule}\n{:#?}", checked.diagnostics)
             })
         };
-        // Few random schedules have all walks in the layout that holds sets.
+        // In few random schedules, all walks use the layout that holds sets.
         let holds_sets = has_classes(&forest) && !rng.one_in(4);
         let holding = |schedule: String| {
             let held = if holds_sets { in_preorder(&schedule) } else { schedule.clone() };
@@ -84,7 +84,8 @@ impl Case {
         Case { seed, forest, schedule, nests, profile, rows }.with_sums_in_bounds()
     }
 
-    /// Bounds the sums in another order, without the transformations that follow.
+    /// Removes the transformation of raw output if trees are not added in the model's order. The margins are
+    /// then compared within bounds.
     pub fn with_sums_in_bounds(mut self) -> Case {
         if !self.exact() {
             self.forest.output.raw.clear();
@@ -125,7 +126,7 @@ impl Case {
         self.nests.iter().all(|(_, nest)| nest.accumulation == Accumulation::Exact)
     }
 
-    /// Whether the rows are few enough that several trees are interleaved.
+    /// Whether there are so few rows that unroll-and-jam interleaves several trees.
     pub fn walks_few_rows(&self) -> bool {
         let rows = self.num_rows();
         let nest = self.nests.for_rows(rows);
@@ -141,7 +142,7 @@ impl Case {
         compile(forest, profile, self.nests.clone(), kernels, &budget)
     }
 
-    /// Costs of fetch strategies: gathers are as fast as loads, or very slow, as machines differ.
+    /// Costs of fetch strategies, since machines differ: gathers are as fast as loads, or very slow.
     fn fetch_costs(&self) -> FetchCosts {
         let usual = FetchCosts::default();
         match self.seed % 3 {
@@ -156,7 +157,7 @@ impl Case {
         self.seed.is_multiple_of(2)
     }
 
-    /// The type of rows of the code: often narrower than the model's, if calls pass no wider rows.
+    /// The type of rows that the code reads: often narrower than the model's, if calls pass no wider rows.
     pub fn row_type(&self) -> Float {
         let is_computed = !self.forest.computed.read.is_empty();
         let narrow = !self.in_doubles() && !self.seed.is_multiple_of(5) && !is_computed;
@@ -228,7 +229,7 @@ impl Case {
         self.machine_trees(&jit, &trees)
     }
 
-    /// Compares the values of trees' leaves by machine code.
+    /// Compares the value that each tree adds, as computed by machine code.
     fn machine_trees(&self, jit: &Jit, expected: &[f64]) -> Result<(), String> {
         let n = self.num_rows();
         let (mut floats, mut doubles) = (vec![0f32; expected.len()], vec![0f64; expected.len()]);
@@ -321,7 +322,7 @@ impl Case {
             base: self.base_is_given().then(|| self.forest.base.clone()),
             ..EntryInfo::default()
         };
-        // Processors differ in what their registers hold and in how they look tables up.
+        // Processors differ in the lengths of their registers, and in their instructions for look-ups.
         let cpus: Vec<Cpu> = Cpu::all().filter(|cpu| cpu.runs_here()).collect();
         let cpu = cpus.get((self.seed / 2) as usize % cpus.len().max(1)).copied().unwrap_or_default();
         let module: &Module = &compiled.lir;
@@ -334,7 +335,7 @@ impl Case {
         self.predict_rows(jit, (kind, rows, n), out)
     }
 
-    /// Predicts rows with their base margins, if they bring some, and the kind of output needs sums.
+    /// Predicts rows, with base margins if the case has some and the kind of output needs sums.
     pub(crate) fn predict_rows(
         &self,
         jit: &Jit,
@@ -359,7 +360,7 @@ impl Case {
         Ok(doubles(&found, accumulator))
     }
 
-    /// The rows as kernels read them.
+    /// The bytes of the rows in the type that kernels read.
     pub(crate) fn kernel_rows(&self) -> Vec<u8> {
         let input = self.row_type();
         bytes(self.given().map(|x| round(x, input)), input)
@@ -440,8 +441,8 @@ impl Case {
     }
 }
 
-/// Whether some feature has enough sets that rows may have classes of its categories.
-/// The facts of a forest for the checker, with its stages.
+/// Whether some feature has enough sets that rows may have classes of its categories. The properties of a
+/// forest for the checker, with its stages.
 fn info(forest: &Forest) -> ModelInfo {
     let forests = KernelForests::from(Arc::new(forest.clone()));
     let columns = forests.tested(SetTests::OfColumns).columns().ok().flatten();
@@ -460,7 +461,7 @@ fn class_features(forest: &Forest, tested: SetTests) -> usize {
     prepared.map_or(0, |prepared| prepared.class_features)
 }
 
-/// A schedule with all walks in preorder.
+/// The schedule, changed so that all walks use `preorder`.
 fn in_preorder(schedule: &str) -> String {
     let other = |line: &&str| !["representation(", "tileTrees("].iter().any(|call| line.starts_with(call));
     let lines = schedule.lines().filter(other).chain(["representation(preorder)"]);
@@ -511,8 +512,8 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &[T], expected: &[T])
     }
 }
 
-/// Compares numbers bit for bit, with all NaNs alike: linear leaves may add infinities, and no trainer
-/// defines the sign of the NaN that results.
+/// Compares numbers bit for bit, except that all NaNs are equal: linear leaves may add infinities, and no
+/// trainer defines the sign of the resulting NaN.
 pub fn same_bits(what: &str, found: &[f64], expected: &[f64]) -> Result<(), String> {
     let of = |x: &f64| if x.is_nan() { f64::NAN } else { *x }.to_bits();
     let bits = |values: &[f64]| values.iter().map(of).collect::<Vec<_>>();
@@ -523,7 +524,7 @@ pub fn same_bits(what: &str, found: &[f64], expected: &[f64]) -> Result<(), Stri
     }
 }
 
-/// Largest number of rows that advance together in vectors; 0 without vectors.
+/// Largest number of rows in a group of interleaved vectors; 0 without vectors.
 fn widest_group(nest: &Nest) -> usize {
     let loops = nest.loops.iter().filter(|this| this.axis == Axis::Row);
     let rows = loops.filter_map(|this| {

@@ -1,4 +1,4 @@
-//! Cases whose rows are columns.
+//! Cases with calls on columns.
 
 use super::case::{Case, doubles, function, same_bits};
 use sched_forest::Float;
@@ -75,7 +75,7 @@ impl Case {
         let narrow: Vec<f32> = self.rows.iter().map(|x| *x as f32).collect();
         let floats = transposed(&narrow, features);
         let n = self.num_rows();
-        // No value is missing, so the bits only change the way values take.
+        // No value is missing, so the validity bits only select another path of the code.
         let bits = vec![0xff; n.div_ceil(8)];
         for converted in [false, true] {
             let column = |feature: usize| {

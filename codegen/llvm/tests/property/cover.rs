@@ -1,4 +1,4 @@
-//! Counts of the features that a set of cases covers. A property test that quietly stops covering one fails.
+//! Counts of the features that a set of cases covers. The property test fails if a feature is too rare.
 
 use super::case::Case;
 use sched_forest::{Float, Types};
@@ -64,7 +64,8 @@ const WANTED: [&str; 38] = [
     "arranged stages of sums",
 ];
 
-/// Features that need several draws, or few trees allow: they must occur in at least one of fifty cases.
+/// Features that need several random choices, or that only few trees allow. They must occur in at least one
+/// of fifty cases.
 const COMBINED: [&str; 6] = [
     "cached rows with a bank for each lane",
     "cached trees side by side",
@@ -166,7 +167,7 @@ fn tile_above(schedule: &str, rows: usize) -> bool {
     })
 }
 
-/// Whether the inner loop of some tile stands outside the outer one.
+/// Whether the inner loop of some tile is outside its outer loop.
 fn inside_out(schedule: &str, nest: &Nest) -> bool {
     let pairs: Vec<(&str, &str)> = tiles(schedule).map(|[_, outer, inner, _]| (outer, inner)).collect();
     nest.roots.iter().any(|root| swapped(nest, *root, &mut Vec::new(), &pairs))

@@ -13,8 +13,9 @@ use sched_testing::forests;
 struct CoveredFeature {
     name: &'static str,
     is_in: fn(&Case) -> bool,
-    /// Lines of a schedule with the feature, if code for it may be missing. The schedule's blocks `b0` have
-    /// rows `b1` in threads, each of which adds pieces `t0` of trees `t1`.
+    /// Lines that add the feature to a schedule, if there may be no code for it yet. In the schedule, blocks
+    /// are the loop `b0` and rows of a block the loop `b1` over threads. Each thread has a loop `t0` over
+    /// groups of trees, and a loop `t1` over the trees of a group.
     lines: Option<&'static str>,
 }
 
@@ -22,7 +23,7 @@ const fn feature(name: &'static str, is_in: fn(&Case) -> bool) -> CoveredFeature
     CoveredFeature { name, is_in, lines: None }
 }
 
-/// Features that must occur in at least one of twenty cases, as soon as there is code for them.
+/// Features that must occur in at least one of twenty cases, if there is code for them.
 const FEATURES: &[CoveredFeature] = &[
     feature("launches", Case::has_launches),
     feature("grid.x", |case| maps(case, GpuLevel::Grid, GpuAxis::X)),
@@ -131,7 +132,7 @@ fn step(this: &Loop) -> usize {
     this.step.as_int().and_then(|step| usize::try_from(step).ok()).unwrap_or(1)
 }
 
-/// The nest that runs, if it has launches.
+/// The nest that runs for the case's rows, if it has launches.
 fn launched(case: &Case) -> Option<&Nest> {
     let nest = case.nests.for_rows(case.num_rows());
     (case.num_rows() > 0 && launches(nest)).then_some(nest)
@@ -153,7 +154,8 @@ fn maps(case: &Case, level: GpuLevel, axis: GpuAxis) -> bool {
     any(case, |this| this.annotations.gpu_dimension == Some(GpuDimension { level, axis }))
 }
 
-/// Whether some loop passes a test, which gets the loops from the outermost to this one.
+/// Whether some loop satisfies `test`, which gets the nest, the loop, and the loops around it with the
+/// outermost first.
 fn in_nests(case: &Case, test: impl Fn(&Nest, LoopId, &[LoopId]) -> bool) -> bool {
     fn below(
         nest: &Nest,
@@ -177,9 +179,9 @@ fn in_nests(case: &Case, test: impl Fn(&Nest, LoopId, &[LoopId]) -> bool) -> boo
         .any(|(_, nest)| nest.roots.iter().any(|root| below(nest, *root, &mut Vec::new(), &test)))
 }
 
-/// Features with code, which must be covered.
+/// Features for which there is code, and which must be covered.
 pub fn wanted_on_gpu() -> Vec<&'static str> {
-    // A feature may be a directive's; directives for GPUs alone are found in the table.
+    // Features that are directives for GPUs only are added from the table of directives.
     let seen: Vec<&str> = SIGNATURES
         .iter()
         .filter(|signature| signature.lowered == Lowered::OnGpus)

@@ -1,5 +1,4 @@
-//! Cases of schedules for GPUs. The interpreter runs their launches; nothing generates machine code of them
-//! here.
+//! Cases of schedules for GPUs. The interpreter runs their launches; no machine code is generated for them.
 
 use super::case::{Case, bytes, doubles, forest_of, same_bits, with_params};
 use sched_forest::{Float, Forest, Profile, predict, predict_classes};
@@ -10,7 +9,8 @@ use sched_lang::{Options, Supported, check};
 use sched_nest::{Axis, Body, GpuAxis, GpuDimension, GpuLevel, LoopId, Nest, Variants};
 use sched_testing::{Rng, forests, schedules};
 
-/// Whether a nest has code on GPUs, within limits that the checker does not know.
+/// Whether the code generator supports a nest on GPUs, and the nest keeps limits that the checker does not
+/// know.
 pub fn has_code(forest: &Forest, profile: &Profile, nest: &Nest) -> bool {
     let compiled = compile(
         forest.clone(),
@@ -34,15 +34,15 @@ pub fn compiled(forest: &Forest, schedule: &str) -> Option<Compiled> {
     compile(forest.clone(), None, nests, &[Kind::Raw], &Budget::default()).ok()
 }
 
-/// All stages as text.
+/// All stages of the compiler as text.
 pub fn stages(compiled: &Compiled) -> String {
     let each = compiled.variants.iter().map(|(_, s)| format!("{}\n{}\n{}\n", s.hir, s.mir, s.plan));
     each.collect::<String>() + &compiled.lir.to_string()
 }
 
 impl Case {
-    /// Makes the case of a seed, under a schedule for GPUs; in some cases with variants by the number of
-    /// rows, some of them for processors.
+    /// Makes the case of a seed, under a schedule for GPUs. Some cases have small-batch variants, some of
+    /// which run on the processor.
     pub fn on_gpu(seed: u64) -> Case {
         let mut rng = Rng(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x6a09_e667_f3bc_c908);
         let forest = forest_of(seed, &mut rng, false);
@@ -79,8 +79,8 @@ impl Case {
             nest.loops.iter().all(|this| match this.annotations.gpu_dimension {
                 Some(GpuDimension { level: GpuLevel::Block, axis }) => {
                     let one_row = this.step.as_int() == Some(1) && this.annotations.interleave.is_none();
-                    // Fewer rows have odd distances between their features, so that threads that share a row
-                    // use separate banks if all of them fit the banks.
+                    // With fewer rows, the distance between features of a copy is odd. Threads that read the
+                    // same rows then use separate banks if there are enough banks for all of them.
                     let ends = this.start.as_int().zip(this.stop.as_int());
                     let apart = ends
                         .map(|(start, stop)| stop - start)
@@ -88,17 +88,17 @@ impl Case {
                     axis == GpuAxis::X && this.axis == Axis::Row && one_row && apart
                 }
                 Some(_) => true,
-                // Lanes with walks of different lengths reach different rows.
+                // Lanes whose walks have different lengths reach different rows at the same time.
                 None => this.axis == Axis::Tree,
             })
         };
-        // Leaves differ in their number of terms, too.
+        // Linear leaves also differ in their numbers of terms.
         let alike = self.row_type() == Float::F32 && !self.forest.has_linear_leaves();
         alike && self.nests.iter().all(|(_, nest)| !launches(nest) || in_blocks(nest))
     }
 
-    /// If rows travel as bins, compares the margins of the kernels that read bins with those of the kernel
-    /// that reads values.
+    /// If rows are transferred as bins, compares the margins of the kernels that read bins with those of the
+    /// kernel that reads values.
     pub fn interpret_bins(&self, compiled: &Compiled, margins: &[f64]) -> Result<(), String> {
         let (types, n) = (self.forest.types, self.num_rows());
         let chosen = self.nests.bounded().iter().all(|other| n > other.max_rows as usize);
@@ -121,7 +121,7 @@ impl Case {
         Ok(())
     }
 
-    /// Compares predictions and classes of the interpreter's margins.
+    /// Compares the predictions and classes that the interpreter computes from margins.
     pub fn interpret_transforms(&self, compiled: &Compiled, margins: &[f64]) -> Result<(), String> {
         if !self.exact() || margins.iter().any(|margin| margin.is_nan()) {
             return Ok(());
@@ -144,7 +144,8 @@ impl Case {
     }
 }
 
-/// Most iterations that threads test when there are no rows for them: more take long, and test nothing new.
+/// Most iterations of a case's nest. Threads without rows also go through them, which in larger nests takes
+/// long and tests nothing new.
 const MOST_ITERATIONS: i64 = 1 << 17;
 
 /// Lower bound of a nest's iterations, for any number of rows.

@@ -20,19 +20,20 @@ fn number_in(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// The number of cases: `SCHEDC_CASES`, or enough to cover what [`wanted`] lists. Hosted CI runs many more
-/// each night.
+/// The number of cases: `SCHEDC_CASES`, or enough to cover the features that [`wanted`] lists. The nightly CI
+/// runs many more.
 fn cases() -> u64 {
     number_in("SCHEDC_CASES").unwrap_or(600)
 }
 
-/// The seed of `SCHEDC_SEED`, which alone runs one case; with `SCHEDC_CASES` it is the first seed.
+/// The seed of the only case to run: `SCHEDC_SEED`, unless `SCHEDC_CASES` is also set. With both, it is the
+/// first seed.
 fn single() -> Option<u64> {
     number_in("SCHEDC_SEED").filter(|_| number_in("SCHEDC_CASES").is_none())
 }
 
-/// Runs `cases` cases in two threads and counts their features; or one case if the environment names its
-/// seed.
+/// Runs `cases` cases in two threads, and counts their features. If the environment names a single seed, runs
+/// only that case.
 fn run(cases: u64, new: fn(u64) -> Case, add: fn(&mut Cover, &Case)) -> Option<Cover> {
     if let Some(seed) = single() {
         let case = new(seed);
@@ -73,7 +74,7 @@ fn every_legal_schedule_predicts_what_the_walker_predicts() {
     }
 }
 
-/// Half the number of cases, which take a small part of the time of the others.
+/// Half as many cases as for processors; they take much less time.
 #[test]
 fn every_legal_gpu_schedule_predicts_what_the_walker_predicts() {
     if let Some(cover) = run(cases() / 2, Case::on_gpu, Cover::add_on_gpu) {
@@ -81,18 +82,19 @@ fn every_legal_gpu_schedule_predicts_what_the_walker_predicts() {
     }
 }
 
-/// Threads whose rows or sums lie between those of other threads.
+/// Schedules in which rows or sums of a thread are between those of other threads.
 #[test]
 fn threads_share_rows_and_sums_in_order() {
     let schedules = [
         // A thread has every fourth row.
         "tile(batch, b0, b1, 4)\nreorder(b1, b0)\ngpuDimension(b1, grid.x)",
-        // Tiles of five in tiles of six: two threads have the same last rows, and skip them.
+        // Tiles of five in tiles of six. The range of a thread's tile overlaps with the next block, whose
+        // rows it must skip.
         "tile(batch, b0, b1, 6)\ntile(b1, b2, b3, 5)\ngpuDimension(b0, grid.x)\ngpuDimension(b2, block.x)",
-        // The iterations of an atomic loop share the slots of one inside.
+        // All iterations of the atomic loop use the same slots of the loop inside it.
         "tile(tree, t0, t1, 2)\ngpuDimension(batch, grid.x)\ngpuDimension(t0, block.x)\natomicReduce(t0)\n\
          gpuDimension(t1, block.y)",
-        // One thread's additions meet the atomic additions of others.
+        // One thread's ordinary additions go to the same sums as the atomic additions of others.
         "gpuDimension(batch, grid.x)\nsplit(tree, ta, tb, 1)\ngpuDimension(tb, block.x)\natomicReduce(tb)",
         // With few rows, a loop over blocks has no iterations, while the loop beside it has some.
         "tile(batch, b0, b1, 8)\nsplit(b1, first, second, 6)\ngpuDimension(b0, grid.x)\n\
@@ -136,9 +138,9 @@ fn damaged_gpu_schedules_are_refused_or_compiled() {
     assert!(legal > 50 && refused > 50 && emitted > 24, "{legal} legal, {emitted} as PTX, {refused} refused");
 }
 
-/// Codes of 16 bits, columns whose numbers need more than a byte, and vectors whose nodes are bytes.
+/// Bins of 16 bits, columns whose numbers need more than a byte, and vectors whose node numbers are bytes.
 #[test]
-fn codes_of_all_widths_are_exact() {
+fn bins_of_all_widths_are_exact() {
     let schedules = [
         "representation(quantized)",
         "representation(quantized)\nvectorize(tree, 4)",
@@ -177,8 +179,8 @@ fn codes_of_all_widths_are_exact() {
     }
 }
 
-/// Sets of the number of bytes that one look-up covers, of categories that are classes of their own, beside
-/// numeric tests.
+/// Sets of as many bytes as one look-up covers, in forests where each category is a separate class, with
+/// numeric tests beside them.
 #[test]
 fn sets_of_all_widths_are_exact() {
     let schedules = [
@@ -205,8 +207,8 @@ fn sets_of_all_widths_are_exact() {
     }
 }
 
-/// One deliberate mistake per pass: the property must see each, or it is blind. The seed beside a fault saw
-/// it when the list was written; if it no longer does, all seeds are searched.
+/// One deliberate mistake for each pass, which the property test must detect. The seed beside a fault
+/// detected it when the list was written. If it no longer does, all seeds are tried.
 #[test]
 fn seeded_faults_are_seen() {
     let faults = [
@@ -244,7 +246,7 @@ fn seeded_faults_are_seen() {
     see(&faults, Case::new);
 }
 
-/// Faults of passes that only launches run, and of passes that launches share with other code.
+/// Faults of passes for launches only, and of passes for launches and other code.
 #[test]
 fn seeded_faults_of_launches_are_seen() {
     let faults = [

@@ -1,4 +1,4 @@
-//! Calls whose rows are columns.
+//! Calls on columns instead of rows.
 
 use super::{FEATURES, KINDS, expected, model};
 use sched_llvm::column::{ColumnType, RawColumn};
@@ -38,7 +38,7 @@ impl OwnedColumn {
         let backwards =
             if self.raw.stride < 0 { self.bytes.len() as isize + self.raw.stride as isize } else { 0 };
         RawColumn {
-            // One byte behind the start, so that no value is aligned.
+            // One byte after the start, so that no value is aligned.
             values: if self.bytes.is_empty() {
                 ptr::null()
             } else {
@@ -51,7 +51,7 @@ impl OwnedColumn {
     }
 }
 
-/// CallOptions a test makes a column.
+/// Options with which a test makes a column.
 #[derive(Clone, Copy, Debug)]
 struct ColumnOptions {
     kind: ColumnType,
@@ -98,7 +98,7 @@ fn pack(bits: impl Iterator<Item = bool>, offset: usize) -> Vec<u8> {
     packed
 }
 
-/// Makes a column of `n` rows, and returns its values, too.
+/// Makes a column of `n` rows; also returns its values.
 fn column(made: ColumnOptions, n: usize, seed: usize) -> (OwnedColumn, Vec<f64>) {
     let noise = |i: usize| (i * 7919 + seed * 104_729) % 1009;
     let dictionary: Vec<f64> = (0..5).map(|i| f64::from(i) * 3.0 - 4.0).collect();
@@ -160,7 +160,7 @@ fn column(made: ColumnOptions, n: usize, seed: usize) -> (OwnedColumn, Vec<f64>)
     (OwnedColumn { bytes, validity, dictionary, raw }, numbers)
 }
 
-/// CallOptions a test calls a model.
+/// Options with which a test calls a model.
 #[derive(Clone, Copy, Debug)]
 struct CallOptions {
     kind: Kind,
@@ -285,7 +285,7 @@ fn a_number_that_means_missing_is_missing_in_columns() {
     }
 }
 
-/// Returns the second margin of a row of one number.
+/// Returns the second margin of a row whose first feature is `number`, and whose other features are missing.
 fn second_margin<T>(model: &ModelDescriptor, kind: ColumnType, number: T) -> Result<f64, Status> {
     let raw = RawColumn { values: ptr::from_ref(&number).cast(), kind: kind as i32, ..RawColumn::ABSENT };
     let columns = [raw, RawColumn::ABSENT, RawColumn::ABSENT];
@@ -308,7 +308,8 @@ fn whole_numbers_are_rounded_once() {
     assert_eq!(second_margin(&floats, ColumnType::F64, 16_777_217.0f64), Ok(16_777_216.0));
 }
 
-/// Types with values that are not floats use code for doubles, and are refused if there is none.
+/// Columns of types with values that 32-bit floats do not represent need code for doubles, and are refused if
+/// there is none.
 #[test]
 fn columns_choose_the_type_of_rows() {
     let own_row_type = Dtype::F64 as i64;
@@ -328,7 +329,7 @@ fn columns_choose_the_type_of_rows() {
     }
     assert_eq!(second_margin(&both, ColumnType::F64, 0.1f64), Ok(0.1));
     assert_eq!(second_margin(&both, ColumnType::F32, 0.1f32), Ok(f64::from(0.1f32)));
-    // For a dictionary, its numbers count.
+    // With a dictionary, its numbers decide.
     for (number, want) in [(0.5, Ok(0.5)), (f64::NAN, Ok(0.0)), (0.1, Err(Status::ROWS))] {
         let (place, dictionary) = (0i64, [number]);
         let raw = RawColumn {

@@ -1,4 +1,4 @@
-//! The driver for tests, and kernels in the form that it loads.
+//! The test driver for GPUs, and kernels in the form that it loads.
 
 use sched_ir::lir::Module;
 use sched_llvm::{HostKernel, HostLaunches, host_launch_object};
@@ -25,7 +25,7 @@ pub fn succeed(command: &mut Command, what: &str) {
     assert!(output.status.success(), "{what}: {command:?}: {}\n{text}", output.status);
 }
 
-/// Makes the driver in a folder, as a library with the functions of both makers.
+/// Compiles the driver into a folder, as a library with the functions of both makers' drivers.
 pub fn driver(folder: &Path) -> PathBuf {
     let library = folder.join("driver.so");
     let mut cc = compiler();
@@ -34,8 +34,8 @@ pub fn driver(folder: &Path) -> PathBuf {
     library
 }
 
-/// The launches of a module as a shared library, with the number of parameters of each. The files that it is
-/// made of remain in the folder.
+/// The launches of a module as a shared library, with the number of parameters of each. Its source files
+/// remain in the folder.
 pub fn image(folder: &Path, module: &Module) -> Vec<u8> {
     let launches = HostLaunches::compile(module).expect("launches");
     let count = |kernel: &HostKernel| {

@@ -1,4 +1,4 @@
-//! The driver for tests, and the compilation of the test programs in `c/`.
+//! The test driver for GPUs, and the compilation of the test programs in `c/`.
 
 pub mod files;
 
@@ -17,7 +17,7 @@ pub fn folder() -> &'static Path {
     })
 }
 
-/// The driver, as a library with the functions of both makers.
+/// The driver, as a library with the functions of both makers' drivers.
 pub fn driver() -> &'static Path {
     static DRIVER: OnceLock<PathBuf> = OnceLock::new();
     DRIVER.get_or_init(|| files::driver(folder()))

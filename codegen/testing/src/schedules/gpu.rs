@@ -1,16 +1,16 @@
-//! Random schedules for GPUs: loops over rows and trees, often in a shape that suits launches; mappings
-//! to the directions of grids and blocks; and facts.
+//! Random schedules for GPUs: loops over rows and trees, often in a shape that suits launches; their mappings
+//! to the dimensions of grids and blocks; and annotations.
 
 use super::{ByRows, Growth, Rng, bare_name, drawn_by_rows};
 use sched_lang::options::{ModelInfo, Options, Supported, Target};
 use sched_nest::{Axis, Body, GpuLevel, Layout, LoopId, Nest};
 
-/// A schedule for GPUs that checks without errors for a model with these facts, without the line
-/// `target gpu`. `has_code` decides whether code generation supports a nest, which the checker does not
-/// know. The same seed and decisions give the same text.
-pub fn gpu_schedule(seed: u64, facts: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> String {
+/// A random schedule that is legal on GPUs for a model with these properties, without the line `target gpu`.
+/// `has_code` decides whether the code generator supports a nest, which the checker does not know. The same
+/// seed and decisions give the same text.
+pub fn gpu_schedule(seed: u64, model: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> String {
     let options = Options {
-        model: Some(facts.clone().into()),
+        model: Some(model.clone().into()),
         supported: Supported::Compilable,
         target: Some(Target::gpu()),
         ..Options::default()
@@ -20,21 +20,21 @@ pub fn gpu_schedule(seed: u64, facts: &ModelInfo, has_code: &dyn Fn(&Nest) -> bo
     growth.text
 }
 
-/// A schedule for GPUs with up to three blocks by the number of rows. A quarter of its parts map no
-/// loop, so that CPUs run them.
-pub fn gpu_by_rows(seed: u64, facts: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> ByRows {
+/// A schedule for GPUs with up to three blocks for calls of limited numbers of rows. A quarter of its parts
+/// map no loop to the GPU, so the processor runs them.
+pub fn gpu_by_rows(seed: u64, model: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> ByRows {
     let mut drawn = drawn_by_rows(seed, |rng| match rng.below(4) {
-        0 => of_processor(rng.next_u64(), facts, has_code),
-        _ => gpu_schedule(rng.next_u64(), facts, has_code),
+        0 => of_processor(rng.next_u64(), model, has_code),
+        _ => gpu_schedule(rng.next_u64(), model, has_code),
     });
     drawn.text.insert_str(0, "target gpu\n");
     drawn
 }
 
-/// A part without launches in a schedule for GPUs.
-fn of_processor(seed: u64, facts: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> String {
+/// A part of a schedule for GPUs that has no launches.
+fn of_processor(seed: u64, model: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) -> String {
     let options = Options {
-        model: Some(facts.clone().into()),
+        model: Some(model.clone().into()),
         supported: Supported::Compilable,
         target: Some(Target::gpu()),
         ..Options::default()
@@ -44,14 +44,13 @@ fn of_processor(seed: u64, facts: &ModelInfo, has_code: &dyn Fn(&Nest) -> bool) 
     growth.text
 }
 
-/// Sizes of tiles whose iterations are threads or pieces of work. Some are multiples of a warp, others
-/// are not.
+/// Sizes of tiles of rows. Some are multiples of a warp, others are not.
 const SIZES: [usize; 16] = [1, 2, 2, 3, 4, 4, 7, 8, 16, 20, 32, 33, 64, 100, 256, 1024];
 
-/// Lines that make loops, and lines that map them.
+/// Lines of a schedule that make loops, and lines that map them to the GPU.
 type Shape = (String, String);
 
-/// Shapes of launches; a schedule has one of them, or none.
+/// Shapes of launches; repeated ones are more frequent. A schedule has one shape, or random loops.
 const SHAPES: [fn(&mut Growth) -> Shape; 13] = [
     rows_in_threads,
     rows_in_threads,
@@ -68,11 +67,11 @@ const SHAPES: [fn(&mut Growth) -> Shape; 13] = [
     two_launches,
 ];
 
-/// Draws the text of a directive, if the nest has a loop for it.
+/// A function that returns the text of a random directive, if the nest has a loop for it.
 type Draw = fn(&mut Growth) -> Option<String>;
 
-/// Facts about the loops of a launch, each with its relative frequency.
-const FACTS: [(usize, Draw); 9] = [
+/// Annotations of the loops of a launch, each with its relative frequency.
+const ANNOTATIONS: [(usize, Draw); 9] = [
     (4, |growth| growth.of_loop("cache({v})", |nest, id| is_row(nest, id) && is_mapped(nest, id))),
     (2, |growth| growth.of_loop("cache({v})", |nest, id| !is_row(nest, id))),
     (4, |growth| growth.of_loop("atomicReduce({v})", |nest, id| !is_row(nest, id) && is_mapped(nest, id))),
@@ -81,7 +80,7 @@ const FACTS: [(usize, Draw); 9] = [
     (4, |growth| growth.layout_of_all()),
     (3, |growth| growth.cached_in_pieces()),
     (2, |growth| growth.of_loop("representation({v}, quantized)", |_, _| true)),
-    (10, |growth| Some(growth.fact())),
+    (10, |growth| Some(growth.annotation())),
 ];
 
 fn is_row(nest: &Nest, id: LoopId) -> bool {
@@ -92,7 +91,7 @@ fn is_mapped(nest: &Nest, id: LoopId) -> bool {
     nest.get(id).annotations.gpu_dimension.is_some()
 }
 
-/// Dimensions of a level in random order; `x` comes first in most cases.
+/// Dimensions of the grid or of blocks, in random order; `x` is first in most cases.
 fn dimensions(rng: &mut Rng, level: GpuLevel) -> Vec<String> {
     let mut axes = vec!["x", "y", "z"];
     if rng.one_in(2) {
@@ -113,8 +112,7 @@ fn rows_in_threads(growth: &mut Growth) -> Shape {
     )
 }
 
-/// SilvanForge's template: several rows per thread, and groups of trees in another direction of the
-/// block.
+/// SilvanForge's template: several rows per thread, and groups of trees in another dimension of the block.
 fn rows_and_trees_in_threads(growth: &mut Growth) -> Shape {
     let [b0, rest, b1, b2] = [Axis::Row; 4].map(|axis| growth.name(axis));
     let [t0, t1] = [Axis::Tree; 2].map(|axis| growth.name(axis));
@@ -209,7 +207,7 @@ fn rows_in_many_directions(growth: &mut Growth) -> Shape {
     )
 }
 
-/// Four rows per thread, whose bins share a word.
+/// Four rows per thread, as a vector whose bins share a word.
 fn rows_in_vectors(growth: &mut Growth) -> Shape {
     let [b0, rest, b1, b2] = [Axis::Row; 4].map(|axis| growth.name(axis));
     let (rows, [[grid, ..], [block, ..]]) = (4 * (1 + growth.rng.below(5)), growth.directions());
@@ -226,7 +224,7 @@ fn rows_in_vectors(growth: &mut Growth) -> Shape {
     )
 }
 
-/// Two loops over rows, in blocks of different sizes.
+/// Two loops over rows, each with a launch of its own block size.
 fn two_launches(growth: &mut Growth) -> Shape {
     let at = 1 + growth.rng.below(30);
     let [first, second] = [Axis::Row; 2].map(|axis| growth.name(axis));
@@ -241,7 +239,8 @@ fn two_launches(growth: &mut Growth) -> Shape {
 }
 
 impl Growth<'_> {
-    /// Adds loops, mostly in a shape that suits launches; then dimensions; then facts.
+    /// Adds loops, mostly in a shape that suits launches; then maps them to dimensions; then adds
+    /// annotations.
     fn of_launches(&mut self) {
         if self.rng.one_in(8) {
             let line = self.tile_trees();
@@ -273,8 +272,8 @@ impl Growth<'_> {
             let lines = self.blocks_only();
             self.keep_if_legal(lines);
         }
-        let facts = 2 + self.rng.below(8);
-        self.keep_several(facts, Growth::launch_fact);
+        let annotations = 2 + self.rng.below(8);
+        self.keep_several(annotations, Growth::launch_annotation);
     }
 
     /// Size of a tile of rows.
@@ -304,7 +303,7 @@ impl Growth<'_> {
         names.into_iter().map(|name| format!("gpuDimension({name}, grid.x)\n")).collect()
     }
 
-    /// Maps some loops on the way from each outermost loop to a leaf: outer ones to the grid, inner
+    /// Maps some loops on the path from each outermost loop to a leaf loop: outer ones to the grid, inner
     /// ones to blocks.
     fn any_dimensions(&mut self) -> String {
         let Some(nest) = self.nest.clone() else { return String::new() };
@@ -340,11 +339,11 @@ impl Growth<'_> {
         lines.concat()
     }
 
-    /// One of the facts of launches.
-    fn launch_fact(&mut self) -> String {
-        let all: usize = FACTS.iter().map(|(often, _)| often).sum();
+    /// One of the annotations of launches.
+    fn launch_annotation(&mut self) -> String {
+        let all: usize = ANNOTATIONS.iter().map(|(often, _)| often).sum();
         let mut number = self.rng.below(all);
-        for (often, draw) in FACTS {
+        for (often, draw) in ANNOTATIONS {
             if number < often {
                 return draw(self).map(|line| line.trim_end().to_owned() + "\n").unwrap_or_default();
             }
@@ -353,7 +352,8 @@ impl Growth<'_> {
         String::new()
     }
 
-    /// One layout for all trees. Quantized layouts are for rows that a block has in shared memory.
+    /// A layout for all trees. If the layout compares bins, a copy of the rows is added, which such layouts
+    /// need.
     fn layout_of_all(&mut self) -> Option<String> {
         let layout = self.layout();
         let rows = |nest: &Nest, id: LoopId| is_row(nest, id) && is_mapped(nest, id);
@@ -365,7 +365,7 @@ impl Growth<'_> {
         }
     }
 
-    /// Trees in shared memory, in a layout that stores a tree in several places.
+    /// A copy of trees in shared memory, in a layout that stores a tree in several separate pieces.
     fn cached_in_pieces(&mut self) -> Option<String> {
         let (trees, _) = self.some_loop(|nest, id| !is_row(nest, id))?;
         if self.layout() != "oblivious" {
@@ -375,7 +375,7 @@ impl Growth<'_> {
         Some(format!("cache({rows})\ncache({trees})\nrepresentation(oblivious)"))
     }
 
-    /// A line about some loop, whose name replaces `{v}`.
+    /// The line `line` for a random loop that satisfies `test`, whose name replaces `{v}`.
     fn of_loop(&mut self, line: &str, test: impl Fn(&Nest, LoopId) -> bool) -> Option<String> {
         self.some_loop(test).map(|(v, _)| line.replace("{v}", &v))
     }

@@ -1,4 +1,4 @@
-//! Random arrangements of stages of sums.
+//! Random directives for layers: the stages of sums before the trees.
 
 use super::Growth;
 use sched_nest::{StageInfo, StageKind};
@@ -9,7 +9,7 @@ const SIZES: &[usize] = &[1, 2, 3, 4, 8, 16, 30];
 const LANES: &[usize] = &[2, 4, 8, 16];
 
 impl Growth<'_> {
-    /// Adds directives that arrange some stages of sums of the model.
+    /// Adds directives for some layers of the model.
     pub(super) fn stages(&mut self) {
         let stages = self.options.model.as_ref().map_or_else(Vec::new, |model| model.stages.clone());
         let sums = |stage: &&StageInfo| stage.kind != StageKind::Trees;
@@ -20,7 +20,8 @@ impl Growth<'_> {
             let mut loops: Vec<String> =
                 stage.kind.loops().iter().map(|(name, _)| format!("{}.{name}", stage.name)).collect();
             if self.rng.one_in(2) {
-                // All loops over rows that the stage may still have.
+                // The rows of the nest of trees, which a layer's nest has until a directive of the layer
+                // changes them.
                 loops.extend(self.rows_of_nest().into_iter().map(|row| format!("{}.{row}", stage.name)));
             }
             let lines = 1 + self.rng.below(6);
@@ -30,7 +31,7 @@ impl Growth<'_> {
         }
     }
 
-    /// Adds one directive, if it is legal.
+    /// Adds one random directive for the stage, if it is legal.
     fn stage_line(&mut self, stage: &str, loops: &mut Vec<String>) {
         let Some(v) = self.rng.pick(loops).cloned() else { return };
         match self.rng.below(8) {

@@ -64,7 +64,8 @@ pub struct Batch {
     pub columns: Vec<Values>,
     /// The number of rows, at least one.
     pub rows: usize,
-    /// The numbers of the columns that [`Reading::beside`](super::Reading::beside) counts, row by row.
+    /// The base margin, row by row: the numbers of the columns that
+    /// [`Reading::beside`](super::Reading::beside) counts.
     pub beside: Vec<f64>,
     /// The columns to copy to the results, each with `rows` elements.
     pub(crate) kept: Vec<ArrayRef>,

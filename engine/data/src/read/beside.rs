@@ -1,4 +1,4 @@
-//! Numbers that stand beside the rows, in columns of their own: a base margin.
+//! Columns of the input that hold a base margin instead of a feature.
 
 use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::FieldRef;

@@ -1,4 +1,4 @@
-//! Categories in rows: the codes of cells, and the errors of cells without one.
+//! Categories in rows: the codes of cells, and the errors for cells without a code.
 
 pub use sched_categories::Lookup;
 use sched_categories::{Categories, Cell, Form, Origin, Refusal, Words};
@@ -21,7 +21,8 @@ pub(super) fn refused(lookup: Lookup<'_>, refusal: &Refusal) -> (Code, String, S
     (codes::UNSEEN_CATEGORY, message, meant.unwrap_or_default() + &help)
 }
 
-/// Replaces the numbers of an array by the codes of their categories. `before` rows precede the batch.
+/// Replaces the numbers of an array by the codes of their categories. `before` rows of the file precede the
+/// batch.
 ///
 /// # Errors
 /// `D0027` and `D0028` for numbers that are no category for certain.

@@ -2,7 +2,7 @@
 
 use sched_categories::{Categories, Lookup, Origin};
 
-/// The knowledge of a model's feature names.
+/// The feature names of a model, if it has names and they are recorded.
 #[derive(Clone, Copy, Debug)]
 pub enum Names<'a> {
     /// Each feature has a name. Columns with names are matched by name.
@@ -20,7 +20,7 @@ pub struct Expect<'a> {
     pub columns: usize,
     /// The features' names.
     pub names: Names<'a>,
-    /// Whether columns count by position whatever the names say.
+    /// Whether columns count by position, and names are ignored.
     pub by_position: bool,
     /// The precisions to which whole numbers are rounded.
     pub whole: WholeNumbers,

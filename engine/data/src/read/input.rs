@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 /// A source of bytes that has been opened.
 pub(super) enum Input {
-    /// A regular file, in which any place can be reached.
+    /// A regular file, which can be read from any position.
     File(File),
     /// The content of a file.
     Memory(Cursor<Bytes>),
@@ -16,7 +16,7 @@ pub(super) enum Input {
 }
 
 impl Input {
-    /// The number of bytes, where it is known.
+    /// The number of bytes, if it is known.
     pub(super) fn length(&self) -> Option<u64> {
         match self {
             Input::File(file) => file.metadata().ok().map(|metadata| metadata.len()),
@@ -38,7 +38,7 @@ impl Input {
         Ok(head)
     }
 
-    /// Passes over bytes. Fewer may be left.
+    /// Skips bytes, or all if fewer remain.
     pub(super) fn skip(&mut self, bytes: u64) -> io::Result<()> {
         match (&mut *self, i64::try_from(bytes)) {
             (Input::File(_) | Input::Memory(_), Ok(bytes)) => self.seek(SeekFrom::Current(bytes)).map(drop),
@@ -52,7 +52,7 @@ impl Input {
         self.read_exact(bytes)
     }
 
-    /// Whether any place can be reached.
+    /// Whether the input can be read from any position.
     pub(super) fn is_seekable(&self) -> bool {
         !matches!(self, Input::Pipe(_))
     }

@@ -38,7 +38,7 @@ pub use stream::{KeptColumns, RowStream};
 /// Format versions 1 to 3; floats of 2, 4 and 8 bytes, integers of 1 to 8 bytes and booleans, in either byte
 /// order; C or Fortran order. Floats up to 4 bytes and integers up to 2 become [`Values::F32`], which holds
 /// them exactly; wider floats [`Values::F64`], and wider integers what [`Expect::whole`] says. A
-/// one-dimensional array is one row where its length is the number of features, and a column where the model
+/// one-dimensional array is one row if its length is the number of features, and a column if the model
 /// has one feature.
 ///
 /// # Parquet and Arrow
@@ -49,13 +49,13 @@ pub use stream::{KeptColumns, RowStream};
 ///
 /// # CSV
 ///
-/// UTF-8 text, one row per line (LF, CRLF or CR), cells separated by commas - or by tabs or semicolons where
+/// UTF-8 text, one row per line (LF, CRLF or CR), cells separated by commas - or by tabs or semicolons if
 /// the first line has no comma - and quoted with `"` or not. Blank lines are skipped. Values become
 /// [`Values::F64`].
 ///
 /// A cell is a decimal number, `inf` or `infinity` with an optional sign, `true` (1) or `false` (0), or
 /// missing: nothing, `NA`, `N/A`, `<NA>`, `NaN`, `null`, `none` or `?`. Case and blanks around it do not
-/// matter. Missing cells become NaN. Text is the name of a category where the feature has such; names go
+/// matter. Missing cells become NaN. Text is the name of a category if the feature has such names; they go
 /// first, so that `NA` may be one.
 ///
 /// The first line is a header if
@@ -83,7 +83,7 @@ pub fn read_rows(source: &Source, expect: Expect<'_>) -> Result<Rows, DataError>
         rows += batch.rows;
         values = Some(match values {
             None => batch.values,
-            Some(before) => together(before, batch.values),
+            Some(before) => concatenated(before, batch.values),
         });
         notes.extend(stream.notes());
     }
@@ -93,7 +93,7 @@ pub fn read_rows(source: &Source, expect: Expect<'_>) -> Result<Rows, DataError>
 }
 
 /// Concatenates values. The result is in single precision if both parts are, else in double precision.
-fn together(before: Values, after: Values) -> Values {
+fn concatenated(before: Values, after: Values) -> Values {
     match (before, after) {
         (Values::F32(mut values), Values::F32(more)) => {
             values.extend(more);

@@ -31,7 +31,7 @@ pub(super) struct Npy {
     element: Element,
     /// Whether elements are stored column by column.
     fortran: bool,
-    /// Whether such columns are returned as columns.
+    /// Whether an array that is stored by columns is returned as columns.
     by_column: bool,
     /// The number of rows of the array.
     rows: usize,
@@ -94,7 +94,7 @@ impl Npy {
     /// The values of the next `number` elements of the file, as numbers of one type.
     fn decoded<T: Real>(&mut self, number: usize) -> Result<Vec<T>, DataError> {
         let mut values = Vec::new();
-        // Memory is reserved at once only where the file is known to be as long as its header says.
+        // All memory is reserved at once only if the file is known to be as long as its header claims.
         if self.trusted {
             values.try_reserve_exact(number).map_err(|_| too_large(&self.name))?;
         }
@@ -119,7 +119,7 @@ impl Npy {
         self.elements(rows.len()).map(Values::into_column)
     }
 
-    /// Goes to an element of a column in an array that is stored by columns.
+    /// Moves the file position to an element of a column, in an array that is stored by columns.
     fn seek(&mut self, column: usize, row: usize) -> Result<(), DataError> {
         let element = ((column * self.rows + row) * self.element.bytes()) as u64;
         let sought = self.input.seek(SeekFrom::Start(self.start + element));
@@ -176,7 +176,7 @@ impl Reader for Npy {
     fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError> {
         let rows = most.min(self.left.len());
         if rows == 0 {
-            // An array without rows may be followed by something, too.
+            // Bytes after an array without rows are an error, too.
             return if self.rows == 0 && !self.trusted { self.end().map(|()| None) } else { Ok(None) };
         }
         let next = self.left.start..self.left.start + rows;
@@ -226,7 +226,7 @@ impl Reader for Npy {
 fn count_rows(shape: &[usize], columns: usize, name: &str) -> Result<usize, DataError> {
     let features = count(columns, "feature");
     match *shape {
-        // Any number of such rows fits into an empty file: too good an offer to be taken.
+        // An array without columns can claim any number of rows without a byte of data.
         [rows, 0] if rows > 0 => {
             Err(DataError::new(codes::UNSUPPORTED_ARRAY, name, "the array's rows have no columns")
                 .help(format!("save an array of shape (rows, {columns})")))
@@ -269,7 +269,7 @@ struct Elements<'a, R> {
 }
 
 impl<R: Read> Elements<'_, R> {
-    /// Appends all of them to `values`, in the file's order, by way of the memory of `block`.
+    /// Appends all elements to `values`, in the file's order. `block` is a buffer for the file's bytes.
     fn read<T: Real>(
         mut self,
         element: Element,
@@ -306,7 +306,7 @@ const BLOCK: usize = 1 << 18;
 /// Fewest rows of a block that is gathered from columns. Shorter reads mostly cost the system call.
 const LEAST_ROWS: usize = 1024;
 
-/// Reads until `block` is full or the stream ends; the number of bytes read.
+/// Reads until `block` is full or the stream ends. Returns the number of bytes.
 fn fill(stream: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = block.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -320,7 +320,7 @@ fn fill(stream: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// The error for a file that holds `held` bytes of elements where its header announces `wanted`.
+/// The error for a file that holds `held` bytes of elements although its header claims `wanted`.
 fn wrong_length(name: &str, wanted: u64, held: u64) -> DataError {
     let announced = format!("the header announces {wanted} bytes of data");
     let (message, help) = match held < wanted {

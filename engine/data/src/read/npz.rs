@@ -18,9 +18,9 @@ use crate::error::{DataError, shorten};
 pub(super) const MAGIC: &[u8] = b"PK\x03\x04";
 /// First bytes of an archive without files.
 pub(super) const MAGIC_OF_NONE: &[u8] = b"PK\x05\x06";
-/// Endings of tables that somebody may have packed.
+/// Endings of tables that users may pack into a zip archive by mistake.
 const TABLES: [&str; 4] = [".csv", ".tsv", ".txt", ".parquet"];
-/// Names of arrays that a message has.
+/// Most names of arrays that a message lists.
 const MOST_NAMED: usize = 8;
 
 /// Reads an array of an archive: the one of that name, or the only one.
@@ -36,7 +36,8 @@ pub(super) fn open(
     let (method, start, length) = (file.compression(), file.data_start(), file.compressed_size());
     let (crc, size, encrypted) = (file.crc32(), file.size(), file.encrypted());
     drop(file);
-    let start = start.ok_or_else(|| damaged(name, "the place of the array is not known"))?;
+    let start =
+        start.ok_or_else(|| damaged(name, "the position of the array in the archive is not known"))?;
     if encrypted {
         return Err(DataError::new(codes::WHICH_ARRAY, name, "the archive is encrypted")
             .help("save it again with numpy.savez"));
@@ -134,7 +135,7 @@ impl Read for Member {
         {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "the checksum of the archive is that of other data",
+                "the checksum in the archive does not match the data",
             ));
         }
         Ok(read)

@@ -22,7 +22,7 @@ use super::reader::Reader;
 use crate::error::DataError;
 
 impl Values {
-    /// No values of a precision.
+    /// An empty list of values of a precision.
     pub(super) fn empty(precision: Precision) -> Values {
         match precision {
             Precision::Single => Values::F32(Vec::new()),
@@ -30,7 +30,8 @@ impl Values {
         }
     }
 
-    /// Replaces each `step`th value from `first` on. `replace` takes the number of the value among these.
+    /// Replaces every `step`th value from `first` on. `replace` takes the index of a value among the replaced
+    /// ones.
     pub(super) fn replace<E>(
         &mut self,
         (first, step): (usize, usize),

@@ -1,4 +1,4 @@
-//! Opening one file: which format it has.
+//! Opens a file and detects its format.
 
 use std::fs::File;
 use std::io::{self, Cursor, Seek};
@@ -28,7 +28,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The format of a file that begins with these bytes; `None` if it is none that is read.
+    /// The format of a file that begins with these bytes; `None` if schedc does not read it.
     pub(super) fn of(head: &[u8]) -> Option<Format> {
         let known = [
             (npy::MAGIC, Format::Npy),
@@ -56,7 +56,7 @@ impl Format {
         }
     }
 
-    /// Whether reading starts with what stands at the end.
+    /// Whether the format's index is at the end of the file, so that a pipe cannot be read.
     fn needs_file(self) -> bool {
         matches!(self, Format::Npz | Format::Parquet | Format::Arrow)
     }
@@ -76,8 +76,8 @@ pub(super) fn input(source: &Source) -> Result<Input, DataError> {
 /// A file, which may be a pipe or a device.
 fn of_file(mut file: File) -> io::Result<Input> {
     let metadata = file.metadata()?;
-    // Files of /proc and the like are regular and report no length; of standard input a part may have been
-    // read.
+    // Files of /proc and the like are regular, but report a length of 0. Of a file that is standard input, a
+    // part may have been read already.
     if metadata.is_file() && metadata.len() > 0 && file.stream_position()? == 0 {
         return Ok(Input::File(file));
     }
@@ -196,7 +196,7 @@ fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
     known.map(|&(_, kind, help)| (kind, help)).or_else(|| zeros(head))
 }
 
-/// The kind of data with zero bytes: text in UTF-16 without its mark has one in each second place.
+/// The kind of data that has zero bytes: in text in UTF-16 without a byte order mark, every second byte is 0.
 fn zeros(head: &[u8]) -> Option<(&'static str, &'static str)> {
     let zeros = head.iter().filter(|byte| **byte == 0).count();
     if zeros == 0 {

@@ -11,7 +11,7 @@ use crate::error::DataError;
 /// The parts of a file to read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading<'a> {
-    /// Names of columns to return beside the rows.
+    /// Names of columns to return in addition to the features.
     pub keep: &'a [String],
     /// The number of these columns, counted from the end, whose numbers go to
     /// [`Batch::beside`](super::Batch::beside) instead of the results.
@@ -27,7 +27,7 @@ pub struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     /// The names of the columns to copy to the results.
-    pub(super) fn handed_on(&self) -> &'a [String] {
+    pub(super) fn kept_names(&self) -> &'a [String] {
         self.keep.get(..self.keep.len().saturating_sub(self.beside)).unwrap_or_default()
     }
 }
@@ -37,7 +37,7 @@ pub(super) trait Reader {
     /// Returns the next rows, at least one and at most `most`, or `None` at the end. The features come first,
     /// in the model's order or as one column of lists, and then the columns that are kept.
     fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError>;
-    /// Checks that the file ends after its last row, once a batch would begin there.
+    /// Checks that the file ends after its last row, if the next batch would begin there.
     fn end(&mut self) -> Result<(), DataError> {
         Ok(())
     }
@@ -75,7 +75,7 @@ pub(super) trait Reader {
     }
 }
 
-/// The parts of a range that are among `n_parts` parts.
+/// Clips a range to the numbers of `n_parts` parts.
 pub(super) fn within(parts: Range<u64>, n_parts: usize) -> Range<usize> {
     let part = |part: u64| usize::try_from(part).unwrap_or(n_parts).min(n_parts);
     part(parts.start)..part(parts.end)

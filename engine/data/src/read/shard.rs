@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::str::FromStr;
 
-/// One of several parts of about the same size, such as `3/16`. All together, in order, are the whole.
+/// One of several parts of the rows, of about equal size, such as `3/16`. All parts, in order, are all rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     number: u64,
@@ -11,7 +11,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// The pieces of this shard, of `pieces` pieces of the input.
+    /// The range of this shard among `pieces` pieces of the input: row groups, record batches or rows.
     pub(super) fn range(self, pieces: u64) -> Range<u64> {
         // The product of two numbers of 64 bits fits, and the quotient is at most `pieces`.
         let until = |number: u64| (u128::from(pieces) * u128::from(number) / u128::from(self.of)) as u64;

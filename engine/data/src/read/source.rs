@@ -51,7 +51,7 @@ pub(super) fn unreadable(name: &str, error: &io::Error) -> DataError {
             return DataError::new(codes::DAMAGED, name, format!("the file is damaged: {error}"))
                 .help("save or copy it again");
         }
-        _ => (format!("it cannot be read: {error}"), "check that the file is whole and its disk well"),
+        _ => (format!("it cannot be read: {error}"), "check that the file is complete and its disk works"),
     };
     DataError::new(codes::UNREADABLE, name, message).help(help)
 }

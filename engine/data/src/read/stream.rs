@@ -14,7 +14,7 @@ use super::{beside, categories, folder, open};
 use crate::codes;
 use crate::error::{DataError, shorten};
 
-/// The columns that are kept beside the rows: their names and types.
+/// The columns of the input to copy to the results: their names and types.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeptColumns(pub(crate) Vec<FieldRef>);
 
@@ -22,7 +22,7 @@ pub struct KeptColumns(pub(crate) Vec<FieldRef>);
 pub struct RowStream<'a> {
     expect: Expect<'a>,
     reading: Reading<'a>,
-    /// Files that have not been opened yet, each with the parts of it that are read if not all are.
+    /// Files that have not been opened yet, each with the range of its parts to read; `None` for all.
     files: VecDeque<(Source, Option<Range<u64>>)>,
     /// The file that is being read, with its name.
     current: Option<(Box<dyn Reader + 'a>, String)>,
@@ -43,11 +43,11 @@ impl<'a> RowStream<'a> {
     ///
     /// A [`DataError`] as of [`read_rows`](super::read_rows).
     pub fn open(source: &Source, expect: Expect<'a>, reading: Reading<'a>) -> Result<Self, DataError> {
-        let handed_on = reading.handed_on();
-        let repeated = handed_on
+        let kept_names = reading.kept_names();
+        let repeated = kept_names
             .iter()
             .enumerate()
-            .find(|(at, name)| handed_on.iter().take(*at).any(|other| other == *name));
+            .find(|(at, name)| kept_names.iter().take(*at).any(|other| other == *name));
         if let Some((_, name)) = repeated {
             let message = format!("column \"{}\" is kept twice", shorten(name));
             return Err(DataError::new(codes::KEEP, &source.name(), message)
@@ -138,10 +138,10 @@ impl<'a> RowStream<'a> {
         Ok(true)
     }
 
-    /// Reads from this file from now on.
+    /// Makes this file the current one.
     fn start(&mut self, reader: Box<dyn Reader + 'a>, name: String) -> Result<(), DataError> {
         let kept = KeptColumns(reader.kept());
-        beside::check(kept.0.get(self.reading.handed_on().len()..).unwrap_or_default(), &name)?;
+        beside::check(kept.0.get(self.reading.kept_names().len()..).unwrap_or_default(), &name)?;
         let first = self.kept.get_or_insert_with(|| kept.clone());
         let differs = first.0.iter().zip(&kept.0).find(|(one, other)| one.data_type() != other.data_type());
         if let Some((one, _)) = differs {
@@ -158,7 +158,7 @@ impl<'a> RowStream<'a> {
     ///
     /// # Errors
     ///
-    /// A [`DataError`] as of [`read_rows`](super::read_rows). Rows that have been given before stay right.
+    /// A [`DataError`] as of [`read_rows`](super::read_rows). Rows of earlier calls remain valid.
     pub fn next(&mut self, most: usize) -> Result<Option<Batch>, DataError> {
         while let Some((reader, name)) = &mut self.current {
             let mut batch =
@@ -170,7 +170,7 @@ impl<'a> RowStream<'a> {
                 if let Some(missing) = self.expect.missing {
                     missing.mark(batch);
                 }
-                let first = self.reading.handed_on().len().min(batch.kept.len());
+                let first = self.reading.kept_names().len().min(batch.kept.len());
                 let columns = batch.kept.split_off(first);
                 let fields = self.kept.as_ref().and_then(|kept| kept.0.get(first..)).unwrap_or_default();
                 batch.beside = beside::numbers(&columns, fields, batch.rows, self.given, name)?;
@@ -193,7 +193,7 @@ impl<'a> RowStream<'a> {
         self.rows
     }
 
-    /// The names of the features' columns, where the first file has some; known after the first rows.
+    /// The names of the features' columns, if the first file has names; known after the first rows.
     pub fn names(&self) -> Option<Vec<String>> {
         self.names.clone()
     }
@@ -201,7 +201,7 @@ impl<'a> RowStream<'a> {
     /// The columns that are kept.
     pub fn kept(&self) -> KeptColumns {
         let mut kept = self.kept.clone().unwrap_or_default();
-        kept.0.truncate(self.reading.handed_on().len());
+        kept.0.truncate(self.reading.kept_names().len());
         kept
     }
 
@@ -218,7 +218,7 @@ impl<'a> RowStream<'a> {
     }
 }
 
-/// The error of a format whose rows cannot be divided before they are read.
+/// The error for a format that states its number of rows only at its end, so that `--shard` cannot divide it.
 fn undivided(name: &str) -> DataError {
     DataError::new(
         codes::UNDIVIDED,

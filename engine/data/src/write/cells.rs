@@ -23,7 +23,7 @@ pub(super) fn check(kept: &KeptColumns, name: &str) -> Result<(), DataError> {
         None => Ok(()),
         Some(field) => {
             let message =
-                format!("CSV has no form for the values of the kept column \"{}\"", shorten(field.name()));
+                format!("CSV cannot hold the values of the kept column \"{}\"", shorten(field.name()));
             Err(DataError::new(codes::KEEP, name, message)
                 .help("write to a .parquet or .arrow file, which hold every type"))
         }
@@ -139,7 +139,7 @@ impl<'a> Cells<'a> {
         Ok(Cells { column, text })
     }
 
-    /// The text of a cell; `None` where it is missing.
+    /// The text of a cell; `None` if its value is missing.
     pub(super) fn text(&self, row: usize) -> io::Result<Option<Cow<'a, str>>> {
         if self.column.is_null(row) {
             return Ok(None);

@@ -55,7 +55,7 @@ pub enum Number {
     Label,
 }
 
-/// One of the labels.
+/// The label with this number.
 pub(super) fn label(labels: &[String], number: u32) -> &str {
     labels.get(number as usize).map_or("", String::as_str)
 }
@@ -67,14 +67,15 @@ pub struct Layout {
     pub headings: Vec<String>,
     /// The type of their numbers.
     pub number: Number,
-    /// The texts that a table of labels consists of.
+    /// The texts of [`Number::Label`], by their numbers.
     pub labels: Vec<String>,
-    /// The columns of the input that stand before them.
+    /// The copied columns of the input, which precede the results.
     pub kept: KeptColumns,
 }
 
 impl Layout {
-    /// Columns of one kind: a single one is named by the word itself, several are numbered.
+    /// Columns of one output: a single one has the name `heading`, several are `heading_0`, `heading_1` and
+    /// so on.
     pub fn of(heading: &str, columns: usize, number: Number, kept: KeptColumns) -> Layout {
         let headings = match columns {
             1 => vec![heading.to_owned()],

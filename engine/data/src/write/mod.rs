@@ -120,7 +120,7 @@ pub struct TableWriter {
     name: String,
     columns: usize,
     number: Number,
-    /// Whether nobody reads any more.
+    /// Whether the reader of the pipe has closed it.
     closed: bool,
 }
 
@@ -170,11 +170,11 @@ impl TableWriter {
         Ok(TableWriter { encoder, file, name, columns: layout.headings.len(), number: layout.number, closed })
     }
 
-    /// Adds the results of a batch of rows; whether more are wanted.
+    /// Adds the results of a batch of rows. Returns whether the reader of a pipe still wants more.
     ///
     /// # Errors
     ///
-    /// `D0012` if they cannot be written, `D0014` if they are no rows of this table.
+    /// `D0012` if they cannot be written, `D0014` if their number or type does not fit this table.
     pub fn write(&mut self, results: Numbers<'_>, batch: &Batch) -> Result<bool, DataError> {
         if results.len() != batch.rows.saturating_mul(self.columns) {
             return Err(shape(results.len(), self.columns));
@@ -206,7 +206,7 @@ impl TableWriter {
     }
 }
 
-/// Whether writing has failed since the reader of a pipe has gone, which is no error.
+/// Returns whether writing failed because the reader of a pipe has closed it, which is no error.
 fn ended(written: io::Result<()>, name: &str) -> Result<bool, DataError> {
     match written {
         Ok(()) => Ok(false),
@@ -247,9 +247,9 @@ pub fn write_table(table: &Table<'_>, destination: &Destination) -> Result<(), D
     writer.finish()
 }
 
-/// The error of values that are no rows.
+/// The error for values whose number is no multiple of the columns.
 fn shape(values: usize, columns: usize) -> DataError {
-    let message = format!("{} do not make rows of {}", count(values, "value"), count(columns, "column"));
+    let message = format!("{} do not fill rows of {}", count(values, "value"), count(columns, "column"));
     DataError::new(codes::SHAPE, "the result", message)
 }
 

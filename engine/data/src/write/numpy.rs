@@ -26,7 +26,7 @@ pub(super) enum Sink {
 
 /// An array that is written row by row.
 pub(super) struct Array {
-    /// The array: in its place, or in a nameless file until it is whole.
+    /// The array: in the output file, or in an unnamed temporary file until it is complete.
     array: BufWriter<File>,
     /// The destination to which the whole array is copied at the end, if it cannot be written in place.
     copy: Option<Sink>,
@@ -116,7 +116,7 @@ impl Encode for Array {
 /// Bytes of a letter in an array of texts.
 const LETTER: usize = 4;
 
-/// Texts as NumPy has them in arrays: letters of 4 bytes, with zeros behind them up to the length of the
+/// Texts as elements of a NumPy array: letters of 4 bytes, then zeros up to the length of the
 /// longest text.
 fn elements(labels: &[String]) -> Vec<Vec<u8>> {
     let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0).max(1);

@@ -12,9 +12,9 @@ use parquet::file::properties::WriterProperties;
 use super::encode::{Encode, Out};
 use super::layout::{Layout, Number, Numbers};
 
-/// Maximum numbers of a row group, which stays in memory until it is written.
+/// Most numbers in a row group, which stays in memory until it is written.
 const MOST_NUMBERS: usize = 1 << 22;
-/// Rows in a row group.
+/// Fewest and most rows of a row group, however many columns there are.
 const LEAST_ROWS: usize = 1 << 10;
 const MOST_ROWS: usize = 1 << 17;
 
@@ -42,7 +42,7 @@ impl Columns {
         Columns { schema: Arc::new(Schema::new(fields)), results, labels }
     }
 
-    /// Rows as columns.
+    /// The record batch of some rows: the copied columns of the input, then the results.
     fn batch(&self, numbers: Numbers<'_>, kept: &[ArrayRef]) -> io::Result<RecordBatch> {
         let (results, mut columns) = (self.results, kept.to_vec());
         for at in 0..results {

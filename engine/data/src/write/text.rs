@@ -63,7 +63,7 @@ fn separate(out: &mut Out, is_first: &mut bool) -> io::Result<()> {
     if std::mem::take(is_first) { Ok(()) } else { out.write_all(b",") }
 }
 
-/// Writes a text, in quotation marks where it would not be one cell otherwise.
+/// Writes a text, in quotation marks if it would not be one cell otherwise.
 fn quote(out: &mut Out, text: &str) -> io::Result<()> {
     let special = |c| matches!(c, ',' | '"' | '\n' | '\r');
     if !text.contains(special) {
@@ -74,7 +74,8 @@ fn quote(out: &mut Out, text: &str) -> io::Result<()> {
 
 impl Encode for Text {
     fn write(&mut self, numbers: Numbers<'_>, kept: &[ArrayRef]) -> io::Result<()> {
-        // `Debug` of floats is the shortest text that reads back, with an exponent where that is shorter.
+        // `Debug` of floats is the shortest text that reads back as the same float, with an exponent if that
+        // is shorter.
         match numbers {
             Numbers::F32(values) => self.rows(values, kept, |out, value| write!(out, "{value:?}")),
             Numbers::F64(values) => self.rows(values, kept, |out, value| write!(out, "{value:?}")),

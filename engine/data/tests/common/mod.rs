@@ -71,7 +71,7 @@ pub fn features() -> Vec<String> {
     ["truth", "double", "float", "integer"].map(str::to_owned).to_vec()
 }
 
-/// Tables as text, as [`show`] does: what [`features`] name.
+/// The columns of [`features`] in some rows of [`table`], as [`show`] prints them.
 pub fn shown(rows: std::ops::Range<usize>) -> String {
     let cell = |value: Option<f64>| value.filter(|x| !x.is_nan()).map_or("nan".to_owned(), |x| x.to_string());
     let line = |row: usize| {

@@ -4,11 +4,11 @@ use super::layers::{LayerTile, trees_beside_layers};
 use sched_ir::LOOKED_UP_TREES;
 use sched_nest::{Layout, StageInfo};
 
-/// Nodes of a tile where walks step from tile to tile: their tests, of words, fill a register of 256 bits.
-/// Larger tiles take fewer steps, and more tables of shapes.
+/// Nodes of a node tile. Their 8 thresholds of 32 bits fill a register of 256 bits. Larger tiles take fewer
+/// steps, and larger look-up tables.
 const TILE_NODES: u32 = 8;
-/// Levels at the top of sparse trees whose tests are made before any decision is known. Each level more
-/// doubles the tests, of which 3 levels have 7, and hides one more load.
+/// Top levels of sparse trees whose tests precede all decisions (`speculateWalk`). Three levels have 7 tests.
+/// Each further level doubles the tests, and hides the latency of one more load.
 const SPECULATED_LEVELS: u32 = 3;
 
 /// Bounds of the shapes that a search tries around a fast schedule ([`Candidate::neighbours`]).
@@ -73,7 +73,7 @@ impl Candidate {
     /// The schedule as text, for a model with these stages.
     pub fn text(&self, stages: &[StageInfo]) -> String {
         let mut lines: Vec<String> = Vec::new();
-        // The tiles of trees are not those of arranged layers.
+        // Beside arranged layers, a loop of the trees needs the name of their stage.
         let trees = self.layers.and_then(|_| trees_beside_layers(stages));
         let trees = trees.map_or_else(String::new, |trees| format!("{trees}."));
         let representation = format!("representation({})", self.layout.word());

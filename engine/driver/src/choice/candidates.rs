@@ -14,8 +14,9 @@ const BLOCK: u32 = 256;
 /// Deepest trees, in levels, whose scalar walks are straight-line code. Padding doubles nodes with each
 /// level, and code grows by a step.
 const MOST_UNROLLED: u32 = 10;
-/// Candidates that cost at most this many times the cheapest one are tried in more shapes. The cost model is
-/// off by a factor of 1.3 to 1.7 (docs/choice.md). A larger factor finds more, and compiles more.
+/// Candidates that cost at most this many times the cheapest one are tried with more shapes of vectors. The
+/// cost model is off by a factor of 1.3 to 1.7 (docs/choice.md). A larger factor finds more, and compiles
+/// more.
 const NEAR: f64 = 1.4;
 /// Most walks of a group for which unroll-and-jam is tried when leaf values are added lane by lane. The
 /// additions are written out for each lane of each shape of the group.
@@ -24,8 +25,8 @@ const MOST_ONE_BY_ONE: u32 = 128;
 const WORD_LOOKUP_BITS: u32 = 256;
 /// Bytes of the registers of processors that have 32 of them: eight vectors of bins have room there.
 const MANY_REGISTERS_BYTES: u32 = 64;
-/// Rows of the blocks that candidates for few rows of a model with layers have. A layer reads its constants
-/// once for a block; calls of fewer rows than a vector holds would otherwise read them for each row.
+/// Block sizes, in rows, of candidates for small calls of a model with layers. A layer reads its constants
+/// once for a block; calls with fewer rows than a vector would otherwise read them for each row.
 const FEW_ROWS: [u32; 2] = [2, 4];
 /// Bytes of a value of a row, and of a sum, in the estimate of a block's size.
 const VALUE_BYTES: u32 = 4;
@@ -77,7 +78,7 @@ impl<'a> Candidates<'a> {
         Candidates { circumstances, bytes: bits / 8, words: bits / 32, layouts }
     }
 
-    /// Each layout in its widest shapes, and scalar walks.
+    /// The first candidates: each layout with vectors as wide as a register, and scalar walks.
     pub fn first(&self) -> Vec<Candidate> {
         let Circumstances { model, machine, .. } = self.circumstances;
         let depth = model.max_depth();
@@ -109,7 +110,7 @@ impl<'a> Candidates<'a> {
     /// same terms, and vectors of trees or scalar sums for single rows.
     fn of_sums(&self) -> Vec<Candidate> {
         let mut all = vec![plain()];
-        // The additions of one sum wait for each other; those of several trees do not.
+        // Each addition to a sum waits for the one before. Additions of several trees or rows overlap.
         let shapes = [(1, 1), (1, 4), (self.words / 2, 1), (self.words, 1), (self.words, 4)];
         all.extend(shapes.map(|(lanes, together)| trees(Layout::Array, lanes, together)));
         for block in self.blocks(Layout::Array) {
@@ -146,8 +147,8 @@ impl<'a> Candidates<'a> {
         few.chain(many).filter(|one| one.layers.is_none_or(|tile| tile.suits(&model.stages))).collect()
     }
 
-    /// More shapes of the candidates that are nearly the cheapest at some size. `priced` are candidates with
-    /// their costs for calls of each size; those are left out of the result.
+    /// Further candidates: other shapes of vectors for those of `priced` that are nearly the cheapest at some
+    /// size. `priced` are candidates with their costs for calls of each size; the result omits them.
     pub fn more(&self, priced: &[(&Candidate, &[f64])]) -> Vec<Candidate> {
         let mut known: HashSet<Candidate> = priced.iter().map(|(known, _)| **known).collect();
         let near = self.near_the_cheapest(priced);
@@ -155,8 +156,8 @@ impl<'a> Candidates<'a> {
         all.filter(|candidate| known.insert(*candidate)).collect()
     }
 
-    /// The candidates that are nearly the cheapest at some size, by size. Of two that differ in the size of
-    /// their blocks alone, the one whose costs are lower over all sizes.
+    /// The candidates that are nearly the cheapest at some size, by size. Of candidates that differ only in
+    /// the size of their blocks, only the one with the lowest costs over all sizes.
     fn near_the_cheapest(&self, priced: &[(&Candidate, &[f64])]) -> Vec<Candidate> {
         let mut best: Vec<Candidate> = Vec::new();
         let priced: Vec<_> = priced.iter().filter(|one| !has_better_block(one, priced)).collect();
@@ -174,12 +175,12 @@ impl<'a> Candidates<'a> {
         best
     }
 
-    /// Other vectors, and other numbers of them, for a candidate that walks with vectors.
+    /// A candidate with other widths of vectors, and other numbers of vectors that advance together.
     fn shapes(&self, candidate: &Candidate) -> Vec<Candidate> {
         let Candidate { layout, form, .. } = *candidate;
         match form {
             Form::Rows { block, lanes, copied, .. } if lanes > 1 => {
-                // Parts of a register, and vectors that advance together.
+                // Each pair: the register's width over the vector's, and the vectors that advance together.
                 let shapes: &[(u32, u32)] = match (layout.compares_bins(), self.is_brief()) {
                     (true, false) => &[(1, 1), (1, 4), (2, 1), (2, 2), (2, 4), (4, 1), (4, 2), (4, 4)],
                     (true, true) => &[(1, 1), (2, 1), (4, 2)],
@@ -204,12 +205,13 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Whether code may run only once, so that it has to be compiled fast.
+    /// Whether the code stays in memory and may run only once, so that it must compile fast.
     fn is_brief(&self) -> bool {
         self.circumstances.destination != CodeDestination::Artefact
     }
 
-    /// Most times the cost of the cheapest candidate at which a candidate is tried in more shapes.
+    /// The factor over the cheapest candidate's cost up to which a candidate is tried with more shapes of
+    /// vectors.
     fn near(&self) -> f64 {
         if self.is_brief() { 1.0 } else { NEAR }
     }
@@ -230,7 +232,8 @@ impl<'a> Candidates<'a> {
         std::iter::once(fitting).chain(long).collect()
     }
 
-    /// Rows in lanes, in blocks of `block` rows or of one group, if that is larger.
+    /// A candidate with one row in each lane, in blocks of `block` rows, or of `lanes * together` if that is
+    /// larger.
     fn rows(&self, layout: Layout, block: u32, (lanes, together): (u32, u32), copied: bool) -> Candidate {
         let model = self.circumstances.model;
         let block = block.max(lanes * together);
@@ -244,7 +247,7 @@ impl<'a> Candidates<'a> {
     }
 }
 
-/// Whether another candidate differs in the size of its blocks alone, and costs less over all sizes.
+/// Whether another candidate differs only in the size of its blocks, and costs less over all sizes.
 fn has_better_block(of: &(&Candidate, &[f64]), all: &[(&Candidate, &[f64])]) -> bool {
     let without_block = |candidate: &Candidate| match candidate.form {
         Form::Rows { lanes, together, copied, tiled, .. } => {
@@ -260,7 +263,7 @@ fn has_better_block(of: &(&Candidate, &[f64]), all: &[(&Candidate, &[f64])]) -> 
     })
 }
 
-/// Trees of one row in lanes.
+/// A candidate that walks one row, with one tree in each lane.
 fn trees(layout: Layout, lanes: u32, together: u32) -> Candidate {
     Candidate::new(layout, Form::Trees { lanes, together })
 }

@@ -24,7 +24,7 @@ use std::convert::Infallible;
 pub struct Chosen {
     /// The schedules by the number of rows.
     pub variants: Variants<String>,
-    /// Rows of the only call, if they are for one call.
+    /// Rows of the call, if the schedules are for a single call.
     pub one_call: Option<usize>,
 }
 
@@ -63,8 +63,8 @@ impl Chosen {
         Chosen { variants, one_call: None }
     }
 
-    /// The candidates for a destination, with the costs of calls of [`SIZES`] rows, and of `also` rows behind
-    /// them.
+    /// The candidates for a destination, each with the costs of calls of [`SIZES`] rows and then of `also`
+    /// rows.
     pub fn considered(
         evaluator: &Evaluator<'_>,
         destination: CodeDestination,
@@ -136,7 +136,7 @@ impl Source {
     }
 }
 
-/// Draws up the candidates for a model, and hands them on.
+/// Calls `choose` with the candidates for a model.
 fn with_candidates<T>(
     evaluator: &Evaluator<'_>,
     destination: CodeDestination,

@@ -6,14 +6,14 @@ use super::sizes::SIZES;
 use sched_nest::Variants;
 use std::cell::OnceCell;
 
-/// Most schedules of one text. Each needs tables and code of its own.
+/// Most schedules of one text. Each adds tables and code.
 const MOST_SCHEDULES: usize = 7;
 /// Least gain that justifies the tables and the code of a further schedule, as a share of the cost of calls
 /// of one size. Lower values give more blocks, larger libraries, and gains within the error of the cost
 /// model.
 const WORTH: f64 = 0.06;
 
-/// The candidates that share the call sizes.
+/// The candidates among which the call sizes are divided.
 pub struct Crossings<'a> {
     /// The candidates with their costs for calls of [`SIZES`] rows.
     pub priced: &'a [Priced],
@@ -31,7 +31,7 @@ struct Division {
     parts: Vec<(usize, usize)>,
 }
 
-/// A candidate of a division. Its code is compiled only if sizes between those of the list need a price.
+/// A candidate of a division. Its code is compiled only if a size that is not in [`SIZES`] needs a price.
 struct Part<'a> {
     priced: Option<&'a Priced>,
     /// The number of sizes that it and the parts before it serve.

@@ -20,8 +20,8 @@ use std::sync::{Arc, Mutex};
 const FEW_REGISTERS: usize = 2;
 
 /// Candidates are priced at a size between anchors if their cost, interpolated, is at most this many times
-/// the least one. Interpolated costs are up to a quarter too low or too high, where a further vector begins.
-/// The other candidates keep the interpolated cost, and cannot be the cheapest.
+/// the least one. Interpolated costs are up to a quarter too low or too high at sizes that begin a further
+/// vector. The other candidates keep the interpolated cost, and cannot be the cheapest.
 const CONTENDS: f64 = 1.6;
 
 /// A candidate with the costs of calls under it. Its code is not kept.
@@ -29,8 +29,8 @@ const CONTENDS: f64 = 1.6;
 pub struct Priced {
     /// The candidate.
     pub candidate: Candidate,
-    /// Cycles of a call of each size, in the order in which the sizes were given. Infinite for sizes that it
-    /// is not for. Interpolated at sizes between anchors where others are much cheaper.
+    /// Cycles of a call of each size, in the order of the priced sizes. Infinite for sizes above `max_rows`.
+    /// Interpolated at sizes between anchors if other candidates are much cheaper there.
     pub costs: Vec<f64>,
     /// Most rows of a call under a candidate for few rows, whose vectors are narrower than registers.
     pub max_rows: Option<usize>,
@@ -39,7 +39,7 @@ pub struct Priced {
 }
 
 impl Priced {
-    /// Cycles of a call of the size with a number; infinite if there is none.
+    /// Cycles of a call of the size with index `size`; infinite if there is no such size.
     pub fn cost(&self, size: usize) -> f64 {
         self.costs.get(size).copied().unwrap_or(f64::INFINITY)
     }
@@ -70,7 +70,7 @@ pub struct Evaluator<'a> {
     pub(super) machine: &'a Machine,
     facts: Facts,
     info: Arc<ModelInfo>,
-    /// `None` for candidates that the model has no code under.
+    /// The prices of each candidate; `None` if the model cannot be compiled under it.
     prices: Mutex<HashMap<Candidate, Option<Prices>>>,
 }
 
@@ -97,8 +97,8 @@ impl<'a> Evaluator<'a> {
 
     /// The candidates that the model can be compiled under, in their order, with the costs of calls of
     /// `sizes` rows. Several threads compile. All candidates are priced at the anchors among the sizes. In
-    /// between, only those are priced that have a chance against the others and against `rivals`, which were
-    /// priced at the same sizes.
+    /// between, only candidates are priced that may be the cheapest, also in comparison with `rivals`, which
+    /// were priced at the same sizes.
     pub fn price_all(&self, sizes: &[usize], candidates: &[Candidate], rivals: &[Priced]) -> Vec<Priced> {
         let anchors = |one: &Candidate| -> Vec<usize> {
             sizes.iter().copied().filter(|size| is_anchor(*size, self.own_anchor(one))).collect()
@@ -126,8 +126,9 @@ impl<'a> Evaluator<'a> {
         priced.collect()
     }
 
-    /// Rows at which a candidate is priced beside the common anchors. Layers of a vector of rows cost as much
-    /// as those of a single row, so the cost of a row falls up to a vector, and stays level from there on.
+    /// A number of rows at which this candidate is priced in addition to the common anchors: the rows of a
+    /// vector, if it has layers. Layers cost as much for a vector of rows as for one row, so the cost per row
+    /// falls up to that number, and is level from there on.
     fn own_anchor(&self, candidate: &Candidate) -> Option<usize> {
         trees_beside_layers(&self.info.stages).and_then(|_| candidate.vector_rows())
     }
@@ -156,7 +157,7 @@ impl<'a> Evaluator<'a> {
         });
     }
 
-    /// Prices a candidate at those of the sizes that have no price yet.
+    /// Prices a candidate at the sizes for which it has no price yet.
     fn price(&self, candidate: &Candidate, sizes: &[usize]) {
         let before = self.prices.lock().ok().and_then(|prices| prices.get(candidate).cloned());
         let mut prices = match before {
@@ -181,8 +182,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// A candidate with its costs: those of the memo at anchors and where `is_exact` holds, else
-    /// interpolated.
+    /// A candidate with its costs: computed ones at anchors and at sizes for which `is_exact` holds,
+    /// otherwise interpolated.
     fn priced(
         &self,
         candidate: &Candidate,
@@ -206,7 +207,7 @@ impl<'a> Evaluator<'a> {
         Some(Priced { candidate: *candidate, costs, max_rows: *max_rows, operations: *operations })
     }
 
-    /// Whether many walks together still fit the cache of instructions.
+    /// Whether the code fits the instruction cache, if many vectors of walks advance together.
     fn is_worth_running(&self, code: &CandidateCode) -> bool {
         let mut kernels = code.module.kernels.iter();
         !code.candidate.is_long() || kernels.all(|(_, kernel)| fits_code_cache(kernel, self.machine))
@@ -253,7 +254,7 @@ impl<'a> Evaluator<'a> {
 }
 
 /// The cost of a call of `rows` rows between sizes with known costs, in ascending order: a power of the rows
-/// that meets the known costs on both sides. Beyond them it is proportional to the rows. Infinite if no cost
+/// that equals the known costs on both sides. Beyond them it is proportional to the rows. Infinite if no cost
 /// is known.
 fn interpolated(known: &[(usize, f64)], rows: usize) -> f64 {
     let known =

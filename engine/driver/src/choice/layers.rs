@@ -12,15 +12,15 @@ const MOST_REGISTERS: u32 = 32;
 
 /// Bytes of the registers of processors that have 32 of them. The compiler's own tiles suit these.
 const MANY_REGISTERS_BYTES: u32 = 64;
-/// Registers for sums of a tile of many rows where there are 16: one each is for a term's operand, a constant
-/// and a product. On AVX2 a net of 256 sums of 50 terms took 0.86 of the time of the compiler's own tiles,
-/// which have 8, and 1.17 with 16.
+/// Registers for sums of a tile of many rows on processors with 16 registers: three others hold a term's
+/// operand, a constant and a product. On AVX2, a neural net of 256 sums of 50 terms took 0.86 of the time of
+/// the compiler's own tiles, which use 8, and 1.17 with 16.
 const SUM_REGISTERS: u32 = 12;
 
-/// Registers for sums of a tile of few rows. Fewer ones wait for their additions.
+/// Registers for sums of a tile of few rows. With fewer, each addition would wait for the one before.
 const FEW_ROWS_REGISTERS: u32 = 8;
 /// Fewest rows whose tiles have one vector of sums on AVX-512. A product there broadcasts its operand for
-/// free; a second product with the same operand would need a broadcast of its own. On Zen 4, tiles of 4 rows
+/// free; a second product with the same operand would need another broadcast. On Zen 4, tiles of 4 rows
 /// by one vector took 0.75 to 0.81 of the time of tiles with two.
 const BROADCAST_ROWS: u32 = 4;
 
@@ -57,7 +57,8 @@ impl LayerTile {
         LayerTile { of: LayerLanes::Sums, lanes, rows, sums: lanes * vectors }
     }
 
-    /// A tile with vectors of `rows` rows, on machines where the compiler's own leaves registers idle.
+    /// A tile with vectors of `rows` rows; `None` on machines for which the compiler's own tiles use all
+    /// registers.
     pub fn of_many_rows(rows: u32, model: &ModelInfo, machine: &Machine) -> Option<LayerTile> {
         let bytes = machine.register_bits / 8;
         let registers = (rows * model.value_bytes).div_ceil(bytes.max(1)).max(1);

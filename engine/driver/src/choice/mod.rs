@@ -1,7 +1,7 @@
-//! The schedules that are used where none is given: of some candidates, those that the cost model finds
+//! The choice of a schedule if the user gives none: among candidates, the ones that the cost model finds
 //! cheapest.
 //!
-//! [`candidates`] differ in what is in the lanes of vectors (rows, trees or nothing), and in the layout. Each
+//! [`candidates`] differ in the lanes of vectors (rows, trees, or no vectors), and in the layout. Each
 //! is lowered, and [`sched_cost`] estimates calls of several sizes under it. Only the costs are kept. The
 //! cheapest candidates become blocks of the schedule, which end where their costs cross (`crossings`).
 

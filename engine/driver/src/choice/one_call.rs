@@ -6,8 +6,8 @@ use super::evaluate::{Evaluator, Priced};
 use sched_cost::Machine;
 use sched_nest::Layout;
 
-/// The candidate that compiles and runs in the least time together. More candidates are compiled only while
-/// calls under the best one take longer than its compilation.
+/// The candidate with the least sum of compile time and run time. Further candidates are compiled only if the
+/// call takes longer under the best one than its compilation.
 pub fn cheapest(
     candidates: &Candidates<'_>,
     evaluator: &Evaluator<'_>,

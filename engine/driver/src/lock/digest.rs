@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// - the shape of each tree, the feature and kind of each test, and the margins that it adds to;
 /// - the number of distinct thresholds of each feature, the sizes of its sets of categories, and linear
 ///   leaves;
-/// - the expressions before and behind the trees.
+/// - the expressions before and after the trees.
 ///
 /// The values of thresholds and leaves, names, and other steps of the output are not part of it. A model that
 /// was trained again usually has other trees, and therefore another digest.

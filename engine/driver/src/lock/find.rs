@@ -143,9 +143,9 @@ fn other_epoch(entry: &Entry) -> Option<Diagnostic> {
 fn check_edits(entry: &Entry, model: Option<&Model>) -> Option<Diagnostic> {
     let is_other = |model: &Model| nest_digest(&entry.schedule, model).as_ref() != Some(&entry.nest);
     let message = if model.is_some_and(is_other) {
-        "its schedule was edited: the nest is another one than was measured"
+        "its schedule was edited: its nest is not the measured one"
     } else if entry.is_edited {
-        "it was edited: its text is not what schedc has written"
+        "it was edited: its text differs from the one that schedc wrote"
     } else {
         return None;
     };
@@ -202,9 +202,8 @@ fn renamed(lock: &Lock, key: &Key, model: &Model) -> Option<Diagnostic> {
 }
 
 fn several_processors(key: &Key) -> Diagnostic {
-    let message =
-        format!("the entries of {} are for one kind of processors each, and there are several", key.model);
-    let help = "name one with --cpu, or a schedule for all with -s, or do without the lock with --frozen";
+    let message = format!("each entry of {} is for one processor level, and --cpu names several", key.model);
+    let help = "name one level with --cpu, or a schedule for all with -s, or ignore the lock with --frozen";
     Diagnostic::new(usage::LOCK_TARGET, Place::Whole, message).help(help)
 }
 
@@ -213,7 +212,7 @@ fn other_target(of_model: &[&Entry], key: &Key) -> Diagnostic {
     targets.sort_unstable();
     targets.dedup();
     let message = format!(
-        "the entries of {} are for the target {}, and this is {}",
+        "the entries of {} are for the target {}, not for {}",
         key.model,
         targets.join(" and "),
         key.target
@@ -224,7 +223,7 @@ fn other_target(of_model: &[&Entry], key: &Key) -> Diagnostic {
         level => format!(" --cpu {level}"),
     };
     let help = format!(
-        "tune it for this one with `schedc tune {}{option}`, or do without the lock with --frozen",
+        "tune the model for this target with `schedc tune {}{option}`, or ignore the lock with --frozen",
         key.model
     );
     Diagnostic::new(usage::LOCK_TARGET, Place::Whole, message).help(help)
@@ -238,7 +237,7 @@ fn other_threads(entries: &[&Entry], threads: u32) -> Diagnostic {
         known.iter().map(|known| if *known == 0 { "all".to_string() } else { known.to_string() }).collect();
     let model = entries.first().map_or("", |entry| entry.key.model.as_str());
     let message = format!(
-        "the entries of {model} are for calls on {} threads, and this one is on {}",
+        "the entries of {model} are for calls on {} threads, not on {}",
         known.join(" and "),
         if threads == 0 { "all".to_string() } else { threads.to_string() }
     );
@@ -249,7 +248,7 @@ fn other_threads(entries: &[&Entry], threads: u32) -> Diagnostic {
 fn not_together(entries: &[&Entry]) -> Diagnostic {
     let names: Vec<String> = entries.iter().map(|entry| entry.key.to_string()).collect();
     let message = format!(
-        "the schedules of {} cannot be put together: one has a block whose bound is not a plain number",
+        "the schedules of {} cannot be combined: one has a block whose bound is not a plain number",
         names.join(", ")
     );
     let help = "write the bound as in `when n_rows <= 8`, or tune the model again for all these numbers of \

@@ -35,7 +35,7 @@ pub(super) fn today() -> String {
     date(since.as_secs() / 86_400)
 }
 
-/// The date of a day, counted from the first of 1970.
+/// The date of a day, counted from 1 January 1970.
 fn date(mut days: u64) -> String {
     let is_leap =
         |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));

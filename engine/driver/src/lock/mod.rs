@@ -2,10 +2,11 @@
 //!
 //! A [`Lock`] is a list of entries, one for each [`Key`]: a target, a model, the rows of a call and its
 //! threads. An [`Entry`] holds the schedule, the machine that it was measured on, and its times. The text of
-//! a lock ([`Lock::text`], [`Lock::parse`]) is made for merging, with one field a line. Entries stand below
-//! the first digit of a digest of their target and model. These lines are always there, so that two branches
-//! that add entries of different models seldom write to the same place. Each entry ends with a digest of its
-//! own text, so that two branches that change it always meet on that line.
+//! a lock ([`Lock::text`], [`Lock::parse`]) is made for merging by git, with one field a line. It has 16
+//! sections, each headed by a hexadecimal digit, even if it is empty. An entry is in the section of the first
+//! digit of a digest of its target and model. So two branches that add entries of different models seldom
+//! change the same section. Each entry ends with a digest of its own text, so that two different changes of
+//! an entry always conflict.
 //!
 //! [`find`](find()) looks up the schedule of a job, or the reason why there is none. [`LockUse`] decides
 //! whether that is an error.
@@ -126,7 +127,7 @@ impl Lock {
     }
 }
 
-/// The path of the lock beside a schedule or a model. The file may not exist.
+/// The path of the lock in the folder of a schedule or a model. The file may not exist.
 pub fn beside(path: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).join(NAME)
 }

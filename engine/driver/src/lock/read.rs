@@ -1,4 +1,4 @@
-//! Locks from text. The bytes may be anything: of a newer schedc, half merged, or edited.
+//! Reads locks. The text may be of a newer schedc, half merged, or edited.
 
 use super::entry::{Entry, Figures, Key, Measured};
 use super::write::digest_of;
@@ -95,9 +95,9 @@ fn format_of(line: Option<(usize, &str)>) -> Result<(), Failure> {
     }
 }
 
-const NEWER: &str = "use the schedc that wrote it, or do without the lock with --frozen";
+const NEWER: &str = "use the schedc that wrote it, or ignore the lock with --frozen";
 
-/// Whether a line has the digit below which entries stand. Before, it had two digits.
+/// Whether a line is the heading of a section: a hexadecimal digit, or two in locks of early versions.
 fn is_bucket(line: &str) -> bool {
     (1..=2).contains(&line.len())
         && line.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))

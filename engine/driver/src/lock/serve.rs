@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 /// The use of the lock if no schedule is given.
 #[derive(Clone, Debug, Default)]
 pub struct LockUse {
-    /// Its file. `None` for the lock beside the model, if there is one.
+    /// The lock's file. `None` for the lock in the model's folder, if there is one.
     pub file: Option<PathBuf>,
-    /// Whether the schedule must come from the lock. It is an error then if no entry fits.
+    /// Whether the schedule must come from the lock, so that it is an error if no entry fits.
     pub locked: bool,
     /// Whether locks are ignored.
     pub frozen: bool,
@@ -23,7 +23,7 @@ impl LockUse {
         self.file.is_some() || self.locked
     }
 
-    /// Refuses options of the lock if a schedule is given.
+    /// Refuses options of the lock, for commands with a given schedule.
     ///
     /// # Errors
     /// When such an option was given.
@@ -40,7 +40,7 @@ impl LockUse {
     /// fit.
     ///
     /// # Errors
-    /// When the lock cannot be read, or must serve and does not.
+    /// When the lock cannot be read, or `locked` is set and no entry fits.
     pub fn schedule(
         &self,
         wanted: &LockQuery<'_>,

@@ -13,7 +13,8 @@ what is changed by hand.
 # Entries stand below a digit of their target's and model's digest, so that git merges what two branches add.
 ";
 
-/// The digest of an entry that was edited, so that it remains recognizable.
+/// Word in place of the digest of an entry that was edited, so that it still counts as edited when it is read
+/// again.
 const EDITED: &str = "edited";
 
 impl Lock {

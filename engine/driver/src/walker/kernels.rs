@@ -9,7 +9,8 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::slice;
 
-/// Rows that walk a tree one after the other, while its nodes are in the cache.
+/// Rows of a block, which all walk a tree before the next tree, while its nodes are in the cache. A larger
+/// block reads trees less often, but its rows may leave the cache.
 const BLOCK: usize = 64;
 
 /// A kernel: the computation of a block of rows.
@@ -50,12 +51,12 @@ fn typed<X: Real, A: Real>(kind: Kind, forest: &Forest, base_is_given: bool) -> 
     is_there.then_some(kernel)
 }
 
-/// Whether predictions are not the margins themselves.
+/// Whether predictions differ from the margins.
 fn finishes(forest: &Forest) -> bool {
     !forest.output.value.is_empty() || forest.types.accumulator != forest.types.output
 }
 
-/// Rows to margins.
+/// Kernel from rows to margins.
 struct Margins<X, A, const BASE_IS_GIVEN: bool>(PhantomData<(X, A)>);
 
 impl<X: Real, A: Real, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BASE_IS_GIVEN> {
@@ -103,7 +104,7 @@ impl<X: Real, A: Real, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BASE_
     }
 }
 
-/// Margins to predictions.
+/// Kernel from margins to predictions.
 struct Values<A, Y>(PhantomData<(A, Y)>);
 
 impl<A: Real, Y: Real> Kernel for Values<A, Y> {
@@ -126,7 +127,7 @@ impl<A: Real, Y: Real> Kernel for Values<A, Y> {
     }
 }
 
-/// Margins to one class.
+/// Kernel from margins to the predicted class.
 struct Class<A>(PhantomData<A>);
 
 impl<A: Real> Kernel for Class<A> {
@@ -149,7 +150,7 @@ impl<A: Real> Kernel for Class<A> {
     }
 }
 
-/// Rows to numbers of leaves.
+/// Kernel from rows to leaf indices.
 struct Leaves<X>(PhantomData<X>);
 
 impl<X: Real> Kernel for Leaves<X> {
@@ -172,7 +173,7 @@ impl<X: Real> Kernel for Leaves<X> {
     }
 }
 
-/// Rows to values of leaves.
+/// Kernel from rows to leaf values.
 struct TreeValues<X, A>(PhantomData<(X, A)>);
 
 impl<X: Real, A: Real> Kernel for TreeValues<X, A> {
@@ -195,13 +196,13 @@ impl<X: Real, A: Real> Kernel for TreeValues<X, A> {
     }
 }
 
-/// Copies numbers, widened, in place of earlier ones.
+/// Replaces the content of `to` by the numbers, widened.
 fn widen<A: Real>(from: &[A], to: &mut Vec<f64>) {
     to.clear();
     to.extend(from.iter().map(|value| value.widen()));
 }
 
-/// Copies numbers, rounded to their type.
+/// Rounds numbers to the type of `to`, and stores them there.
 fn narrow<Y: Real>(from: &[f64], to: &mut [Y]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = Y::narrow(*from));
 }

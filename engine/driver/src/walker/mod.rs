@@ -106,7 +106,7 @@ impl Walker {
     /// A handle by which other modules of this process call the walker.
     ///
     /// # Safety
-    /// Whoever has the handle keeps this value alive, in its place.
+    /// The caller keeps this value alive, and does not move it, while the handle is in use.
     pub unsafe fn handle(&self) -> ModelHandle {
         // SAFETY: the kernels fit the trees, and the caller keeps both alive.
         unsafe { runtime::handle(&self.descriptor) }

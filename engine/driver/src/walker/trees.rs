@@ -7,8 +7,8 @@ use std::sync::Arc;
 /// Bit of a child that is a leaf. The other bits are the leaf's index in its tree.
 const LEAF: u32 = 1 << 31;
 
-/// Rows that walk a tree together. One walk waits for each load; with eight, the latency of loads and of
-/// comparisons is hidden. Zen 5.
+/// Rows that walk a tree in lock-step. One walk waits for each load; eight hide the latency of loads and
+/// comparisons. Measured on Zen 5.
 const LANES: usize = 8;
 
 /// An inner node with a numeric test.
@@ -156,15 +156,16 @@ impl Trees {
     }
 }
 
-/// Steps of a node whose test is not numeric, which the reference walker makes: some 8 ns against 2. Zen 5.
+/// Cost of a test that is not numeric, in steps of numeric tests: the reference walker makes it in some 8 ns,
+/// against 2. Measured on Zen 5.
 const OTHER_TEST: usize = 4;
-/// Steps of a term of a linear leaf: some 25 ns for four terms. Zen 5.
+/// Cost of a term of a linear leaf, in steps: some 25 ns for four terms. Measured on Zen 5.
 const LEAF_TERM: usize = 3;
-/// Steps of a term of a column, which the evaluator of columns adds: some 25 ns. Zen 4.
+/// Cost of a term of a computed column, in steps: some 25 ns. Measured on Zen 4.
 const COLUMN_TERM: usize = 12;
 
-/// Nodes that a row visits, about: the depths of complete trees with as many leaves. Other work counts as
-/// nodes that take as long.
+/// Estimates the nodes that a row visits, by the depths of complete trees with the same numbers of leaves.
+/// Other work counts as the nodes that take as long.
 pub fn steps_of_a_row(forest: &Forest) -> usize {
     let steps = |(number, tree): (usize, &Tree)| {
         let depth = tree.leaves.len().max(1).ilog2() as usize + 1;
@@ -182,7 +183,7 @@ pub fn steps_of_a_row(forest: &Forest) -> usize {
     forest.trees.iter().enumerate().map(steps).chain(behind).sum::<usize>() + before
 }
 
-/// Steps of the evaluation of all columns for a row.
+/// Cost of computing all columns of a row, in steps.
 fn steps_of_columns(columns: &Columns) -> usize {
     let steps = |column| match columns.expr(column) {
         Expr::Dot { terms, .. } => terms.len() * COLUMN_TERM,

@@ -20,7 +20,7 @@ const FIRST: [&str; 7] =
 pub struct Proposal {
     /// A sentence that describes the change.
     pub text: String,
-    /// The change without its numbers. Of the proposals of an idea, the fastest is enough.
+    /// The change without its numbers. Of proposals with the same text here, only the fastest is shown.
     pub idea: String,
     /// The varied schedule.
     pub variation: Variation,
@@ -51,8 +51,9 @@ pub fn proposals((source, options): (&str, &Options), schedule: usize, events: &
     all.into_iter().filter_map(checked).collect()
 }
 
-/// The place and the directive of a form, with its loops and keywords. Numbers and names of new loops are no
-/// part of it. If there is only one walk, a layout means the same with each loop and at each place.
+/// The text of [`Proposal::idea`]: the place and the directive, with its loops and keywords, but without
+/// numbers and names of new loops. If the nest has one walk, a layout means the same with each loop and at
+/// each place.
 fn idea(place: &str, form: &str, has_one_walk: bool) -> String {
     let Some((name, arguments)) = form.split_once('(') else { return format!("{place} {form}") };
     let is_layout = name == "representation" && has_one_walk;
@@ -70,7 +71,7 @@ fn idea(place: &str, form: &str, has_one_walk: bool) -> String {
     format!("{place} {name} {}", parts.join(" "))
 }
 
-/// Forms of a proposed directive: the most likely one, then others.
+/// The texts of a proposed directive with different arguments, at most `most`, the most promising first.
 fn forms(next: Next, most: usize) -> impl Iterator<Item = String> {
     std::iter::once(next.operation).chain(next.others).take(most).map(|operation| operation.to_string())
 }
@@ -135,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_of_the_only_walk_is_one_idea_wherever_it_stands() {
+    fn layouts_of_the_only_walk_are_one_idea() {
         let layout = |place| idea(place, "representation(b0, preorder)", true);
         assert_eq!(layout("add"), idea("line 3:", "representation(preorder)", true));
         assert_ne!(idea("add", "cache(b0)", true), idea("line 3:", "cache(b0)", true));
     }
 
     #[test]
-    fn proposals_are_other_forms_and_more_directives_and_all_legal() {
+    fn proposals_are_legal_variations() {
         let depths = vec![3; 10].into_iter().collect();
         let model = ModelInfo { num_trees: 10, num_features: 4, depths, ..ModelInfo::default() };
         let options = Options { model: Some(Arc::new(model)), ..Options::default() };

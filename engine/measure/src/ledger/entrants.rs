@@ -1,4 +1,4 @@
-//! Nests that are to be timed, each once: many texts have the same nest.
+//! Entrants: the distinct nests to time. Many texts have the same nest, which is timed once.
 
 use crate::code::{CostPredictor, Draft, compile_all};
 use crate::race::Contender;
@@ -12,14 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Default)]
 pub struct Entrants {
     drafts: Vec<Draft>,
-    /// The code of each that was compiled, or why there is none.
+    /// The code of each entrant that was compiled, or the reason why there is none.
     code: BTreeMap<usize, Result<Contender, String>>,
     /// Predicted cycles of a call of each entrant.
     cycles: Vec<Option<f64>>,
 }
 
 impl Entrants {
-    /// The number of a nest.
+    /// Adds a nest, if it is new. Returns the number of its entrant.
     pub fn enter(&mut self, nest: &Nest, target: &Target) -> usize {
         let is_it = |draft: &Draft| draft.nests.rest() == nest && draft.target == *target;
         self.drafts.iter().position(is_it).unwrap_or_else(|| {
@@ -29,7 +29,8 @@ impl Entrants {
         })
     }
 
-    /// Says what calls of each cost, without making any code.
+    /// Predicts the cycles of a call under each entrant by the cost model, without generating code. `calls`
+    /// has the rows and the threads.
     pub fn predict(&mut self, model: &Model, cpu: Cpu, calls: (usize, usize)) {
         self.cycles = CostPredictor::new(model, cpu).all(model, &self.drafts, calls);
     }
@@ -39,7 +40,7 @@ impl Entrants {
         self.cycles.get(number).copied().flatten()
     }
 
-    /// Compiles all entrants except those in `but`.
+    /// Compiles all entrants except the numbers in `but`.
     pub fn compile(&mut self, model: &Model, cpu: Cpu, but: &BTreeSet<usize>) {
         let wanted: Vec<usize> = (0..self.drafts.len()).filter(|number| !but.contains(number)).collect();
         let drafts: Vec<Draft> =
@@ -63,7 +64,7 @@ impl Entrants {
     }
 }
 
-/// A refusal in few words.
+/// The reason of a failure, for a cell of a table.
 fn reason(failure: &Failure) -> String {
     match failure {
         Failure::Refused(diagnostic) => format!("{}: {}", diagnostic.code, diagnostic.message),

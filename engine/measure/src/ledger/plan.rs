@@ -38,7 +38,7 @@ impl Entry {
 pub(super) struct AdvisedEntry {
     /// The change.
     pub(super) text: String,
-    /// The change with a blank for each number. Changes with equal texts are variants of one idea.
+    /// The change without its numbers. Of changes with the same text here, only the fastest is shown.
     pub(super) idea: String,
     /// The changed schedule.
     pub(super) entry: Entry,
@@ -147,7 +147,8 @@ impl Maker<'_> {
         all.into_iter().map(entered).collect()
     }
 
-    /// The tries of other values of a number; `None` if the number belongs to another schedule of the text.
+    /// The experiments with other values of a number; `None` if the number belongs to another schedule of the
+    /// text.
     fn sweep(&mut self, schedule: usize, request: &NumberSweep) -> Result<Option<Tries>, Failure> {
         let Some(found) = self.number(schedule, &request.number)? else { return Ok(None) };
         let with = |value: i64| match &found.place {
@@ -212,12 +213,12 @@ impl Maker<'_> {
 struct SweptNumber {
     name: String,
     value: i64,
-    /// The values that the schedule proposes.
+    /// The values after `in` in the declaration of the param.
     choices: Vec<i64>,
     place: NumberSource,
 }
 
-/// The place of a number: the value of a param, or a literal of the text.
+/// The source of a number: the value of a param, or a literal of the text.
 enum NumberSource {
     Param(String),
     Text(NumberLiteral),
@@ -262,7 +263,8 @@ impl Plan {
         numbers.into_iter().collect()
     }
 
-    /// The entrants of directives and sweeps. They are timed also if the cost model predicts them to be slow.
+    /// The entrants that the user asked for: the baselines, prefixes, ablations and sweeps. They are timed
+    /// even if the cost model predicts them to be slow.
     pub fn needed(&self) -> Vec<usize> {
         let all = [&self.whole, &self.plain, &self.chosen].into_iter();
         let all = all.chain(self.prefixes.iter().map(|(_, _, entry)| entry));

@@ -1,4 +1,4 @@
-//! The question that a ledger answers: a schedule, and the experiments on it.
+//! The experiments that a user requests for a ledger, and the schedule that they are about.
 
 use sched_lang::{Options, Supported, Target};
 use sched_llvm::Cpu;
@@ -15,7 +15,8 @@ pub struct Question {
     pub advice: Option<usize>,
     /// Numbers of the schedule to replace by others.
     pub sweeps: Vec<NumberSweep>,
-    /// Rows per call; if empty, one size that suits each schedule of the text.
+    /// Rows per call; if empty, the bound of each `when` block, and 1024 rows for the schedule outside of
+    /// blocks.
     pub batches: Vec<usize>,
 }
 
@@ -46,7 +47,7 @@ pub struct Subject<'a> {
     pub source: &'a Source,
     /// Values of params and properties from the command line.
     pub values: &'a ScheduleValues,
-    /// The target of its code.
+    /// The target of the code.
     pub target: &'a Target,
     /// The processor.
     pub cpu: Cpu,

@@ -1,20 +1,20 @@
-//! Which of the things that a schedule could say instead are worth compiling, and which are faster.
+//! Selects the variations of a schedule that are worth compiling, and those that are faster.
 
 use super::entrants::Entrants;
 use super::plan::{Entry, Plan, Times};
 use super::table::{Advice, Figure, Predicted, PredictedAdvice};
 use std::collections::BTreeSet;
 
-/// Proposals that are raced once more: the fastest of many are often lucky.
+/// Most proposals that are timed again in a final race: among many, the fastest may be fast by chance.
 const FINALISTS: usize = 6;
-/// Predicted slowdown from which a variation is certainly slower: larger than the cost model's error among
+/// Predicted slowdown above which a variation is not compiled: larger than the cost model's error among
 /// schedules that differ in one directive.
 const LOSES: f64 = 1.6;
 
 /// The advice to use schedc's own choice.
-const TAKE_CHOSEN: &str = "take the schedule that schedc chooses";
+const TAKE_CHOSEN: &str = "use the schedule that schedc chooses";
 
-/// A proposed schedule with code.
+/// A proposed schedule that is legal.
 struct Advised<'p> {
     text: &'p str,
     idea: &'p str,
@@ -22,21 +22,22 @@ struct Advised<'p> {
     number: usize,
 }
 
-/// The proposals with the largest gain first, each idea once.
+/// The proposals, the largest gain first. Of those with the same idea, only the first.
 fn once_each<I: Ord, T>(mut all: Vec<(I, T)>, gain: impl Fn(&T) -> f64) -> Vec<T> {
     all.sort_by(|(_, one), (_, two)| gain(two).total_cmp(&gain(one)));
     let mut ideas = BTreeSet::new();
     all.into_iter().filter_map(|(idea, one)| ideas.insert(idea).then_some(one)).collect()
 }
 
-/// Speed-up of an entrant over the schedule, by their lower quartiles, which disturbances change least.
+/// Speed-up of an entrant over the schedule, by their lower quartiles, on which other load has the least
+/// influence.
 fn faster(times: &Times, whole: usize, other: usize) -> Option<f64> {
     let low = |number: usize| times.get(&number).copied().flatten().map(|time| time.low);
     Some(low(whole)? / low(other)?)
 }
 
 impl Plan {
-    /// The schedule and what promises to be faster than it, by the times of a race among many.
+    /// The schedule, and the proposals that were faster than it in the first race.
     pub fn finalists(&self, times: &Times) -> Vec<usize> {
         let Entry::Runs(whole) = self.whole else { return Vec::new() };
         let other = |advised: Advised<'_>| {
@@ -59,7 +60,7 @@ impl Plan {
         let Entry::Runs(whole) = self.whole else { return Vec::new() };
         let mut seen = vec![whole];
         let advice = self.advised().filter_map(|Advised { text, idea, number }| {
-            // Of several words for the same nest the first are enough.
+            // Of several proposals with the same nest, the first is enough.
             if seen.contains(&number) {
                 return None;
             }
@@ -72,7 +73,7 @@ impl Plan {
         once_each(advice.collect(), |one| one.gain)
     }
 
-    /// The variations of the schedule.
+    /// The legal proposals; if there are any, also the schedule that schedc chooses.
     fn advised(&self) -> impl Iterator<Item = Advised<'_>> {
         let own = std::iter::once((TAKE_CHOSEN, TAKE_CHOSEN, &self.chosen));
         let own = own.filter(|_| !self.advice.is_empty());
@@ -88,7 +89,7 @@ impl Plan {
         Some(entrants.predicted(self.whole.number()?)? / entrants.predicted(number)?)
     }
 
-    /// The variations that are clearly slower by the cost model.
+    /// The proposals that are clearly slower by the cost model.
     pub fn surely_slower(&self, entrants: &Entrants) -> BTreeSet<usize> {
         let slower = |number: &usize| self.gain(entrants, *number).is_some_and(|gain| gain * LOSES < 1.0);
         self.advised().map(|advised| advised.number).filter(slower).collect()

@@ -39,7 +39,7 @@ pub struct Table {
     pub whole: Figure,
     /// The baselines of the comparison.
     pub baselines: Baselines,
-    /// The nest after each directive in turn.
+    /// The nest after the first directive, after the second, and so on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prefixes: Vec<PrefixLine>,
     /// The schedule without each directive.
@@ -53,7 +53,7 @@ pub struct Table {
     pub advice: Vec<Advice>,
 }
 
-/// Measurements beside each schedule.
+/// The times of the schedules that each schedule is compared with.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Baselines {
     /// The nest without directives.
@@ -69,18 +69,18 @@ pub struct Figure {
     pub us_per_row: Option<f64>,
     /// The quartiles below and above.
     pub spread: Option<[f64; 2]>,
-    /// The reason why no time was measured.
+    /// The reason why there is no time; `None` if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
 impl Figure {
-    /// A measured time, or a figure without one if the budget was spent before.
+    /// The figure of a measured time. `None` means that the budget was spent before the first sample.
     pub fn of(time: Option<Quartiles>) -> Figure {
         Figure {
             us_per_row: time.map(|time| time.median),
             spread: time.map(|time| [time.low, time.high]),
-            why: time.is_none().then(|| "the time was up".to_string()),
+            why: time.is_none().then(|| "the budget was spent".to_string()),
         }
     }
 
@@ -105,7 +105,7 @@ pub enum State {
     Same,
     /// No change yet: the directive needs a later one, which makes its loop or makes it legal.
     Waits,
-    /// No legal nest: the directives up to here need a later one.
+    /// The directives up to here are illegal without a later one, so there is no nest.
     Illegal,
 }
 
@@ -136,7 +136,7 @@ pub struct Ablation {
     pub text: String,
     /// The lines of directives that are illegal without it and therefore left out, too.
     pub with: Vec<usize>,
-    /// The time of what remains.
+    /// The time of the schedule without these directives.
     #[serde(flatten)]
     pub figure: Figure,
     /// Slowdown against the whole schedule.

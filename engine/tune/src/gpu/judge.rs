@@ -1,4 +1,4 @@
-//! The cost of schedules for calls of one size.
+//! Compares the schedules of a search for calls of one size: by time on a GPU, or by predicted cost.
 
 use super::strategy::{PricedShape, Strategy};
 use crate::field::{Field, Watch};
@@ -15,7 +15,7 @@ use schedc_driver::{Failure, Source};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-/// Schedules of an earlier search to time again.
+/// Most schedules of an earlier search that are timed again.
 const AGAIN: usize = 8;
 
 /// A schedule with its predicted cost.
@@ -26,7 +26,7 @@ struct Entry {
     us: f64,
 }
 
-/// The schedules for calls of one size.
+/// The schedules of a search for calls of one size, with their costs.
 pub struct Judge<'a> {
     task: &'a Task<'a>,
     pricer: &'a Pricer<'a>,
@@ -106,7 +106,7 @@ impl<'a> Judge<'a> {
         self.time(&texts, watch)
     }
 
-    /// Prices schedules, and times them if there is a GPU.
+    /// Prices schedules, and times the promising ones if there is a GPU.
     pub fn look_at(&mut self, shapes: &[Shape], watch: &mut Watch) -> Result<(), Failure> {
         let texts: Vec<String> = shapes.iter().map(Shape::text).collect();
         let numbers = self.price(&texts, watch);
@@ -130,8 +130,8 @@ impl<'a> Judge<'a> {
         timed.map_or(f64::INFINITY, |one| one.time() * self.rows as f64)
     }
 
-    /// Prices texts that have no price yet. Returns for each text the number of the entry with its nest;
-    /// `None` if the text is not legal or the time is up.
+    /// Predicts the costs of texts without a cost. Returns for each text the number of the entry with its
+    /// nest; `None` if the text is illegal or the time for this size is spent.
     fn price(&mut self, texts: &[String], watch: &mut Watch) -> Vec<Option<usize>> {
         let mut numbers = vec![None; texts.len()];
         let mut new: Vec<(usize, &String, Nest)> = Vec::new();
@@ -187,7 +187,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Times schedules beside the best one, if there is a GPU.
+    /// Times schedules together with the fastest one so far, if there is a GPU.
     fn time(&mut self, texts: &[String], watch: &mut Watch) -> Result<(), Failure> {
         let Some(field) = self.field.as_mut().filter(|_| !self.ended) else { return Ok(()) };
         let mut racing = field.fastest(1);

@@ -5,15 +5,15 @@ use crate::Edit;
 /// A change that can be applied at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// Its title, a sentence for the user.
+    /// Title of the change, a sentence for the user.
     pub title: String,
     /// The kind of change.
     pub kind: ActionKind,
     /// Replacements that do not overlap.
     pub edits: Vec<Edit>,
-    /// The diagnostic that it is about: a position among those of the check.
+    /// Index of the diagnostic that the change corrects, among those of the check.
     pub fixes: Option<usize>,
-    /// Whether it is what was meant.
+    /// Whether the change certainly keeps the intended meaning, so that editors may offer it first.
     pub preferred: bool,
 }
 

@@ -28,7 +28,7 @@ pub(super) fn extract(a: &Analysis, span: Span) -> Option<Action> {
     })
 }
 
-/// A number of a directive, and what it is usually called.
+/// The number of a directive that covers `span`, and the usual name of a param for it.
 fn in_directive(a: &Analysis, directive: &Directive, span: Span) -> Option<(Span, &'static str)> {
     let signature = find(&directive.name.text)?;
     let (at, arg) = directive.args.iter().enumerate().find(|(_, arg)| covers(arg.span, span))?;
@@ -56,7 +56,7 @@ fn number(expr: &Expr, span: Span) -> Option<Span> {
     }
 }
 
-/// The usual name of a number of this directive.
+/// The usual name of a param for a number of this directive.
 fn base(a: &Analysis, signature: &Signature, directive: &Directive) -> &'static str {
     let names = a.names();
     let subject = || {
@@ -81,7 +81,7 @@ fn base(a: &Analysis, signature: &Signature, directive: &Directive) -> &'static 
     }
 }
 
-/// The name, numbered if it is taken.
+/// The name `base`, with a number if another object has it.
 fn free(a: &Analysis, base: &str) -> String {
     let is_free = |name: &str| a.names().find(name).is_none() && !is_reserved(name);
     let numbered = (2_usize..).map(|number| format!("{base}{number}"));
@@ -115,7 +115,7 @@ fn declaration(a: &Analysis, text: &str) -> Option<Edit> {
     Some(Edit { span: Span::new(start, start), text })
 }
 
-/// The start of the line after `at`; `None` if more than a comment stands before it.
+/// The start of the line after `at`; `None` if the rest of the line has more than a comment.
 fn next_line(source: &str, at: usize) -> Option<usize> {
     let rest = source.get(at..)?;
     let len = rest.find('\n')?;

@@ -94,7 +94,7 @@ fn is_closed(expr: &Expr) -> bool {
     }
 }
 
-/// Operands that are this name, and whether an operator stands beside them.
+/// Uses of this name in expressions, each with whether it is an operand of an operator.
 fn find_uses(stmt: &Stmt, name: &str, uses: &mut Vec<(Span, bool)>) {
     let mut each = |expr: &Expr| find_in(expr, name, false, uses);
     match &stmt.kind {

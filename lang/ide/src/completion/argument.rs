@@ -52,7 +52,7 @@ pub(super) fn complete(analysis: Here, offset: usize, call: &CallAt) -> Vec<Comp
     }
 }
 
-/// The argument at the cursor and what is written around it.
+/// The argument at the cursor, and the call around it.
 struct ArgumentPlace<'a> {
     analysis: Here<'a>,
     call: &'a CallAt<'a>,
@@ -140,7 +140,7 @@ impl<'a> ArgumentPlace<'a> {
         Some(form)
     }
 
-    /// The value of another argument, if it is a number that has one.
+    /// The value of another argument, if that is a number with a value.
     fn number(&self, at: usize) -> Option<Sym> {
         let text = self.argument_text(at)?;
         if let Ok(number) = text.parse() {
@@ -163,7 +163,8 @@ impl<'a> ArgumentPlace<'a> {
         let replace = self.path();
         let mut names: Vec<(usize, NamedLoop)> =
             candidates::names(self.point.nest()).into_iter().enumerate().collect();
-        // The latest loops are the likeliest and mostly small, so they come first within the budget of work.
+        // The newest loops are tried first, while there is work left: they are the likeliest, and mostly
+        // small.
         names.sort_by_key(|(_, named)| std::cmp::Reverse(named.1.0));
         let mut all = Vec::new();
         for (place, named) in names {
@@ -193,7 +194,7 @@ impl<'a> ArgumentPlace<'a> {
             .documentation(format!("Legal here, for example:\n```sched\n{form}\n```"))
     }
 
-    /// Loops that, with those in the text, form a chain of perfectly nested loops.
+    /// Loops that, with those already written, form a chain of perfectly nested loops.
     fn reordered(&mut self) -> Vec<Completion> {
         let replace = self.path();
         let count = self.call.arguments.len();
@@ -214,7 +215,8 @@ impl<'a> ArgumentPlace<'a> {
         all
     }
 
-    /// The loop before the one directly around it, or the one inside before it.
+    /// An order that begins with the loop. The loop directly around it follows, if that contains nothing
+    /// else; otherwise the only loop inside.
     fn swapped(&self, (select, id): &NamedLoop) -> Option<Vec<Select>> {
         let nest = self.point.nest();
         let only = |id: LoopId| nest.tree().inside(id).only();

@@ -15,7 +15,7 @@ use sched_nest::sym::Sym;
 
 /// Numbers that people give names to, the most usual first.
 const USUAL: [i64; 8] = [64, 32, 16, 8, 4, 2, 128, 256];
-/// Longest text that is checked once for each of them.
+/// Longest text, in bytes, that is checked once for each usual number.
 const LONGEST: usize = 16 * 1024;
 
 /// The completions after a header's keyword.

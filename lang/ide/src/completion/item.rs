@@ -3,7 +3,7 @@
 use sched_grammar::ast::Span;
 use sched_lang::check::Work;
 
-/// Work that one answer may take: it must come between two keystrokes.
+/// Work that one answer may take. It must be ready between two keystrokes.
 pub(super) const WORK: Work = Work { whole: 2_000, here: 400 };
 
 /// A completion item.
@@ -23,7 +23,7 @@ pub struct Completion {
     pub insert: String,
     /// Whether `insert` is a snippet with places to fill in; `$`, `}` and `\` are escaped then.
     pub snippet: bool,
-    /// Ascending order of this is the order of the list.
+    /// The sort key. Editors show the items in its ascending order.
     pub sort: String,
     /// The text that editors compare with the word under the cursor.
     pub filter: String,
@@ -62,7 +62,7 @@ impl Completion {
         }
     }
 
-    /// The text with it written where it is proposed, if it is a directive with all its arguments.
+    /// The text after accepting the proposal, if that is a directive with all its arguments.
     pub fn taken(&self, source: &str) -> Option<String> {
         let (start, end) = (self.replace.start as usize, self.replace.end as usize);
         let is_whole = self.kind == CompletionKind::Directive && self.snippet;
@@ -87,7 +87,7 @@ impl Completion {
     }
 }
 
-/// Text as it stands in a snippet.
+/// Text with the escapes of a snippet.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

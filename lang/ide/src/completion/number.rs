@@ -11,7 +11,7 @@ use sched_nest::sym::{Property, Sym};
 /// Completion of a name of a number, with the number.
 pub(super) struct NamedNumber {
     pub item: Completion,
-    /// Its value, which may be an expression over unknown properties; `None` if it has no value.
+    /// Value of the number, perhaps an expression over unknown properties; `None` if it has no value.
     pub value: Option<Sym>,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn names(analysis: Here, before: usize, replace: Span) -> Vec<NamedNu
     all
 }
 
-/// Whether a value can stand where numbers are known before loops are.
+/// Whether a value depends on no loop, as `run_depth` does, so that params and consts can have it.
 pub(super) fn is_general(value: &Sym) -> bool {
     !value.mentions(&|property| property == Property::RunDepth)
 }

@@ -19,7 +19,8 @@ const FORMS: usize = 3;
 const ORDERS: usize = 5;
 /// Forms of `representation`, where each is another layout.
 const LAYOUTS: usize = Layout::ALL.len();
-/// Numbers that are tried for one loop: where these are refused, the loop is usually at fault.
+/// Most numbers that are tried for one loop. If the checker refuses them all, the loop is usually at fault,
+/// not the number.
 const TRIED: usize = 2;
 /// Maximum loops for which directives are proposed. In larger nests the limit of work ends the search earlier
 /// anyway.
@@ -77,7 +78,7 @@ fn legal(
     names.truncate(LOOPS);
     let mut searches: Vec<Search> =
         ops.into_iter().map(|op| Search::new(op, point, &names, is_taken, ranker)).collect();
-    // Annotations are tried quickly, and leave more to what shapes the nest.
+    // Annotations are quick to try. They come first, and leave their remaining work to modifiers.
     let is_quick = |search: &Search| !signature_of(search.op).is_some_and(|signature| signature.shapes);
     let (mut quick, mut slow): (Vec<&mut Search>, Vec<&mut Search>) =
         searches.iter_mut().partition(|search| is_quick(search));
@@ -157,7 +158,7 @@ fn item(signature: &Signature, form: &Operation, typed: Typed) -> Completion {
     let on_gpu = matches!(signature.op, Op::GpuDimension | Op::SharedReduce);
     let detail = match (on_gpu, signature.shapes) {
         (true, _) => "for GPUs only",
-        (false, true) => "shapes the nest",
+        (false, true) => "changes the nest",
         (false, false) => "annotates the nest",
     };
     let caution = if on_gpu { " The schedule is for a GPU then." } else { "" };

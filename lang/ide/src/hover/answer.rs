@@ -9,7 +9,8 @@ pub struct Hover {
     pub span: Span,
     /// The answer, in Markdown.
     pub markdown: String,
-    /// The page about it, relative to the book and without an ending: `directives/tile`, `errors/S0040`.
+    /// The page about the word, relative to the book and without an ending: `directives/tile`,
+    /// `errors/S0040`.
     pub page: Option<String>,
 }
 

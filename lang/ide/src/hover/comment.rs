@@ -5,7 +5,7 @@ use sched_grammar::ast::{Comment, Span};
 use super::answer::{Hover, touches};
 use sched_lang::diagnostics::{Severity, codes};
 
-/// The headline of the code under the cursor.
+/// Hover of the code under the cursor: its title, and the first paragraph of its page.
 pub(super) fn hover(comment: &Comment, offset: usize) -> Option<Hover> {
     let base = comment.span.start as usize;
     for (at, _) in comment.text.match_indices(['S', 's']) {

@@ -15,7 +15,7 @@ use sched_lang::lineage::{DirectiveIndex, NestBuilder};
 use sched_nest::show::show_window;
 use sched_nest::{Accumulation, LoopId, Nest};
 
-/// Lines of a nest that are shown; of longer ones those around the change.
+/// Most lines of a nest that are shown. Longer nests are cut to the lines around the change.
 const LINES: usize = 14;
 
 /// All about the directive whose name is under the cursor.
@@ -104,7 +104,7 @@ struct Changes<'a> {
 }
 
 impl Changes<'_> {
-    /// Whether a loop is in one of them only, or has another name, another place or other annotations.
+    /// Whether a loop is in one nest only, or differs in name, place or annotations.
     fn concern(&self, id: &LoopId) -> bool {
         let (Some(before), Some(after)) = (self.before.get(id), self.after.get(id)) else { return true };
         let (old, new) = (self.old.tree(), self.new.tree());

@@ -1,4 +1,4 @@
-//! Words of the header: `sched`, `model`, `target`, `param`, `const`; blocks, and words kept for later.
+//! Words of the header: `sched`, `model`, `target`, `param`, `const`; blocks, and reserved words.
 
 use sched_grammar::ast::{Span, Stmt, StmtKind, When};
 
@@ -67,10 +67,10 @@ pub(super) fn block(analysis: Here, stmt: &Stmt, when: &When, offset: usize) -> 
     let fewer = bounds.filter(|other| *other < max_rows).max();
     let calls = match fewer {
         Some(fewer) if fewer + 1 == max_rows => {
-            format!("calls of {max_rows} rows: smaller ones have a block of their own")
+            format!("calls of {max_rows} rows; another block is for smaller calls")
         }
         Some(fewer) => {
-            format!("calls of {} to {max_rows} rows: smaller ones have a block of their own", fewer + 1)
+            format!("calls of {} to {max_rows} rows; another block is for smaller calls", fewer + 1)
         }
         None if max_rows == 1 => "calls of one row".to_owned(),
         None => format!("calls of at most {max_rows} rows"),
@@ -94,25 +94,24 @@ pub(crate) fn meaning(word: &str) -> Option<(&'static str, &'static str)> {
             "language/files",
         ),
         "target" => (
-            "`target cpu` or `target gpu(sm_90)`: what the schedule is for. Without this line it is for a \
-             GPU if \
-             it maps a loop with `gpuDimension`, else for a CPU.",
+            "`target cpu` or `target gpu(sm_90)`: the machine that the schedule is for. Without this line it \
+             is for a GPU if it maps a loop with `gpuDimension`, else for a CPU.",
             "language/targets",
         ),
         "param" => (
-            "`param ROWS = 64 in {16, 64}`: a named number that can be set from outside, with the values \
-             that \
-             are worth trying.",
+            "`param ROWS = 64 in {16, 64}`: a named number that options such as `--set` can change, with the \
+             values that are worth trying.",
             "language/params",
         ),
         "const" => ("`const HALF = num_trees / 2`: a named number.", "language/params"),
         "when" => (
-            "`when n_rows <= 8 { ... }`: a schedule of its own for calls of at most 8 rows. It \
-             starts from the plain nest; the block with the smallest bound that covers a call counts.",
+            "`when n_rows <= 8 { ... }`: a separate schedule for calls of at most 8 rows. It starts from the \
+             nest of `batch` and `tree`. If several blocks cover a call, the one with the smallest bound \
+             applies.",
             "language/when",
         ),
         "use" | "def" | "require" | "tune" => {
-            ("This word is kept for a later edition of the language.", "language/files")
+            ("This word is reserved for a later edition of the language.", "language/files")
         }
         _ => return None,
     })
@@ -130,7 +129,7 @@ pub(crate) fn target(word: &str) -> Option<&'static str> {
 /// Text about the model, in Markdown.
 fn model(analysis: Here) -> String {
     match &analysis.options().model {
-        None => "Nothing is known of the model yet, so ranges are symbolic.".to_owned(),
+        None => "No model has been read, so ranges are symbolic.".to_owned(),
         Some(model) => summary(model),
     }
 }

@@ -1,4 +1,4 @@
-//! An index: its range, where it comes from, what became of it, and what is stated of it.
+//! An index: its range, its origin, the loops that replaced it, and its annotations.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ pub(super) fn used(analysis: Here, stmt: &Stmt, at: usize, path: &Path, offset: 
     let prepared = analysis.prepared();
     let step = prepared.step_at(stmt.span);
     let call = step.and_then(|step| prepared.call(step));
-    // A qualifier is a name of its own.
+    // The hover of a qualifier describes the qualifier, not the loop.
     let qualifier = path.segments.iter().position(|segment| touches(segment.name.span, offset));
     let qualifier = qualifier.filter(|at| at + 1 < path.segments.len());
     let written = select_of(path)?;
@@ -56,7 +56,7 @@ pub(super) fn made(analysis: Here, stmt: &Stmt, path: &Path) -> Option<Hover> {
     Some(Hover::new(name.span, markdown).page("language/lineage"))
 }
 
-/// The name as written, as far as its numbers are written out.
+/// The name as written, without numbers in brackets that are expressions.
 fn select_of(path: &Path) -> Option<Select> {
     let (last, rest) = path.segments.split_last()?;
     let number = |index: &Option<Box<sched_grammar::ast::Expr>>| match index.as_deref().map(|e| &e.kind) {
@@ -120,7 +120,7 @@ fn maker(analysis: Here, id: LoopId) -> Option<String> {
     Some(format!("Made on line {} by `{}`{}", event.line, event.text, from.unwrap_or_default()))
 }
 
-/// The directive that consumed it, and the loops that replaced it.
+/// Text about the directives that replaced copies of a loop, and about the new loops.
 fn fate(analysis: Here, ids: &[LoopId]) -> Option<String> {
     let whole = analysis.whole();
     let mut lines: Vec<String> = Vec::new();
@@ -164,7 +164,7 @@ fn place(analysis: Here, ids: &[LoopId]) -> Option<String> {
     Some(format!("In the final nest: {outside}, {inside}{copies}"))
 }
 
-/// Its annotations, and those that loops around it give the walks below.
+/// Text about the annotations of copies of a loop, and of loops around them that apply to their walks.
 fn annotations(analysis: Here, ids: &[LoopId]) -> Option<String> {
     let whole = analysis.whole();
     let mut lines: Vec<String> = Vec::new();
@@ -201,7 +201,7 @@ fn annotations(analysis: Here, ids: &[LoopId]) -> Option<String> {
     if left > 0 {
         lines.push(format!("- and {left} more"));
     }
-    (!lines.is_empty()).then(|| format!("Said of it:\n{}", lines.join("\n")))
+    (!lines.is_empty()).then(|| format!("Annotations:\n{}", lines.join("\n")))
 }
 
 /// `batch` → `b1` → **`c0`**
@@ -226,7 +226,7 @@ fn plain<'a>(analysis: Here<'a>, id: LoopId) -> &'a str {
     analysis.lineage().indices.get(id.0 as usize).map_or("", |index| index.name.as_str())
 }
 
-/// The index that it was made from; copies share it.
+/// The index from which a directive made this one. Copies have the same.
 fn parent(whole: &NestBuilder, id: LoopId) -> Option<LoopId> {
     let node = whole.indices().get(id)?;
     let step = node.made_by?;

@@ -75,7 +75,7 @@ fn param_text(param: &Param) -> String {
     let value = &param.value;
     let mut text = format!("```sched\nparam {} = {value}\n```", param.name);
     if param.overridden {
-        text.push_str(&format!("\nSet from outside; without that it is {}.\n", param.default));
+        text.push_str(&format!("\nSet by an option such as `--set`. The default is {}.\n", param.default));
     }
     if !param.choices.is_empty() {
         let mark = |choice: &Sym| if choice == value { format!("**{choice}**") } else { choice.to_string() };
@@ -96,7 +96,7 @@ pub(crate) fn property(analysis: Here, name: &str) -> Option<String> {
     let unknown = match property {
         Property::BatchSize => "not given: `--batch-size` sets it",
         Property::RunDepth => "each run has its own",
-        _ => "known when a model is bound",
+        _ => "known once the schedule has a model",
     };
     Some(match value {
         Some(value) => format!("`{name}` = **{value}**: {what}"),

@@ -12,7 +12,7 @@ pub fn show_rows(max_rows: Option<u32>) -> String {
     max_rows.map_or_else(|| "otherwise".to_owned(), |rows| format!("when n_rows <= {rows}"))
 }
 
-/// Text of each variant, indented below its calls. A single variant stands alone.
+/// Text of each variant, indented below a line for its calls. A single variant has no such line.
 pub fn show_variants<T>(variants: &Variants<T>, show: impl Fn(&T) -> String) -> String {
     if variants.bounded().is_empty() {
         return show(variants.rest());

@@ -61,14 +61,16 @@ pub(super) fn cannot_unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds)
     let wording = match need {
         UnrollAndJamNeeds::Rows { leaves } => {
             let message = format!("`{first}` must contain one innermost loop over rows and nothing else");
-            let wording = Wording::new(message, "not directly around rows");
+            let wording = Wording::new(message, "not directly around a row loop");
             match leaves.as_slice() {
                 [] => wording.help(
                     "`unrollAndJam` needs a tree loop directly around a row loop. Reorder the loops, or \
-                     leave it out.",
+                     leave `unrollAndJam` out.",
                 ),
-                leaves => wording
-                    .help(format!("Name the tree loop directly around {}, or leave it out.", list(leaves))),
+                leaves => wording.help(format!(
+                    "Name the tree loop directly around {}, or leave `unrollAndJam` out.",
+                    list(leaves)
+                )),
             }
         }
         UnrollAndJamNeeds::Whole { leaf, by } => {
@@ -78,12 +80,13 @@ pub(super) fn cannot_unroll_and_jam(context: &Context, need: &UnrollAndJamNeeds)
             );
             Wording::new(message, "needs all rows at once")
                 .and(*by, "divides the rows")
-                .help("Leave one of them out.")
+                .help("Leave one of the two directives out.")
                 .fix(Some(context.remove(*by)))
         }
         UnrollAndJamNeeds::Adjacent { leaf, stride } => {
             let message = format!(
-                "rows of `{leaf}` are {stride} apart, but vectors shared by several trees need adjacent rows"
+                "iterations of `{leaf}` walk rows {stride} apart, but `unrollAndJam` needs vectors of \
+                 adjacent rows"
             );
             Wording::new(message, "rows are not adjacent").help(format!(
                 "Make the inner loop of the tile the innermost one instead of `{leaf}`, or \
@@ -114,10 +117,9 @@ pub(super) fn not_power_of_two(context: &Context, width: i64) -> Wording {
 }
 
 pub(super) fn run_depth_unknown() -> Wording {
-    Wording::new("`run_depth` has no value here", "no single depth").help(
-        "It is the depth of the trees in one copy made by `splitByDepth`. Use it in `unrollWalk` of such a \
-         copy, \
-         or of a loop inside one.",
+    Wording::new("`run_depth` has no value here", "not in a run of `splitByDepth`").help(
+        "It is the depth of the trees in a run that `splitByDepth` made. Use it in a directive for such a \
+         run, or for a loop inside one.",
     )
 }
 
@@ -139,7 +141,9 @@ pub(super) fn walk_needs_single_nodes(context: &Context, tiles: DirectiveIndex) 
         "vectorize" => wording
             .help("Use `interleave`, which walks several trees or rows tile by tile, or leave the tiles out.")
             .fix(Some(context.rewrite(format!("interleave({first})")))),
-        _ => wording.help("Leave one of them out.").fix(Some(context.remove(context.illegal.step))),
+        _ => wording
+            .help("Leave one of the two directives out.")
+            .fix(Some(context.remove(context.illegal.step))),
     };
     wording.fix(Some(context.remove(tiles)))
 }
@@ -154,7 +158,7 @@ pub(super) fn no_profile() -> Wording {
 pub(super) fn code_too_large(context: &Context, size: &Size) -> Wording {
     let directive = context.directive();
     let message = format!("{}, too much to compile in reasonable time", code(size));
-    Wording::new(message, "expands most of the code")
+    Wording::new(message, "multiplies the code the most")
         .help("Unroll or interleave less; specialize and unroll loops with fewer iterations.")
         .fix((directive == "unroll").then(|| context.expand_a_tile()).flatten())
 }
@@ -195,7 +199,7 @@ pub(super) fn dimension_twice(outer: &str, earlier: DirectiveIndex) -> Wording {
 }
 
 pub(super) fn block_outside_grid() -> Wording {
-    let message = "a loop over threads must be inside a loop over blocks";
+    let message = "a loop on a `block` dimension must be inside a loop on a `grid` dimension";
     Wording::new(message, "no grid loop around it")
         .help("Map a loop around it to `grid.x`, or reorder the loops.")
 }
@@ -253,11 +257,11 @@ pub(super) fn vector_on_gpu(context: &Context, lanes: Option<u32>) -> Wording {
     let packed =
         Layout::ALL.iter().find(packed).map_or((1, ""), |layout| (layout.gpu_lanes(), layout.word()));
     let (lanes, word) = packed;
-    Wording::new(format!("a GPU has vectors for row loops of the layout `{word}` only"), "no vector on a GPU")
+    let message = format!("on a GPU, only row loops with `representation({word})` can be vectorized");
+    Wording::new(message, "no vector on a GPU")
         .help(format!(
-            "Map `{first}` to a block dimension, or interleave it. `vectorize(v, {lanes})` needs a row loop \
-             with \
-             `representation({word})`."
+            "Map `{first}` to a block dimension, or interleave it. A row loop with `representation({word})` \
+             takes `vectorize(v, {lanes})`."
         ))
         .fix(Some(context.rewrite(interleave(context))))
         .fix(Some(context.remove(step)))

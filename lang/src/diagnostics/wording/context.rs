@@ -105,7 +105,8 @@ impl Context<'_> {
         let start = self.report.place(step, None).start;
         let span = sched_grammar::ast::Span { start, end: start };
         let edits = vec![Edit { span, text: self.report.line_before(span, text) }];
-        Fix { title: format!("write `{text}` before it"), edits, applicability: Applicability::Unsure }
+        let title = format!("write `{text}` before {}", self.quote(step));
+        Fix { title, edits, applicability: Applicability::Unsure }
     }
 }
 

@@ -7,7 +7,9 @@ use sched_nest::Layout;
 pub(super) fn bins_not_cached(context: &Context, layout: Layout) -> Wording {
     let first = context.first();
     let word = layout.word();
-    let message = format!("the walks of `{first}` compare bins, which a block computes where it caches rows");
+    let message = format!(
+        "the walks of `{first}` compare bins, and a block computes bins only for rows that it caches"
+    );
     let wording = Wording::new(message, format!("`{word}` compares bins"));
     match context.mapping() {
         Some((grid, mapping)) => wording
@@ -26,8 +28,11 @@ pub(super) fn bins_not_cached(context: &Context, layout: Layout) -> Wording {
 pub(super) fn thread_cache(context: &Context) -> Wording {
     let thread = context.second();
     Wording::new(
-        format!("all threads of a block copy rows together, and `{thread}` divides the threads"),
-        "at it or inside",
+        format!(
+            "`cache` cannot be on or inside `{thread}`, a loop over threads: all threads of a block copy \
+             rows together"
+        ),
+        "on or inside a loop over threads",
     )
     .help("Cache a loop over rows outside of all loops over threads.")
     .fix(Some(context.remove(context.illegal.step)))
@@ -36,8 +41,11 @@ pub(super) fn thread_cache(context: &Context) -> Wording {
 pub(super) fn unlimited_cache(context: &Context) -> Wording {
     let (first, inner) = (context.first(), context.second());
     Wording::new(
-        format!("an iteration of `{first}` has all rows of `{inner}`, which no block can hold"),
-        "of any number of rows",
+        format!(
+            "an iteration of `{first}` uses all rows of `{inner}`, whose number has no limit, so no block \
+             can hold them"
+        ),
+        "copies any number of rows",
     )
     .help(format!(
         "Tile the loop over rows, and cache the loop around the inner loop of the tile, or leave \
@@ -49,8 +57,8 @@ pub(super) fn unlimited_cache(context: &Context) -> Wording {
 pub(super) fn walks_outside(context: &Context) -> Wording {
     let first = context.first();
     Wording::new(
-        format!("the walks of `{first}` are outside all launches, and other walks are inside one"),
-        "makes a launch",
+        format!("the walks of `{first}` are outside all GPU launches, and other walks are inside one"),
+        "makes a GPU launch",
     )
     .help("Map a loop around these walks with `gpuDimension` too, or map no loop.")
 }
@@ -59,19 +67,22 @@ pub(super) fn several_tree_loops(context: &Context) -> Wording {
     let outer = context.second();
     Wording::new(
         format!("several loops over trees inside `{outer}` are mapped, and so is `{outer}`"),
-        "not the only one",
+        "one of the mapped loops",
     )
-    .help(format!("Map only one of them, or `{outer}` alone."))
+    .help(format!("Map only one loop over trees: one of these, or `{outer}`."))
     .fix(Some(context.remove(context.illegal.step)))
 }
 
 pub(super) fn same_sums(context: &Context) -> Wording {
     let (one, other) = (context.first(), context.second());
     Wording::new(
-        format!("`{one}` and `{other}` add to the same rows in different threads"),
-        "divides the threads",
+        format!("`{one}` and `{other}` add to the sums of the same rows in different threads"),
+        "maps its rows to other threads",
     )
-    .help("Map the loops over rows around both alike, or use `atomicReduce` on a mapped loop over trees.")
+    .help(
+        "Map the row loops of both to the same dimensions, or use `atomicReduce` on a mapped loop over \
+         trees.",
+    )
 }
 
 pub(super) fn unlimited_sums(context: &Context) -> Wording {
@@ -87,7 +98,10 @@ pub(super) fn unlimited_sums(context: &Context) -> Wording {
 pub(super) fn split_sums(context: &Context) -> Wording {
     let first = context.first();
     Wording::new(
-        format!("blocks that share the slots of `{first}` have rows between those of other blocks"),
+        format!(
+            "with `sharedReduce({first})`, a block needs consecutive rows, but other blocks have rows \
+             between its rows"
+        ),
         "sums of rows that are not adjacent",
     )
     .help(

@@ -45,7 +45,7 @@ pub(super) fn unverified(context: &Context, what: &Obligation) -> Wording {
 }
 
 pub(super) fn tile_of_one() -> Wording {
-    Wording::new("this tile has one iteration, so the inner loop does nothing", "a tile of one")
+    Wording::new("the inner loop of this tile has one iteration, so the tile gains nothing", "a tile of one")
         .help("Use a larger size, or leave the tile out.")
 }
 
@@ -56,8 +56,8 @@ pub(super) fn partial_tile(context: &Context, extent: i64, size: i64) -> Wording
     let sizes: Vec<String> = sizes.iter().filter(|_| !is_useless).map(i64::to_string).collect();
     let near = match sizes.as_slice() {
         [] => format!(
-            " No tile near {size} divides {extent}: keep this one and write `// allow(S0095)`, or leave the \
-             loop whole."
+            " No tile near {size} divides {extent}: keep this one and write `// allow(S0095)`, or do \
+             not tile the loop."
         ),
         [only] => format!(" The nearest size that divides it: {only}."),
         sizes => format!(" The nearest sizes that divide it: {}.", sizes.join(" and ")),
@@ -74,7 +74,7 @@ pub(super) fn partial_tile(context: &Context, extent: i64, size: i64) -> Wording
 
 pub(super) fn interleave_of_one(context: &Context) -> Wording {
     let step = context.illegal.step;
-    Wording::new("one walk at a time is not interleaved", "has no effect")
+    Wording::new("interleaving a single walk changes nothing", "has no effect")
         .help("Use a larger number, or leave `interleave` out.")
         .fix(Some(context.remove(step)))
 }
@@ -122,7 +122,7 @@ pub(super) fn cache_too_large(context: &Context, bytes: u64, limit: u64) -> Word
     let first = context.first();
     let step = context.illegal.step;
     let message = format!(
-        "one iteration of `{first}` uses {}, more than the {} of a core's cache",
+        "one iteration of `{first}` uses {}, more than the {} of a core's second-level cache",
         size(bytes),
         size(limit)
     );
@@ -141,16 +141,15 @@ pub(super) fn divergent_warp(context: &Context, together: i64, warp: i64) -> Wor
         _ => format!("only {together} threads run the same code"),
     };
     Wording::new(message, label).help(format!(
-        "A GPU runs different code of a warp one after the other. Map the loop to `block.y`, and give the \
-         loop on `block.x` a multiple of {warp} iterations."
+        "If threads of a warp run different code, the GPU runs one version after the other. Map the \
+         loop to `block.y`, and give the loop on `block.x` a multiple of {warp} iterations."
     ))
 }
 
 pub(super) fn code_large(size: &Size) -> Wording {
     let message = format!("{}, which compiles slowly", code(size));
-    Wording::new(message, "expands most of the code").help(
-        "This is legal. To compile faster, unroll or interleave less, and specialize and unroll \
-                 loops with \
+    Wording::new(message, "multiplies the code the most").help(
+        "This is legal. To compile faster, unroll or interleave less, and specialize and unroll loops with \
          fewer iterations.",
     )
 }

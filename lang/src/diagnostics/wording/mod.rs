@@ -19,19 +19,25 @@ use crate::report::Report;
 use context::{Context, Wording};
 
 /// Options of the wording.
-pub(crate) struct WaysOut {
-    /// Limits for a search for legal alternatives, if one is wanted. It runs if all fixes only remove text.
+pub(crate) struct WordingOptions {
+    /// Limits for a search for legal alternatives, if one is wanted. The search runs if all fixes only remove
+    /// text.
     pub limits: Option<Limits>,
     /// Whether the target is explicitly a CPU.
     pub for_cpu: bool,
 }
 
-/// Words a problem.
-pub(crate) fn word(illegal: &Illegal, builder: &NestBuilder, report: &Report, ways_out: &WaysOut) -> Wording {
-    let context = Context { illegal, builder, report, for_cpu: ways_out.for_cpu };
+/// Puts a problem into words.
+pub(crate) fn word(
+    illegal: &Illegal,
+    builder: &NestBuilder,
+    report: &Report,
+    options: &WordingOptions,
+) -> Wording {
+    let context = Context { illegal, builder, report, for_cpu: options.for_cpu };
     let mut wording = words(&context);
     let deletes = |fix: &Fix| fix.edits.iter().all(|edit| edit.text.is_empty());
-    if let Some(limits) = ways_out.limits.as_ref().filter(|_| wording.fixes.iter().all(deletes)) {
+    if let Some(limits) = options.limits.as_ref().filter(|_| wording.fixes.iter().all(deletes)) {
         wording.fixes.splice(0..0, alternatives::alternatives(&context, limits));
     }
     wording

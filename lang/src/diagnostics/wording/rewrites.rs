@@ -31,7 +31,7 @@ impl Context<'_> {
             Edit { span: here, text: String::new() },
             Edit { span: sched_grammar::ast::Span { start: end, end }, text: format!("\n{text}") },
         ];
-        let title = format!("move it below {}", self.quote(later));
+        let title = format!("move this directive below {}", self.quote(later));
         Fix { title, edits, applicability: Applicability::Unsure }
     }
 
@@ -71,7 +71,7 @@ impl Context<'_> {
         Some((node.name.to_string(), by))
     }
 
-    /// The reorder with a loop instead of its half, and the split before which it is legal.
+    /// The reorder with the whole loop in place of a half, and the split before which this reorder is legal.
     pub(super) fn reorder_before_split(&self) -> Option<(String, DirectiveIndex)> {
         let halves = self.illegal.loops.iter().rev();
         let (half, (whole, by)) = halves.copied().find_map(|id| Some((id, self.whole(id)?)))?;
@@ -82,7 +82,7 @@ impl Context<'_> {
         Some((format!("reorder({})", arguments.join(", ")), by))
     }
 
-    /// The reorder with the loops between its loops, which become the inner ones.
+    /// The reorder with all loops of its chain. Loops that it did not name become the innermost ones.
     pub(super) fn reorder_whole_chain(&self) -> Option<String> {
         let (first, last) = (self.illegal.loops.first()?, self.illegal.loops.last()?);
         let path = self.builder.tree().path(*last);

@@ -22,7 +22,7 @@ pub(super) fn name_taken(context: &Context, name: &str) -> Wording {
 
 pub(super) fn tile_size(size: i64) -> Wording {
     Wording::new(format!("a tile must have at least one iteration, not {size}"), "below 1")
-        .help("The size is a number of index values, at least 1.")
+        .help("The size is a number of rows or trees, at least 1.")
 }
 
 pub(super) fn tile_off_step(context: &Context, size: i64, stride: i64) -> Wording {
@@ -30,7 +30,7 @@ pub(super) fn tile_off_step(context: &Context, size: i64, stride: i64) -> Wordin
     let message = format!("a tile of {size} does not fit `{first}`, which counts in steps of {stride}");
     let near = multiples(size, stride);
     Wording::new(message, format!("not a multiple of {stride}"))
-        .help("Sizes are index values, not iteration counts.")
+        .help("Sizes count rows or trees, not iterations.")
         .fixes(context.replace_by_any(&near))
 }
 
@@ -51,7 +51,7 @@ pub(super) fn split_off_step(context: &Context, offset: i64, stride: i64) -> Wor
         {stride}"
         ),
     )
-    .help("Split points are index values, not iteration counts.")
+    .help("Split points are values of the loop, not numbers of iterations.")
     .fixes(context.replace_by_any(&near))
 }
 
@@ -174,7 +174,7 @@ pub(super) fn position_unknown(context: &Context, outer: &str) -> Wording {
 
 pub(super) fn too_many_loops() -> Wording {
     Wording::new(format!("the nest would have more than {MAX_LOOPS} loops"), "too many copies")
-        .help("Specialize or split fewer loops, or loops with less inside.")
+        .help("Specialize or split fewer loops, or loops that contain fewer loops.")
 }
 
 pub(super) fn too_deep() -> Wording {
@@ -267,7 +267,7 @@ pub(super) fn sort_too_late(context: &Context, by: DirectiveIndex) -> Wording {
     let there = sched_grammar::ast::Span { start: there, end: there };
     let insert = Edit { span: there, text: context.report.line_before(there, text) };
     let edits = vec![insert, Edit { span: here, text: String::new() }];
-    let fix = Fix { title: "sort first".to_owned(), edits, applicability: Applicability::Unsure };
+    let fix = Fix { title: "sort the trees first".to_owned(), edits, applicability: Applicability::Unsure };
     Wording::new("the trees can no longer be sorted", "too late")
         .and(by, "this depends on the order of the trees")
         .help(format!("Sort before {}.", context.quote(by)))

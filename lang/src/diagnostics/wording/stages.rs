@@ -27,7 +27,7 @@ pub(super) fn two_stages(context: &Context, [other, own]: &[(String, String); 2]
         format!("`{}` is a loop of `{}`, and `{}` is one of `{}`", other.0, other.1, own.0, own.1),
         "a loop of another stage",
     )
-    .help(format!("Each stage has a nest of its own. Write one `{directive}` for each stage."))
+    .help(format!("Each stage has a separate loop nest. Write one `{directive}` for each stage."))
 }
 
 pub(super) fn not_in_stage(context: &Context, stage: &str) -> Wording {
@@ -43,31 +43,33 @@ pub(super) fn not_in_stage(context: &Context, stage: &str) -> Wording {
 }
 
 pub(super) fn terms_out_of_order(context: &Context, outer: Option<&str>) -> Wording {
+    let order = "Each sum adds its terms in order, so that it is the same under every schedule.";
     match outer {
         Some(outer) => Wording::new(
-            format!("`{outer}` has to be outside of the loops that it was made with"),
+            format!("`{outer}` must stay outside of the other loops that its `tile` made"),
             "adds terms in another order",
-        ),
+        )
+        .help(order),
         None => {
             let directive = context.directive();
             Wording::new(
                 format!("`{directive}` would add the terms of a sum in another order"),
                 "a loop over terms",
             )
+            .help(format!("{order} Name a loop over rows or units instead."))
         }
     }
-    .help("Each sum adds its terms in order, so that it is the same under every schedule. Use rows or units.")
 }
 
 pub(super) fn stage_lanes(fault: &StageLanesFault) -> Wording {
     match fault {
         StageLanesFault::Second { other } => Wording::new(
-            format!("`{other}` is in the lanes of a vector already"),
-            "a second loop in lanes",
+            format!("`{other}` of this stage is vectorized already"),
+            "a second vectorized loop",
         )
         .help(
-            "A stage has one loop in lanes: rows or units. A stage's name before a loop limits a directive \
-             to that stage.",
+            "Only one loop of a stage can be vectorized, over rows or over units. To vectorize a loop in one \
+             stage only, write the stage's name before it: `layer1.unit`.",
         ),
         StageLanesFault::Strided => Wording::new("lanes hold adjacent rows or units", "has a step")
             .help("Vectorize the innermost loop that `tile` makes of the rows or units."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .columns import Columns, join, same_names, scaled
+from .functions import function_of_numpy
 from .graph import TEXT, Graph
 from .stages import Prediction, predict, refuse, transform
 from .versions import column_positions
@@ -79,11 +80,22 @@ def _weighted(graph: Graph, part: Columns, weight: float | None) -> Columns:
 
 
 def function_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """A transformer without a function, which changes nothing."""
-    if estimator.func is not None:
+    """A function of NumPy for each number, or no function, which changes nothing."""
+    if estimator.func is None:
+        return columns
+    function = function_of_numpy(estimator.func)
+    if function is None or estimator.kw_args:
         name = getattr(estimator.func, "__name__", "a function")
         raise refuse(
             graph, estimator,
-            f"calls {name}, a Python function; run that part outside, and give schedc its results",
+            f"calls {name}, which schedc does not export; functions of NumPy such as log1p are exported if "
+            "they have no options; run that part outside, and give schedc its results",
         )
-    return columns
+    kinds = {column.dtype.kind for column in columns}
+    if columns.sparse or not kinds <= {"f", "i", "u"}:
+        of_what = "a sparse matrix" if columns.sparse else "truth values" if "b" in kinds else "texts"
+        raise refuse(graph, estimator, f"computes {estimator.func.__name__} of {of_what}; give it numbers")
+    for column in columns:
+        graph.note(column.source, function.tested)
+    value = function.nodes(graph, columns.value(graph, columns.floating))
+    return same_names(columns, value, [None] * len(columns))

@@ -11,12 +11,11 @@ from .boosting import threshold_index
 from .columns import Columns, columns_of, in_double
 from .curves import interpolated_as_scipy
 from .forests import best
-from .functions import exp_minus_one
 from .graph import FLOAT64, INT64, Graph, Promise, Value
-from .scalers import step
+from .inverses import inverse
 from .stages import Prediction, key_of, predict, refuse
 from .targets import indicators
-from .versions import at_least, last_of_ties
+from .versions import last_of_ties
 from .votes import confidences, normalized
 
 
@@ -300,23 +299,5 @@ def regressor_chain(graph: Graph, estimator: Any, columns: Columns) -> Predictio
 def transformed_target(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """A regressor whose target was transformed. The inverse is applied to its predictions."""
     variable = _variable(predict(graph, estimator.regressor_, columns))
-    inverse = estimator.transformer_
-    name = type(inverse).__name__
-    if name == "FunctionTransformer":
-        function = inverse.inverse_func
-        if function is not None and function not in (numpy.exp, numpy.expm1):
-            raise refuse(graph, estimator, "has a custom inverse_func; only numpy.exp and numpy.expm1 are "
-                         "exported")
-        if function is numpy.expm1:
-            variable = graph.cast(exp_minus_one(graph, graph.cast(variable, FLOAT64)), variable.dtype)
-        elif function is not None:
-            variable = graph.add("Exp", variable)
-    elif name == "StandardScaler":
-        # Each operation is rounded to the type of the regressor's results.
-        first = at_least(1, 8)
-        variable = step(graph, "Mul", variable, inverse.scale_, first) if inverse.with_std else variable
-        variable = step(graph, "Add", variable, inverse.mean_, first) if inverse.with_mean else variable
-    else:
-        raise refuse(graph, estimator, f"transforms its target by a {name}; StandardScaler and functions are "
-                     "exported")
+    variable = inverse(graph, estimator, estimator.transformer_, variable)
     return Prediction("regressor", variable=variable, is_table=estimator._training_dim == 2)

@@ -21,15 +21,15 @@ def power_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns
     value = graph.cast(columns.value(graph, kind), FLOAT64)
     powers = numpy.asarray(estimator.lambdas_, FLOAT64)
     if estimator.method == "box-cox":
-        made = _power(graph, graph.add("Log", value), _not_zero(powers))
+        made = _power(graph, graph.add("Log", value), not_zero(powers))
     else:
         # A value below 0 is the negated power of its magnitude, with another exponent.
         passes = graph.add("GreaterOrEqual", value, 0.0, promise=value.promise)
-        chosen = graph.add("Where", passes, _not_zero(powers), _not_zero(2.0 - powers), dtype=FLOAT64)
+        chosen = graph.add("Where", passes, not_zero(powers), not_zero(2.0 - powers), dtype=FLOAT64)
         made = _power(graph, log_of_one_plus(graph, graph.add("Abs", value)), chosen)
         made = graph.add("Where", passes, made, graph.add("Neg", made), dtype=FLOAT64)
         # Releases with their own Yeo-Johnson transform subtract 1 from the power, which cancels digits for
-    # small exponents.
+        # small exponents.
         made = replace(made, root=made.root or hasattr(estimator, "_yeo_johnson_transform"))
     tested = [0.5, 1.0, 3.0] if estimator.method == "box-cox" else [-2.0, -0.5, 0.0, 0.5, 1.0, 3.0]
     for column in columns:
@@ -43,10 +43,10 @@ def _power(graph: Graph, logarithm: Value, powers: Any) -> Value:
     return graph.add("Div", exp_minus_one(graph, graph.add("Mul", logarithm, powers)), powers)
 
 
-def _not_zero(powers: numpy.ndarray) -> numpy.ndarray:
+def not_zero(powers: numpy.ndarray) -> numpy.ndarray:
     """Exponents with a tiny number in place of 0. The result is then the logarithm, since `exp_minus_one`
     returns tiny numbers unchanged."""
-    return numpy.where(numpy.abs(powers) < numpy.finfo(FLOAT64).eps, 2.0**-70, powers)
+    return numpy.where(numpy.abs(powers) < numpy.finfo(FLOAT64).eps, powers.dtype.type(2.0**-70), powers)
 
 
 def segments(graph: Graph, column: Value, edges: numpy.ndarray) -> Value:

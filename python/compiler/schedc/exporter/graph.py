@@ -44,12 +44,12 @@ class Promise(IntEnum):
 
 
 #: Operations that NumPy, SciPy and ONNX Runtime round differently.
-_ROUNDED = {"MatMul", "Gemm", "Sigmoid", "Softmax", "LogSoftmax", "Exp", "Log", "Pow", "Tanh", "Cos",
-            "ReduceL1", "ReduceL2", "ReduceSum", "ReduceLogSumExp", "Erf"}
+_ROUNDED = {"MatMul", "Gemm", "Sigmoid", "Softmax", "LogSoftmax", "Exp", "Log", "Pow", "Tanh", "Sinh",
+            "Asinh", "Cos", "ReduceL1", "ReduceL2", "ReduceSum", "ReduceLogSumExp", "Erf"}
 
 #: Operations with discontinuous results: a rounding error of their input may change the result completely.
 _DECIDING = {"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal", "ArgMax", "ArgMin", "TreeEnsemble",
-             "LabelEncoder"}
+             "LabelEncoder", "Ceil", "Floor", "Round", "Sign"}
 _COMPARING = {"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal", "IsNaN", "IsInf", "And", "Or",
               "Not", "Xor"}
 

@@ -1,4 +1,4 @@
-"""Quantiles of the normal distribution, by the operations of SciPy's `ndtri`."""
+"""Quantiles and probabilities of the normal distribution, by the operations of SciPy's `ndtri` and `ndtr`."""
 
 from __future__ import annotations
 
@@ -22,6 +22,20 @@ _TAIL = (
     (15.7799883256466749731, 45.3907635128879210584, 41.3172038254672030440, 15.0425385692907503408,
      2.50464946208309415979, -0.142182922854787788574, -0.0380806407691578277194,
      -0.000933259480895457427372),
+)
+#: Coefficients for the error function up to 1, and for 1 minus the error function above 1.
+_ERROR = (
+    (9.60497373987051638749, 90.0260197203842689217, 2232.00534594684319226, 7003.32514112805075473,
+     55592.3013010394962768),
+    (33.5617141647503099647, 521.357949780152679795, 4594.32382970980127987, 22629.0000613890934246,
+     49267.3942608635921086),
+)
+_REST = (
+    (2.46196981473530512524e-10, 0.564189564831068821977, 7.46321056442269912687, 48.6371970985681366614,
+     196.520832956077098242, 526.445194995477358631, 934.528527171957607540, 1027.55188689515710272,
+     557.535335369399327526),
+    (13.2281951154744992508, 86.7072140885989742329, 354.937778887819891062, 975.708501743205489753,
+     1823.90916687909736289, 2246.33760818710981792, 1656.66309194161350182, 557.535340817727675546),
 )
 #: The square root of 2 pi, and the square of 1 / e: probabilities below this square, and above 1 minus it,
 #: are in the tails.
@@ -50,6 +64,28 @@ def normal_quantile(graph: Graph, share: Value) -> Value:
     tail = graph.add("Sub", near, rest)
     tail = graph.add("Where", is_high, tail, graph.add("Neg", tail), dtype=FLOAT64)
     return graph.add("Where", is_middle, middle, tail, dtype=FLOAT64)
+
+
+def normal_probability(graph: Graph, value: Value) -> Value:
+    """The probability that a normal value is below an f64 value. Magnitudes above 6 count as 6, beyond which
+    only 1e-9 of the distribution remains."""
+    scaled = graph.add("Mul", graph.add("Clip", value, numpy.float64(-6), numpy.float64(6)), numpy.sqrt(0.5))
+    square, size = graph.add("Mul", scaled, scaled), graph.add("Abs", scaled)
+    error = graph.add("Mul", scaled, _ratio(graph, square, _ERROR))
+    near = graph.add("Add", graph.add("Mul", error, 0.5), 0.5)
+    rest = graph.add("Mul", graph.add("Exp", graph.add("Neg", square)), _ratio(graph, size, _REST))
+    low = graph.add("Mul", rest, 0.5)
+    is_high = graph.add("Greater", scaled, 0.0, promise=value.promise)
+    far = graph.add("Where", is_high, graph.add("Sub", 1.0, low), low, dtype=FLOAT64)
+    is_near = graph.add("Less", size, 1.0, promise=value.promise)
+    made = graph.add("Where", is_near, near, far, dtype=FLOAT64)
+    return graph.add("Where", graph.add("IsNaN", value), value, made, dtype=FLOAT64)
+
+
+def _ratio(graph: Graph, x: Value, coefficients: tuple[Sequence[float], Sequence[float]]) -> Value:
+    """A quotient of polynomials. The first coefficient of the divisor is 1, and `coefficients` lacks it."""
+    above, below = coefficients
+    return graph.add("Div", _polynomial(graph, x, above), _polynomial(graph, x, below, is_monic=True))
 
 
 def _polynomial(graph: Graph, x: Value, coefficients: Sequence[float], is_monic: bool = False) -> Value:

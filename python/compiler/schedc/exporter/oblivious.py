@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+from ..origin import CATBOOST_OF_LABELS
 from .boosting import threshold_index, two_probabilities
 from .columns import Columns
 from .forests import best, single
@@ -17,14 +18,12 @@ from .stages import Prediction, refuse
 from .targets import indicators
 from .trees import Tree, add_trees
 
-#: CatBoost's losses of several labels.
-_OF_LABELS = ("MultiLogloss", "MultiCrossEntropy")
 #: The operation from margins to the values that `predict` returns, by CatBoost's loss.
 _LINKS = {
     "RMSE": "", "MAE": "", "Quantile": "", "MAPE": "", "Huber": "", "Expectile": "", "LogCosh": "", "Lq": "",
     "Poisson": "Exp", "Tweedie": "Exp", "Logloss": "Sigmoid", "CrossEntropy": "Sigmoid",
     "MultiClass": "Softmax", "MultiClassOneVsAll": "Sigmoid", "MultiRMSE": "",
-    **dict.fromkeys(_OF_LABELS, "Sigmoid"),
+    **dict.fromkeys(CATBOOST_OF_LABELS, "Sigmoid"),
 }
 
 
@@ -32,7 +31,7 @@ def classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """A classifier of CatBoost."""
     margins, loss = _margins(graph, estimator, columns)
     classes = numpy.asarray(estimator.classes_)
-    if loss in _OF_LABELS:
+    if loss in CATBOOST_OF_LABELS:
         return Prediction("targets", targets=indicators(graph, margins, 0.0), margins=margins,
                           probabilities=graph.add("Sigmoid", margins))
     if margins.width == 1:

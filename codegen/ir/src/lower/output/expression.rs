@@ -8,16 +8,16 @@ use crate::columns::value::Features;
 use crate::lir::{BufferId, Build, Builder, ProcessorKind, Scalar, Table};
 use sched_forest::Transform;
 
-/// Numbers of the tables of a model's expressions behind the trees.
+/// Numbers of the tables of a model's expressions over the margins.
 #[derive(Clone, Debug, Default)]
 pub struct OutputTables {
-    /// The tables of each step that has expressions.
+    /// The tables of each output step that is an expression.
     steps: Vec<PoolTables<u32>>,
-    /// The tables of the numbers of classes.
+    /// The tables of the expression that computes class numbers.
     classes: Option<PoolTables<u32>>,
 }
 
-/// An expression in a kernel, and the steps on single values before it.
+/// Code of an expression, and the steps on single values that precede it.
 #[derive(Clone, Copy)]
 pub(super) struct ExpressionCode<'a> {
     /// The steps.
@@ -30,7 +30,7 @@ pub(super) struct ExpressionCode<'a> {
 /// Memory of an expression in a kernel.
 #[derive(Clone, Copy)]
 pub(super) struct ExpressionMemory {
-    /// The values that the expression reads, if steps compute them.
+    /// The values that the expression reads, if steps on single values compute them.
     pub values: Option<BufferId>,
     /// Intermediate values.
     pub stored: StoredColumns,
@@ -47,7 +47,7 @@ impl OutputTables {
         }
     }
 
-    /// The code of the steps to predictions up to the last expression, and the steps behind it.
+    /// The code of the output steps up to the last expression, and the steps after it.
     pub(super) fn code_of_steps<'a>(
         &self,
         (b, register): (&mut Builder, u32),
@@ -64,7 +64,7 @@ impl OutputTables {
         (code, steps)
     }
 
-    /// The code of the numbers of classes.
+    /// The code of the expression that computes class numbers.
     pub(super) fn code_of_classes<'a>(
         &self,
         (b, register): (&mut Builder, u32),
@@ -90,12 +90,12 @@ impl<'a> ExpressionCode<'a> {
         }
     }
 
-    /// Values that the expression may read.
+    /// Number of values of a row that the expression may read.
     pub fn n_values(&self) -> i64 {
         self.code.runs.features as i64
     }
 
-    /// Results of a row.
+    /// Number of results of a row.
     pub fn n_results(&self) -> i64 {
         self.code.runs.count as i64
     }

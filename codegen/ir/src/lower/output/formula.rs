@@ -13,7 +13,7 @@ pub struct Formula<'b> {
 }
 
 impl Formula<'_> {
-    /// A value after all steps. `number` is its number in the row.
+    /// A value after all steps. `number` is the margin's number in its row.
     pub fn all(&mut self, steps: &[Transform], x: Value, number: usize) -> Value {
         steps.iter().fold(x, |x, step| self.of(step, x, number))
     }
@@ -103,7 +103,7 @@ impl Formula<'_> {
         self.b.select(negative, rest, y)
     }
 
-    /// Distance from the previous value: the gap plus `log(1 + exp(x))`, without overflow.
+    /// Distance between consecutive expectiles of a row: the gap plus `log(1 + exp(x))`, without overflow.
     pub fn step_up(&mut self, x: Value) -> Value {
         let (zero, gap, size) = (self.float(0.0), self.float(EXPECTILE_GAP), self.size(x));
         let exponent = self.negated(size);

@@ -1,10 +1,10 @@
-//! Last steps, which mix the values of a row.
+//! Last output steps, which combine the values of a row.
 
 use super::{RowIndices, Stage, is_uniform};
 use crate::lir::{Address, Bin, Build, Cast, Cmp, Function, Math, Scalar, Ty, Value};
 use sched_forest::{Softmax, Transform};
 
-/// Common part of the exponentials of a row.
+/// Values that all exponentials of a row depend on.
 #[derive(Clone, Copy)]
 struct Exponentials {
     form: Softmax,
@@ -28,8 +28,9 @@ impl Stage<'_> {
         self.b.finish()
     }
 
-    /// Running sums of the steps between values. The result may be in the buffer of the margins: each
-    /// margin is read before its result is written.
+    /// Increasing values: the first margin, then running sums of the distances that the other margins give.
+    /// Results may replace the margins in their buffer, since each margin is read before its result is
+    /// written.
     pub(super) fn ascending(mut self, steps: &[Transform]) -> Function {
         self.for_all_rows(self.n_values(), |s, row| {
             let lowest = s.value(steps, row.from, 0);
@@ -47,7 +48,7 @@ impl Stage<'_> {
         self.b.finish()
     }
 
-    /// 1 if the margin is larger than its complement, else 0.
+    /// 1 if the single margin is larger than its complement, 1 minus the margin, else 0.
     pub(super) fn larger_half(mut self, steps: &[Transform]) -> Function {
         self.for_all_rows(1, |s, row| {
             let y = s.value(steps, row.from, 0);
@@ -99,8 +100,8 @@ impl Stage<'_> {
 
     /// Exponentials of the distances to the largest value, divided by their sum.
     ///
-    /// Results of the margins' type may be in the buffer of the margins, which then holds the
-    /// exponentials meanwhile. With another result type, the exponentials are computed twice.
+    /// If results have the type of margins, the exponentials are first stored in place of the results. With
+    /// another type, they are computed twice.
     pub(super) fn softmax(mut self, steps: &[Transform], form: Softmax) -> Function {
         self.for_all_rows(self.n_values(), |s, row| {
             let park = s.element == s.result;
@@ -124,7 +125,7 @@ impl Stage<'_> {
     }
 
     /// Common part of a row's exponentials, and their sum in the element of margins. With `park`, the
-    /// exponentials are stored.
+    /// exponentials are stored in place of the results.
     fn exponentials(
         &mut self,
         steps: &[Transform],

@@ -23,7 +23,7 @@ use sched_nest::{Bounded, Variants};
 pub use expression::OutputTables;
 pub use formula::Formula;
 
-/// Element types between callers and the kernels of a model with these types.
+/// Element types that callers and the kernels of a model exchange.
 pub fn interface(types: &Types) -> Interface {
     let Types { input, threshold: _, accumulator, output } = *types;
     Interface { rows: scalar(input), margins: scalar(accumulator), results: scalar(output) }
@@ -34,7 +34,7 @@ pub fn value_columns(forest: &Forest) -> usize {
     forest.num_outputs()
 }
 
-/// Columns of class output: one if the model has classes, or one for each target; else none.
+/// Number of columns of class output: one for each target with classes, or 0.
 pub fn class_columns(forest: &Forest) -> usize {
     let Some(classes) = &forest.output.classes else { return 0 };
     let n_classes = forest.num_classes_out();
@@ -151,23 +151,24 @@ struct Stage<'a> {
     b: Builder,
     /// Processor of each run.
     places: &'a Variants<ProcessorKind>,
-    /// Buffer of the margins; in the code of a row, buffer of the values behind the expressions.
+    /// Buffer of the margins; while the code of a row is emitted, of the last expression's results.
     margins: BufferId,
     out: BufferId,
-    /// Element of margins, or of the values behind the expressions.
+    /// Element of margins, or of the last expression's results.
     element: Scalar,
     /// Element of results.
     result: Scalar,
-    /// Number of margins of a row, or of the values behind the expressions.
+    /// Number of margins of a row, or of the last expression's results.
     per_row: i64,
-    /// Expressions over all values of a row, each over the results of the one before.
+    /// Expressions over all values of a row. The first reads the margins, each other the results of the
+    /// previous one.
     expressions: Vec<ExpressionCode<'a>>,
 }
 
 /// Indices of a row's first values.
 #[derive(Clone, Copy)]
 struct RowIndices {
-    /// Index of the first margin, or of the first value behind the expressions.
+    /// Index of the first margin, or of the first result of the last expression.
     from: Value,
     /// Index of the first result.
     to: Value,
@@ -190,7 +191,7 @@ impl<'a> Stage<'a> {
         Stage { b, places, margins, out, element, result, per_row, expressions }
     }
 
-    /// A stage that computes the expressions among some steps, and the steps behind the last expression.
+    /// A stage that computes the expressions among some steps, and the steps after the last expression.
     fn with_steps(
         lowering: &'a Lowering,
         (name, result): (&str, Scalar),
@@ -214,8 +215,8 @@ impl<'a> Stage<'a> {
         self.b.load(Ty::of(self.element), Address::element(self.margins, index, self.element))
     }
 
-    /// A margin after steps on single values. `margin` is its number in the row, for steps that depend
-    /// on it.
+    /// The margin at `index` after steps on single values. `margin` is its number in the row, on which some
+    /// steps depend.
     fn value(&mut self, steps: &[Transform], index: Value, margin: usize) -> Value {
         let x = self.load(index);
         self.formula().all(steps, x, margin)
@@ -289,8 +290,8 @@ impl<'a> Stage<'a> {
         self.b.finish()
     }
 
-    /// Calls `body` for each row, which has `n_results` results, on the processor of the run. Values behind
-    /// the expressions take the place of the margins.
+    /// Calls `body` for each row, which has `n_results` results, on the processor of the run. If there are
+    /// expressions, `body` gets the last expression's results in place of the margins.
     fn for_all_rows(&mut self, n_results: i64, mut body: impl FnMut(&mut Self, RowIndices)) {
         let places = self.places;
         self.choose(places.bounded(), *places.rest(), &mut |s, place| {
@@ -352,7 +353,7 @@ impl<'a> Stage<'a> {
         self.alloc(name, element, bytes, |s, buffer| body(s, Some(buffer)));
     }
 
-    /// Computes the expressions of a row, and returns the index of its first value behind them.
+    /// Computes the expressions of a row, and returns the index of the last expression's first result.
     fn computed(&mut self, place: ProcessorKind, memory: &[ExpressionMemory], row: Value) -> Value {
         let mut from = self.b.mul_int(row, self.per_row);
         let number = match place {
@@ -419,7 +420,8 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Most values of a row whose steps are not in a loop, if they are alike.
+/// Largest number of values of a row whose steps are written out instead of a loop, if all values have the
+/// same steps.
 const MOST_UNROLLED: i64 = 8;
 
 /// Whether a step transforms each margin alike.
@@ -430,7 +432,7 @@ fn is_uniform(step: &Transform) -> bool {
     }
 }
 
-/// Whether each margin becomes one result of its type, by a formula of its own.
+/// Whether each margin becomes one result, of the margin's type, by the same formula without other margins.
 pub fn is_by_margin(forest: &Forest) -> bool {
     let same = forest.types.accumulator == forest.types.output;
     let steps = || forest.output.raw.iter().chain(&forest.output.value);

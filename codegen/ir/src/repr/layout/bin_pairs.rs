@@ -1,5 +1,5 @@
-//! The quantized layout of GPUs: complete trees in level order with nodes of 16 bits, threshold bin
-//! above column.
+//! The quantized layout of GPUs: complete trees in level order with nodes of 16 bits. The high byte of a node
+//! is the threshold bin, the low byte the column.
 //!
 //! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`.
 //! All banks of shared memory together deliver 64 nodes, so threads read the first seven levels without
@@ -70,7 +70,7 @@ impl BinPairs {
         request.bins.is_some_and(|bins| bins.element() == Scalar::I8 && bins.columns() <= 1 << COLUMN_BITS)
     }
 
-    /// A node, or a vector of nodes, in the low bits of integers.
+    /// Loads a node, or a vector of nodes, as the low bits of integers.
     fn load(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         if b.ty(node).lanes > 1 {
             let word = self.node.with_scalar(Scalar::I32).load(b, buffers, state, node);

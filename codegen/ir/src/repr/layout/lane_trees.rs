@@ -59,7 +59,7 @@ const CHUNK: u32 = 3;
 /// Record numbers of a level's nodes: node `n` has the record `(n >> below) * block + (n & ((1 <<
 /// below) - 1)) + first`.
 struct LevelRecords {
-    /// Levels between this one and the first level of its chunk.
+    /// Number of levels from the first level of its chunk to this level.
     below: u32,
     /// Records of a block: one node of the chunk's first level with all nodes below it in the chunk.
     block: u64,
@@ -131,7 +131,7 @@ impl LaneTrees {
         if i32::try_from(bytes).is_err() || i32::try_from(tops).is_err() || limit > 1 << 31 {
             return Err(CompileError::new(
                 codes::LAYOUT_BUDGET,
-                format!("the layout needs {bytes} bytes of nodes, more than indices of 31 bits reach"),
+                format!("the layout needs {bytes} bytes of nodes; the limit is {}", i32::MAX),
                 "use representation(sparse), which stores only nodes that exist",
             ));
         }
@@ -272,7 +272,7 @@ impl LaneTrees {
             Some(above) if below > 0 => at.path[above],
             _ => b.bits(at.node, below, 8 * ty.scalar.bytes() - below),
         };
-        // All levels of a chunk share this product, which is computed once.
+        // `start` is the same for all levels of a chunk, so it is computed once.
         let each = b.int_of(ty, self.unit());
         let block = b.int_of(ty, block as i64 * self.unit());
         let start = b.mul(top, block);
@@ -319,7 +319,7 @@ impl TreeTables for LaneTrees {
             (b.int_of(ty, records(self.depth) as i64 * self.unit()), b.int_of(ty, 1 << self.depth));
         let distance = b.mul(lanes.distance, records);
         let leaves = b.mul(lanes.distance, leaves);
-        // A vector of fewer lanes begins where a full vector does.
+        // Vectors of fewer lanes, for remainders, also begin at a multiple of `self.lanes`.
         let tops = (lanes.aligned && u64::from(ty.lanes) <= self.lanes).then(|| {
             let tree = b.add_int(tree, -(self.first_of_tops() as i64));
             b.mul_int(tree, TOP_NODES as i64)

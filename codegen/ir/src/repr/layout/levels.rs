@@ -43,7 +43,7 @@ pub struct Levels {
 const NAMES: TableNames =
     TableNames { nodes: "levels_leaves", trees: "levels_trees", leaf_indices: "levels_leaf_indices" };
 
-/// Entries of the first table of feature fields, which wide vectors use for several levels.
+/// Number of a tree's first feature fields that wide vectors load once and look up in for several levels.
 const TOGETHER: u64 = 64;
 
 impl Levels {
@@ -71,8 +71,8 @@ impl Levels {
         8 * self.feature.scalar.bytes()
     }
 
-    /// Loads the first tables of thresholds and feature fields, which vectors of walks use for several levels
-    /// each.
+    /// Loads the first thresholds and the first feature fields of a tree. Vectors of walks look up in them
+    /// for several levels.
     fn first_tables(&self, b: &mut Builder, buffers: &Buffers, base: Value, walks: WalkShape) -> Loaded {
         let (thresholds, fields) = if walks.lanes < 16 { (8, 8) } else { (SMALLEST, TOGETHER) };
         let all = SMALLEST.max(1 << walks.steps.min(30));
@@ -84,8 +84,8 @@ impl Levels {
         }
     }
 
-    /// Looks up threshold and feature field for a vector of nodes of a level with `size` nodes, in the first
-    /// tables or in those of the level.
+    /// Looks up threshold and feature field for a vector of nodes of a level with `size` nodes: in the first
+    /// entries of the tree, or in those of the level.
     fn look_up(
         &self,
         b: &mut Builder,
@@ -169,7 +169,7 @@ impl Levels {
     }
 }
 
-/// `size` entries of a tree from number `first` on.
+/// Loads `size` entries of a tree, from number `first` on.
 fn load_entries(
     b: &mut Builder,
     buffers: &Buffers,

@@ -1,4 +1,4 @@
-//! The oblivious layout: each level of a tree is one test, which is the same for all rows.
+//! The oblivious layout: one test for each level of a tree, which all nodes of the level make.
 //!
 //! A test is a threshold bin and the column of the bins that it is compared with ([`BinMap`]). Every
 //! tree has as many levels as the deepest one; tests of missing levels lead left. Node numbers are

@@ -31,9 +31,9 @@ pub struct PackedNodes {
     schema: Schema,
     test: Test,
     leaves: Leaves,
-    /// The threshold.
+    /// The low half: the threshold of a node.
     low: Field,
-    /// The feature field and the left child's number.
+    /// The high half: the feature field and the left child's number.
     high: Field,
     /// Bits of a feature field.
     feature_bits: u32,
@@ -169,7 +169,7 @@ impl Representation for PackedNodes {
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
         let Lane { state, row, .. } = lane;
         let node = at.node;
-        // A leaf's feature is 0, which exists whenever a tree has inner nodes.
+        // Leaves have feature 0, which exists whenever a tree has inner nodes.
         let (NodeTest { operand, feature, missing_left }, child) = self.read(b, buffers, state, node);
         let x = row.load(b, feature);
         let right = self.test.goes_right(b, x, operand, missing_left);

@@ -4,8 +4,8 @@
 //! Nodes are numbered as in the array layout: the root is 1, the children of `n` are `2n` and `2n + 1`.
 //! A node is a threshold bin and the column of the bins that it is compared with ([`BinMap`]).
 //! Threshold bins and columns have separate tables, indexed by node number, so that a few registers
-//! hold a level. For vectors of trees, and for levels that are too long for look-ups, a node is also
-//! one word with both.
+//! hold a level. For vectors of trees, and for levels that are too long for look-ups, nodes are also stored
+//! as words that hold both.
 //!
 //! A single row whose bins fit a register needs no steps: it makes all tests of a tree at once
 //! ([`TestMask`]). For vectors of rows, the plan selects a fetch strategy for each level
@@ -51,7 +51,7 @@ pub struct Quantized {
     word: Field,
     threshold_bin: Field,
     column: Field,
-    /// Table of offsets of the columns that are loaded as a whole.
+    /// Table of the offsets of the columns that the first nodes of each tree test ([`Offsets`]).
     offset: Field,
     offsets: Offsets,
 }
@@ -64,15 +64,15 @@ struct EntryRange {
     size: u64,
 }
 
-/// A tree and a vector of rows, for the access to the bins of nodes.
+/// A tree and a vector of rows, whose bins for the tree's nodes are loaded.
 #[derive(Clone, Copy)]
 struct BinAccess<'a> {
     buffers: &'a Buffers,
     state: &'a TreeState,
     row: &'a Row,
-    /// Rows of the vector.
+    /// Number of rows of the vector.
     width: u16,
-    /// Reuse of the loaded columns.
+    /// Whether loaded columns may be kept in registers, and for how long.
     keep: Keep,
 }
 
@@ -137,7 +137,7 @@ impl Quantized {
         })
     }
 
-    /// Loads the first entries of a field, in which vectors of walks look up several levels.
+    /// Loads a tree's first entries of a field. Vectors of walks look up in them for several levels.
     fn first_table(
         &self,
         b: &mut Builder,
@@ -151,7 +151,8 @@ impl Quantized {
         load_entries(b, buffers, field, EntryRange { base, first: 0, size: together.min(all) })
     }
 
-    /// Looks up a field for a vector of nodes, in the first entries or in those of the nodes' level.
+    /// Looks up a field for a vector of nodes: in the first entries of the tree, or in those of the nodes'
+    /// level.
     fn look_up(
         &self,
         b: &mut Builder,
@@ -165,7 +166,8 @@ impl Quantized {
         if size < u64::from(b.ty(first).lanes) {
             return b.lookup(first, node);
         }
-        // Fills registers piece by piece, each as large as one load, which takes no shuffle.
+        // Loads the level in pieces that one shuffle can look up, since dividing a wider load would take
+        // shuffles.
         let piece = size.min(shuffled(field));
         let mut level: Vec<Value> = (size..2 * size)
             .step_by(piece as usize)
@@ -198,9 +200,9 @@ impl Quantized {
         (b.bits(word, 0, BIN_BITS), b.bits(word, BIN_BITS, 32 - BIN_BITS))
     }
 
-    /// Bins that the nodes of a level compare with, for adjacent rows. Loads the columns of all the
-    /// level's nodes below `node` and selects by the remaining decisions, each as soon as both operands
-    /// are loaded.
+    /// Bins that a vector of adjacent rows compares at their nodes of a level. Loads the column of each of
+    /// the level's nodes below `node`, and selects by the remaining decisions as soon as both operands are
+    /// loaded.
     fn by_node(&self, b: &mut Builder, reach: BinAccess, node: u64, decisions: &[Value]) -> Value {
         let Some((decision, decisions)) = decisions.split_first() else {
             let BinAccess { buffers, state, row, width, keep } = reach;
@@ -231,7 +233,7 @@ impl Quantized {
                 b.cmp(Cmp::Ne, this, zero)
             })
             .collect();
-        // Columns that stay live across levels and trees would spill all else. Reloading is almost
+        // Columns in registers across levels and trees would make everything else spill. Reloading is almost
         // free, since selects take operands from memory.
         let keep = b.reload();
         self.among(b, BinAccess { keep, ..reach }, 0, &bits)

@@ -1,9 +1,10 @@
-//! The reorg layout: the same node of all trees side by side (SilvanForge section 6).
+//! The reorg layout: the same node of all trees in adjacent records (SilvanForge section 6).
 //!
 //! All trees are complete and of one depth. The root is node 1 and the children of node `n` are `2n`
-//! and `2n + 1`, as in the array layout. Node `n` of tree `t` is record `n * trees + t`. Threads or
-//! lanes that walk neighbouring trees read neighbouring records if they are at the same node number, as
-//! at the root. At any nodes, they read from different banks of a GPU's shared memory.
+//! and `2n + 1`, as in the array layout. Node `n` of tree `t` is record `n * trees + t`. Threads or lanes
+//! that walk neighbouring trees read neighbouring records if they are at the same node number, as at the
+//! root. In a GPU's shared memory, threads at different nodes also read different banks if the records of a
+//! node fill all banks evenly.
 
 use crate::error::CompileError;
 use crate::lir::{Builder, Value};
@@ -32,15 +33,16 @@ pub struct Reorg {
     leaves: Leaves,
     /// Whether each tree has records.
     used: Vec<bool>,
-    /// Records of a tree.
+    /// Number of records of a tree.
     nodes: u64,
 }
 
-/// Levels of a tree that are prefetched; deeper ones have too many cache lines.
+/// Number of top levels of a tree that are prefetched. Deeper levels have too many cache lines.
 const NEAR_LEVELS: u32 = 3;
 
 impl Reorg {
     /// The layout for a forest.
+    ///
     /// # Errors
     ///
     /// If 31 bits cannot number the records.
@@ -64,7 +66,7 @@ impl Reorg {
         b.mul(node, trees)
     }
 
-    /// Records from a node of a tree to the next one.
+    /// Number of records from a node of a tree to the tree's next node.
     fn distance(&self, state: &TreeState) -> i64 {
         match state.loaded {
             Loaded::SideBySide(trees) => trees,
@@ -72,7 +74,7 @@ impl Reorg {
         }
     }
 
-    /// The trees at these places in the buffers.
+    /// The state with the distance between nodes of a tree, if the buffers are copies of only some trees.
     fn tree(buffers: &Buffers, tree: TreeState) -> TreeState {
         let copied = buffers.copied.map(|copied| Loaded::SideBySide(copied.room));
         TreeState { loaded: copied.unwrap_or(Loaded::Nothing), ..tree }

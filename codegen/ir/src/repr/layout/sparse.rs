@@ -52,7 +52,7 @@ impl Representation for Sparse {
     fn step(&self, b: &mut Builder, buffers: &Buffers, lane: &Lane, at: &Cursor, step: Step) -> Cursor {
         let Lane { state, row, .. } = lane;
         let node = at.node;
-        // A leaf's feature is 0, which exists whenever a tree has inner nodes.
+        // Leaves have feature 0, which exists whenever a tree has inner nodes.
         let decision = self.0.record.decision(b, buffers, state, row, node, None);
         let left = self.0.record.load_child(b, buffers, state, node);
         let next = b.add(left, decision);

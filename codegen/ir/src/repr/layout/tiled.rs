@@ -75,7 +75,7 @@ impl Tiled {
             return Err(CompileError::new(
                 codes::SINGLE_NODES,
                 "the model's nodes are in no tiles",
-                "this is a mistake in the compiler: please report it together with the schedule",
+                "this is a bug in schedc: please report it together with the schedule",
             ));
         };
         let forest = request.forest;
@@ -100,7 +100,9 @@ impl Tiled {
         let Some(feature) = feature.filter(|_| fits) else {
             return Err(CompileError::new(
                 codes::LAYOUT_BUDGET,
-                format!("{tiles} tiles of nodes are more than indices of 31 bits reach"),
+                format!(
+                    "the layout needs {tiles} tiles of nodes; 31 bits cannot number them or their leaves"
+                ),
                 "split the model into several",
             ));
         };

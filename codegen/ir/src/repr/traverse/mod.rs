@@ -39,15 +39,15 @@ pub enum Traversal {
     },
     /// One row down several trees, one in each lane.
     TreeLanes,
-    /// Vectors of rows test all nodes of a tree one after the other; each row applies those on its
-    /// path.
+    /// Vectors of rows test all nodes of a tree one after the other. For each row, only the nodes on its path
+    /// count.
     NodeSweep,
     /// One row makes all tests of a tree at once; the leaf follows from their bits.
     TestMask,
     /// From tile to tile, with all tests of a tile at once.
     NodeTiles,
-    /// Trees of one leaf each. The walks of a group add the terms of their leaves together, so that each
-    /// coefficient that is loaded serves all of them.
+    /// No steps, for trees that are single linear leaves. Every walk of a group adds a term before any adds
+    /// the next one, so that loaded coefficients and values serve several walks.
     Dense {
         /// Columns whose values all trees add, in order, as ranges of adjacent columns. `None` if trees add
         /// the values of different columns.
@@ -60,7 +60,8 @@ pub enum Traversal {
 pub struct Steps {
     /// Straight-line steps without leaf test; no leaf is above this depth.
     pub straight: u32,
-    /// Levels, of the straight-line steps, whose nodes are all evaluated before a path is selected.
+    /// Number of top levels, part of the straight-line steps, whose nodes are all tested before a path is
+    /// selected.
     pub speculated: u32,
     /// Straight-line steps, each after a leaf test.
     pub checked: u32,
@@ -79,7 +80,7 @@ impl Steps {
 pub struct Lane {
     /// State of the tree, or of the trees.
     pub state: TreeState,
-    /// Nodes of the first levels that are all evaluated.
+    /// Tests of all nodes of the speculated levels, in level order.
     pub top: Vec<NodeTest>,
     /// Address of the row, or of the rows.
     pub row: Row,

@@ -11,9 +11,9 @@ use crate::lir::{Address, Bin, Builder, Cast, Scalar, Ty, Value};
 use crate::repr::cursor::Cursor;
 use crate::rows::Row;
 
-/// Rows of a word.
+/// Number of rows whose bins share a word.
 pub const ROWS: usize = 4;
-/// Most levels for which node numbers are bytes.
+/// Largest number of levels after which node numbers fit a byte.
 pub const MOST_LEVELS: u32 = 7;
 
 /// A word of four bytes.

@@ -20,8 +20,7 @@ pub struct NodeTest {
     pub missing_left: Option<Value>,
 }
 
-/// A layout that numbers nodes level by level from the root's number on, in levels without leaves
-/// above.
+/// A layout that numbers nodes level by level, from the root's number on, as long as no leaf is above them.
 pub trait LevelOrder {
     /// Comparison at inner nodes.
     fn test(&self) -> &Test;

@@ -21,9 +21,9 @@ pub struct Walk<'a> {
     pub steps: Steps,
     /// Whether node numbers of vectors are bytes.
     pub bytes: bool,
-    /// Whether four walks at a time are of rows that share a word.
+    /// Whether four walks at a time take the first levels together (packed rows).
     pub packed: bool,
-    /// Fetch strategy of each level, if nodes are looked up.
+    /// Fetch strategy of each level, if nodes are looked up in registers.
     pub fetch: &'a [FetchStrategy],
     /// Walks of the group.
     pub lanes: &'a [&'a Lane],
@@ -87,8 +87,8 @@ impl Walk<'_> {
         )
     }
 
-    /// Cursors after the levels that the rows of a word take together, and the number of these levels;
-    /// 0 if no word is full.
+    /// Cursors after the levels that the rows of a word take together, and the number of these levels. It is
+    /// 0 if the group has fewer rows than a word.
     fn packed_levels(&self, b: &mut Builder, layout: &dyn LevelOrder, roots: &[Value]) -> (Vec<Cursor>, u32) {
         let words = self.lanes.chunks_exact(packed_rows::ROWS);
         let (Some(first), rest) = (self.lanes.first(), words.remainder()) else { return (Vec::new(), 0) };

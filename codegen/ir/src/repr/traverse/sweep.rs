@@ -1,5 +1,5 @@
-//! Sweeps: vectors of rows test all nodes of a tree one after the other, and each row applies those on
-//! its path.
+//! Node sweeps: vectors of rows test all nodes of a tree one after the other. For each row, only the nodes on
+//! its path count.
 //!
 //! A sweep needs no look-ups or gathers, so a node costs a few instructions for a whole vector. It
 //! beats stepping from node to node if vectors are wide, and trees small or deep.
@@ -114,9 +114,9 @@ impl Pass<'_> {
             for (tree, node) in nodes.iter().enumerate() {
                 let of_tree = |lane: &usize| self.trees.of_lanes[*lane] == tree;
                 let lanes: Vec<usize> = (0..self.lanes.len()).filter(of_tree).collect();
-                let standing =
+                let vector_of =
                     |lane: &usize| SweepVector { row: &self.lanes[*lane].row, leaf: leaves[*lane] };
-                let vectors: Vec<SweepVector> = lanes.iter().map(standing).collect();
+                let vectors: Vec<SweepVector> = lanes.iter().map(vector_of).collect();
                 let passed = self.layout.apply(b, self.buffers, node, &vectors);
                 lanes.into_iter().zip(passed).for_each(|(lane, leaf)| leaves[lane] = leaf);
             }

@@ -1,14 +1,14 @@
-//! Test masks: all tests of a tree are made side by side for one row, whose path then follows from the
-//! bits.
+//! Test masks: all tests of a tree are made at once for one row. The row's leaf follows from the bits of the
+//! results.
 
 use crate::lir::{Bin, Builder, Cast, Ty, Value};
 use crate::repr::test::bin_goes_right;
 use crate::repr::tree::{Buffers, TreeState};
 
-/// A layout that makes all tests of a tree at once.
+/// A layout with tables for all tests of a tree at once.
 pub trait TestMask {
-    /// Node at which a row ends, whose `bins` are a look-up table. `steps` is the number of steps to
-    /// the leaf, if all walks take the same number.
+    /// Number of the leaf's node at which a row ends. `bins` are the row's bins as a look-up table. `steps`
+    /// is the number of straight-line steps to the leaf, in layouts of complete trees.
     fn leaf_of(
         &self,
         b: &mut Builder,

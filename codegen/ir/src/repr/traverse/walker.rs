@@ -17,7 +17,7 @@ pub struct Walker<'a> {
     code: Code<'a>,
     top: Option<&'a dyn LevelOrder>,
     steps: Steps,
-    /// Whether four walks at a time are of rows that share a word.
+    /// Whether four walks at a time take the first levels together (packed rows).
     packed: bool,
 }
 
@@ -57,17 +57,17 @@ impl<'a> Walker<'a> {
         Some(Walker { layout, buffers, code, top, steps, packed })
     }
 
-    /// Loads the nodes of a tree that walks test before their path is known, level by level. Packed
-    /// rows load them when they test them.
+    /// Loads the nodes of a tree's speculated levels, in level order. Packed rows load these nodes later,
+    /// when they test them.
     pub fn top(&self, b: &mut Builder, state: &TreeState) -> Vec<NodeTest> {
         let Some(layout) = self.top.filter(|_| !self.packed) else { return Vec::new() };
         let end = 1u64 << self.steps.speculated;
         (1..end).map(|number| layout.node(b, self.buffers, state, number)).collect()
     }
 
-    /// Emits the walks of all lanes from the root to the leaf, and returns the leaves' node numbers.
-    /// `bins` is the row's look-up table of bins, for test masks. Single walks of a remainder take
-    /// steps.
+    /// Emits the walks of all lanes from the root to the leaf, and returns the leaves' node numbers. `bins`
+    /// is the row's look-up table of bins, for test masks. Single walks of remainder rows take steps, even if
+    /// vectors sweep.
     pub fn walk(&self, b: &mut Builder, lanes: &[&Lane], bins: Option<Value>) -> Vec<Value> {
         let vectors = lanes.first().is_some_and(|lane| lane.width > 1);
         let (bytes, fetch) = match (&self.code, bins) {

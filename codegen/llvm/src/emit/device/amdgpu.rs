@@ -98,7 +98,7 @@ impl Device for AmdGpu {
         let threads = kernel.block.iter().fold(1u32, |all, extent| all.saturating_mul(*extent));
         let attributes = [
             ("amdgpu-flat-work-group-size", format!("{threads},{threads}")),
-            // All blocks have all their threads.
+            // All blocks have their full number of threads.
             ("uniform-work-group-size", "true".to_string()),
         ];
         for (word, value) in attributes {

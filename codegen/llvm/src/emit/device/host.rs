@@ -1,5 +1,5 @@
-//! The processor of the host as a machine that runs launches, for tests: each thread is a fiber, and a
-//! barrier switches to the next one. A [`HostThread`] has the numbers and addresses of a thread.
+//! The processor of the host as a machine that runs launches, for tests. Each thread of a launch is a fiber,
+//! and a barrier switches to the next fiber. A [`HostThread`] has the numbers and addresses of a thread.
 
 use super::{Device, KernelInterface};
 use crate::emit::ir::IrBuilder;

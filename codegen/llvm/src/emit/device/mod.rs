@@ -27,7 +27,7 @@ pub(super) trait Device {
     /// A barrier of the threads of a block.
     fn barrier(&self, ir: &IrBuilder) -> Result<(), LlvmError>;
 
-    /// The address space of memory that all blocks see: rows, results and tables.
+    /// The address space of memory that all blocks can access: rows, results and tables.
     fn global(&self) -> AddressSpace {
         AddressSpace::from(GLOBAL)
     }
@@ -96,9 +96,9 @@ impl<'ctx> KernelParameter<'ctx> {
     }
 }
 
-/// The address space of global memory, with NVIDIA and AMD alike.
+/// The address space of global memory, the same for NVIDIA and AMD.
 const GLOBAL: u16 = 1;
-/// The address space of shared memory, with NVIDIA and AMD alike.
+/// The address space of shared memory, the same for NVIDIA and AMD.
 const SHARED: u16 = 3;
 
 /// The number of a block or a thread, which a register of a GPU holds. `block` and `thread` are the names of

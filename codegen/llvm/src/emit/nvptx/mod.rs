@@ -1,4 +1,4 @@
-//! Operations in the own form of NVIDIA's GPUs: arithmetic of 32-bit words (`words.rs`).
+//! Forms of operations for NVIDIA's GPUs: arithmetic of 32-bit words (`words.rs`).
 
 mod words;
 
@@ -8,7 +8,7 @@ use super::operands::Operands;
 use sched_ir::lir::{Op, Scalar, Ty, Value};
 use words::Words;
 
-/// The forms of NVIDIA's GPUs, and the earlier operations of a kernel that they depend on.
+/// The forms of operations for NVIDIA's GPUs, and the earlier operations of a kernel on which they depend.
 #[derive(Default)]
 pub(super) struct Nvptx {
     words: Words,

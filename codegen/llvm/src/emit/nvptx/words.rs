@@ -1,4 +1,5 @@
-//! Operations on words that are one instruction on NVIDIA's GPUs; LLVM would emit comparisons and shifts.
+//! Operations on words that take one instruction on NVIDIA's GPUs. LLVM alone would emit comparisons and
+//! shifts.
 //!
 //! A funnel shift adds the sign of a difference to a doubled number: it moves the highest bit of one word
 //! into the lowest bit of another. A permutation of bytes extracts a byte of a word.
@@ -25,10 +26,10 @@ impl Default for Words {
     }
 }
 
-/// Operation on words that is one instruction.
+/// An operation on words that takes one instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum WordInstruction {
-    /// `2 * doubled` and the highest bit of `word`.
+    /// The sum of `2 * doubled` and the highest bit of `word`.
     AddSign {
         /// The number that is doubled.
         doubled: DoubledNumber,
@@ -37,7 +38,7 @@ pub(super) enum WordInstruction {
     },
     /// A byte of a word, with zeros above it.
     Byte(ByteOf),
-    /// A byte of a word in all four bytes.
+    /// A byte of a word, repeated in all four bytes.
     Splat(ByteOf),
 }
 

@@ -40,7 +40,7 @@ impl Sums {
         let Op::Bin(Bin::Add, sum, bit) = *op else { return None };
         let (shifted, one) = self.0.operands(Bin::And, bit)?;
         let (word, position) = self.0.operands(Bin::Shr, shifted)?;
-        // The double of a constant is a constant, too.
+        // LIR already has the double of a constant as a constant.
         let doubled = match (self.0.constant(sum), self.0.constant(position)) {
             (Some(sum), Some(half)) => (Some(sum) == half.checked_mul(2)).then_some(position)?,
             _ => self.0.operands(Bin::Add, sum).filter(|(a, b)| a == b)?.0,
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_bit_added_to_a_doubled_value_is_one() {
+    fn only_a_bit_added_to_a_doubled_value_is_found() {
         let [word, node, other, one, twice, shifted, bit] = [0, 1, 2, 3, 4, 5, 6].map(Value);
         let seen = |twice_of: (Value, Value), mask: Value| {
             let mut sums = Sums::default();

@@ -1,4 +1,5 @@
-//! Gathers without a mask: by a mask that is kept in a register, or as single loads where gathers are slow.
+//! Gathers without a mask: with a mask of all lanes that stays in a register, or as single loads on
+//! processors with slow gathers.
 
 use super::mask::{hide, opaque_lanes};
 use super::processor::X86;
@@ -20,9 +21,9 @@ const REGISTER_BYTES: u32 = 64;
 const LEAST_LANES: u32 = 4;
 
 impl X86 {
-    /// A gather of all lanes where masks have registers of their own. LLVM would make a constant mask again
-    /// for each gather, by an instruction that waits for the mask made before it: each gather would wait for
-    /// earlier comparisons. The mask is therefore made once and hidden from LLVM.
+    /// A gather of all lanes on processors with mask registers. LLVM would make a constant mask again for
+    /// each gather, by an instruction that waits for the previous value of the mask register. Each gather
+    /// would then wait for earlier comparisons. The mask is therefore made once and hidden from LLVM.
     pub(super) fn gather_under_kept_mask<'ctx>(
         &self,
         operands: &mut Operands<'_, 'ctx>,
@@ -60,7 +61,7 @@ impl X86 {
         Ok(gathered.pop().map(Into::into))
     }
 
-    /// A gather as single loads, one for each lane, where that is no slower.
+    /// A gather as single loads, one for each lane, if that is no slower.
     pub(super) fn gather_lane_by_lane<'ctx>(
         &self,
         operands: &Operands<'_, 'ctx>,
@@ -81,7 +82,7 @@ impl X86 {
         let mut elements = ir.vector_type(ty)?.get_poison();
         for (lane, number) in (0u64..).zip(numbers(ir, index)?) {
             let lane = ir.context.i32_type().const_int(lane, false);
-            // SAFETY: the pointer and the number are values of the module that the builder stands in.
+            // SAFETY: the pointer and the number are values of the builder's module.
             let pointer = unsafe { ir.builder.build_gep(unit, start, &[number], "")? };
             let value = ir.builder.build_load(element, pointer, "")?;
             let load = instruction(value)?;
@@ -94,9 +95,9 @@ impl X86 {
     }
 }
 
-/// The lanes of a vector of integers, extended to the 64 bits of addresses. Two lanes of 32 bits leave the
-/// register together, because only one execution port moves lanes. The pair is hidden from LLVM, which would
-/// move each lane.
+/// The lanes of a vector of integers, extended to the 64 bits of addresses. Lanes of 32 bits are moved out of
+/// the vector register in pairs, because only one execution port does such moves. The pair is hidden from
+/// LLVM, which would move each lane by itself.
 fn numbers<'ctx>(
     ir: &IrBuilder<'_, 'ctx>,
     index: VectorValue<'ctx>,

@@ -1,9 +1,9 @@
 //! Look-ups in tables that are in registers.
 //!
-//! A shuffle selects elements of one register, or of two, by the numbers in another. Where shuffles of bytes
-//! stay within parts of 128 bits, every part holds a copy of the table; a long table of bytes is looked up as
-//! 16-bit elements instead, whose shuffles reach across parts. A table that takes more registers is looked up
-//! in each of them, and the higher bits of the index select among the results.
+//! A shuffle selects elements of one register, or of two, by the numbers in another. On processors whose
+//! shuffles of bytes stay within parts of 128 bits, every part holds a copy of the table. A long table of
+//! bytes is looked up as 16-bit elements instead, whose shuffles reach across parts. A table that takes more
+//! registers is looked up in each of them, and the higher bits of the index select among the results.
 
 use super::plan::LookupPlan;
 use super::processor::X86;
@@ -100,7 +100,7 @@ impl<'ctx> RegisterLookup<'_, '_, 'ctx> {
         for first in (0..lanes).step_by(each as usize) {
             let part = match lanes == each {
                 true => Indices { value, small: index.small, bits: index.bits.clone() },
-                // Splitting masks takes as long as testing bits.
+                // The bits' masks are not split, since that takes as long as testing the bits of the parts.
                 false => Indices {
                     value: self.ir.pick(value, (first..first + each).map(|n| (n < lanes).then_some(n)))?,
                     small: index.small,

@@ -12,9 +12,9 @@ use sched_ir::lir::{Scalar, Ty, Value};
 use sched_machines::Level;
 
 impl X86 {
-    /// A mask as numbers 0 and 1, by a select where masks have registers of their own: the addition that uses
-    /// the numbers then takes the mask as its own operand. For a select of the constant 1, LLVM would emit
-    /// three instructions instead, so the 1 is hidden from it.
+    /// A mask as numbers 0 and 1, by a select on processors with mask registers. LLVM then folds the select
+    /// into the addition that uses the numbers, which takes the mask as an operand. For a select of the
+    /// constant 1, LLVM would emit three instructions instead, so the 1 is hidden from it.
     pub(super) fn mask_as_numbers<'ctx>(
         &self,
         operands: &mut Operands<'_, 'ctx>,
@@ -31,7 +31,7 @@ impl X86 {
     }
 }
 
-/// Ones that the optimiser cannot tell from other numbers, made once for each function.
+/// A vector of ones whose value is hidden from the optimiser, made once for each function.
 fn opaque_ones<'ctx>(operands: &mut Operands<'_, 'ctx>, ty: Ty) -> Result<VectorValue<'ctx>, LlvmError> {
     if let Some(ones) = operands.frame.opaque_ones.get(&ty) {
         return Ok(*ones);
@@ -47,7 +47,7 @@ fn opaque_ones<'ctx>(operands: &mut Operands<'_, 'ctx>, ty: Ty) -> Result<Vector
     Ok(ones)
 }
 
-/// A mask whose lanes all hold, which the optimiser does not know, made once for each function.
+/// A mask with all lanes active whose value is hidden from the optimiser, made once for each function.
 pub(super) fn opaque_lanes<'ctx>(
     operands: &mut Operands<'_, 'ctx>,
     lanes: u16,

@@ -93,8 +93,8 @@ impl Permute {
     }
 }
 
-/// The low half (0) or the high half (1) of each lane of 64 bits. The vector is taken as two halves, as
-/// registers hold it: one instruction shuffles both, where LLVM would narrow each and join the results.
+/// The low half (0) or the high half (1) of each lane of 64 bits. One instruction shuffles the two registers
+/// that hold the vector. LLVM would narrow each register and join the results.
 pub(super) fn half_of_two<'ctx>(
     ir: &IrBuilder<'_, 'ctx>,
     vector: VectorValue<'ctx>,

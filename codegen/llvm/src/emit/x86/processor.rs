@@ -1,13 +1,13 @@
-//! A processor, and the state that its forms of operations share.
+//! A processor, and the state that its machine-specific forms share.
 
 use super::carry::Sums;
 use super::known_bits::KnownBits;
 
-/// An x86 processor, and the earlier operations of a kernel that its forms depend on.
+/// An x86 processor, and the earlier operations of a kernel on which its machine-specific forms depend.
 pub(crate) struct X86 {
     /// Instruction sets that code may use, as `CPU_*` bits of the runtime.
     pub(super) needs: u64,
-    /// Whether gathers wait for each other, so that single loads are no slower.
+    /// Whether gathers are so slow that single loads are no slower.
     pub(super) gathers_slowly: bool,
     /// Bounds and bits of earlier integers.
     pub(super) known: KnownBits,

@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::error::{DataError, shorten};
 
-/// The error for a file whose parts contradict each other.
+/// The error for a damaged file, whose parts contradict each other. `why` is a sentence about them.
 pub(in crate::read) fn damaged(name: &str, why: &str) -> DataError {
     DataError::new(codes::DAMAGED, name, format!("the file is damaged: {why}"))
         .help("save or copy it again; if another program can read it, convert it to CSV")
@@ -16,7 +16,7 @@ pub(super) fn unusable(name: &str, error: &dyn std::fmt::Display) -> DataError {
         return DataError::new(
             codes::UNKNOWN_FORMAT,
             name,
-            format!("the file uses what schedc does not read: {}", shorten_error(&text)),
+            format!("the file uses a feature that schedc does not support: {}", shorten_error(&text)),
         )
         .help("save it again uncompressed, or compressed with snappy, gzip, zstd or lz4, and not encrypted");
     }

@@ -1,9 +1,8 @@
-//! The one place where panics of the Parquet and Arrow crates end.
+//! Turns panics of the Parquet and Arrow crates into errors.
 //!
 //! Both intend to return errors, and both have panicked: on damaged files, since they index and multiply by
 //! numbers of the file in hundreds of places, and on intact files with types that they do not support. After
 //! a panic, everything that they built from the file is dropped, so that no half-made value remains.
-//! Unfinished results lie beside their place.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -18,7 +17,7 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread is about to become an error. Panic hooks say nothing then.
+/// Whether a panic of this thread will become an error. Panic hooks then print nothing.
 pub fn panics_are_errors() -> bool {
     GUARDED.get()
 }

@@ -67,7 +67,7 @@ fn check_lengths(header: &[u8], body: &[u8], name: &str) -> Result<(), DataError
     for buffer in batch.buffers().into_iter().flatten() {
         let held = u64::try_from(buffer.length()).unwrap_or(0);
         let first = usize::try_from(buffer.offset()).ok().and_then(|at| body.get(at..)?.first_chunk());
-        // Less than nothing says that a column is not compressed.
+        // A negative length marks a column that is not compressed.
         let announced = first
             .filter(|_| held > 0)
             .map_or(0, |length| u64::try_from(i64::from_le_bytes(*length)).unwrap_or(0));
@@ -96,7 +96,7 @@ struct Batches {
 }
 
 impl Batches {
-    /// The bytes of a block, which lies in the file whatever the index says.
+    /// Reads the bytes of a block. Fails if the index puts it outside of the file.
     fn read(&mut self, block: &Block) -> Result<Buffer, DataError> {
         let outside = || damaged(&self.name, "its index has positions outside of the file");
         let number = |number: i64| u64::try_from(number).map_err(|_| outside());
@@ -110,7 +110,7 @@ impl Batches {
         let mut bytes = vec![0; usize::try_from(size).map_err(|_| outside())?];
         self.input.read_at(at, &mut bytes).map_err(|error| unreadable(&self.name, &error))?;
         let (head, body) = bytes.split_at_checked(usize::try_from(head).unwrap_or(0)).ok_or_else(outside)?;
-        // The length comes first, in newer files after a mark.
+        // The length of the header precedes it. In newer files, a mark precedes the length.
         let header = head.get(if head.starts_with(STREAM) { 8 } else { 4 }..).ok_or_else(outside)?;
         check_lengths(header, body, &self.name)?;
         Ok(Buffer::from_vec(bytes))
@@ -168,9 +168,9 @@ struct Stream {
     name: String,
     /// Whether the end has been seen.
     ended: bool,
-    /// The first batch, which is read to get at the schema.
+    /// The first batch, which is read when the stream is opened, for its schema.
     first: Option<RecordBatch>,
-    /// The columns that are wanted.
+    /// Indices of the columns to return.
     columns: Vec<usize>,
 }
 
@@ -205,7 +205,7 @@ impl Stream {
         let message = root_as_message(header).map_err(|error| unusable(&self.name, &error))?;
         let body = u64::try_from(message.bodyLength());
         let (end, body) =
-            (bytes.len(), body.map_err(|_| damaged(&self.name, "a part is shorter than nothing"))?);
+            (bytes.len(), body.map_err(|_| damaged(&self.name, "a part has a negative length"))?);
         self.take(body, &mut bytes)?;
         let (header, body) = bytes.split_at(end);
         check_lengths(header.get(start..).unwrap_or_default(), body, &self.name)?;

@@ -105,7 +105,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The error of a file whose columns are not as many as the features.
+/// The error for a file with another number of columns than the model has features.
 fn wrong_width(names: &[String], expect: Expect<'_>, named: Named<'_>) -> DataError {
     let message = format!(
         "the file has {}, and the model wants {}",
@@ -119,7 +119,7 @@ fn wrong_width(names: &[String], expect: Expect<'_>, named: Named<'_>) -> DataEr
     })
 }
 
-/// A table, read as rows.
+/// A Parquet or Arrow file, read as rows.
 pub(super) struct Table<'a> {
     pieces: Box<dyn Pieces>,
     plan: Plan<'a>,
@@ -138,7 +138,7 @@ impl<'a> Table<'a> {
         Table { pieces, plan, name: name.to_owned(), pending: None, left, given: 0 }
     }
 
-    /// The next rows of a piece, at most `most`.
+    /// Returns the next rows, at most `most`. Keeps the other rows of a longer piece for the next call.
     fn piece(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError> {
         loop {
             let (pieces, name) = (&mut self.pieces, &self.name);

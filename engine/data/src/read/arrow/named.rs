@@ -19,14 +19,14 @@ use sched_categories::{Cell, Form, Refusal};
 pub(super) struct NamedColumn<'a> {
     lookup: Lookup<'a>,
     form: Form,
-    /// The type of its parts before they become codes.
+    /// The column's type in the file.
     data_type: DataType,
-    /// Its number and name.
+    /// The column's number and name.
     column: usize,
     name: String,
 }
 
-/// The column of a feature whose cells get codes; `None` for a column of a type without names.
+/// A feature's column whose cells are names of categories; `None` if its type holds no names.
 pub(super) fn column_of_names<'a>(
     field: &Field,
     column: usize,
@@ -50,7 +50,7 @@ pub(super) fn column_of_names<'a>(
 impl NamedColumn<'_> {
     /// Whether codes need double precision.
     pub(super) fn is_wide(&self) -> bool {
-        // Codes of the user's own may be larger than those of the model.
+        // If the column's numbers are codes, they may be larger than those of the model.
         self.lookup.is_wide() || self.lookup.takes_codes()
     }
 

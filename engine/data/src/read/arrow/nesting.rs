@@ -1,16 +1,16 @@
 //! The nesting depth of the columns of a Parquet file.
 //!
-//! The Parquet crate builds the tree of columns with a call for each level. A file of a few MiB can claim
-//! more levels than any stack holds, which would end the process. So this module checks the list of columns
-//! first. The list is part of an index in the compact protocol of Thrift, of which this module reads as much
-//! as it needs to skip everything else.
+//! The Parquet crate builds the tree of columns with a recursive call for each level. A file of a few MiB can
+//! claim more levels than any stack holds, which would end the process. So this module checks the list of
+//! columns first. The list is part of an index in the compact protocol of Thrift, of which this module reads
+//! as much as it needs to skip everything else.
 
 /// Maximum nesting of groups.
 const MOST_LEVELS: usize = 64;
-/// Structures within each other that stand in one entry, at most.
+/// Maximum nesting of the structures in one entry of the index.
 const MOST_NESTED: usize = 32;
 
-/// The field of the index that is the list of columns, and the one of a column that counts those within it.
+/// Field number of the list of columns in the index, and of the number of children in a column's entry.
 const COLUMNS: i16 = 2;
 const CHILDREN: i16 = 5;
 
@@ -35,7 +35,7 @@ pub(super) fn is_shallow(index: &[u8]) -> Option<bool> {
         }
         cursor.skip(kind, MOST_NESTED)?;
     }
-    // Without columns there is nothing that could be deep.
+    // An index without columns has no nesting.
     Some(true)
 }
 
@@ -132,12 +132,13 @@ impl Cursor<'_> {
         }
     }
 
-    /// Steps over an element of a list, where truth values have a byte of their own.
+    /// Steps over an element of a list, in which each truth value takes a byte.
     fn element(&mut self, kind: u8, nested: usize) -> Option<()> {
         if matches!(kind, 1 | 2) { self.bytes(1) } else { self.skip(kind, nested) }
     }
 
-    /// Walks the list of columns: each comes after the group that it is in, which says how many it has.
+    /// Walks the list of columns, in which each group precedes its children and states their number. Returns
+    /// whether the nesting is within the limit.
     fn columns(&mut self) -> Option<bool> {
         let (length, kind) = self.list()?;
         if kind != STRUCTURE {
@@ -157,7 +158,7 @@ impl Cursor<'_> {
                 *left = left.saturating_sub(1);
             }
             open.push(children);
-            // The crate descends to the element before it returns from complete groups, so these still count.
+            // Complete groups still count here: the crate returns from them only after this element.
             if open.len() > MOST_LEVELS {
                 return Some(false);
             }

@@ -50,7 +50,8 @@ pub(in crate::read) fn open<'a>(
         let mut rows = Vec::new();
         for group in metadata.metadata().row_groups() {
             rows.push(
-                u64::try_from(group.num_rows()).map_err(|_| damaged(name, "it has fewer than no rows"))?,
+                u64::try_from(group.num_rows())
+                    .map_err(|_| damaged(name, "it has a negative number of rows"))?,
             );
         }
         let mask = ProjectionMask::roots(metadata.parquet_schema(), plan.read.iter().copied());
@@ -60,7 +61,7 @@ pub(in crate::read) fn open<'a>(
     })
 }
 
-/// The length of the index, which stands before the magic string at the end of a file.
+/// The length of the index. A file ends with this length and the magic string.
 fn index_length([a, b, c, d, magic @ ..]: [u8; 8]) -> Option<usize> {
     (magic == MAGIC).then(|| u32::from_le_bytes([a, b, c, d]) as usize)
 }

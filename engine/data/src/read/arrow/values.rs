@@ -15,13 +15,13 @@ use crate::read::expect::Precision;
 /// Rows of a block in the transposition of columns: both forms of a block stay in the L1 cache.
 const BLOCK: usize = 1024;
 
-/// A number that rows are made of.
+/// A floating-point type of the values of rows: `f32` or `f64`.
 pub(in crate::read) trait Real: Copy {
     /// A missing value.
     const MISSING: Self;
-    /// The value itself, where this type can hold it.
+    /// Converts a value, rounded if this type is narrower.
     fn of(value: f64) -> Self;
-    /// A value of single precision.
+    /// Converts a value of single precision.
     fn of_single(value: f32) -> Self;
 }
 
@@ -164,8 +164,8 @@ pub(in crate::read) fn append<T: Real>(
     Ok(())
 }
 
-/// Puts the values of a column into their places, which hold missing values. Rounds whole numbers to `whole`,
-/// once.
+/// Writes the values of a column to `places`, which hold missing values before. Rounds whole numbers to
+/// `whole`, once. Returns `None` if the column contradicts its type.
 pub(in crate::read) fn put<'v, T: Real + 'v>(
     column: &ArrayRef,
     whole: Precision,

@@ -1,4 +1,4 @@
-//! Columns found by the names of the model's features.
+//! Finds columns by the names of the model's features.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,7 +24,7 @@ impl Named<'_> {
     }
 }
 
-/// For each of the model's features the column of its name.
+/// Finds for each feature of the model the column with its name.
 fn find_columns(header: &[String], names: &[String], named: Named<'_>) -> Result<Vec<usize>, DataError> {
     let trim = can_be_trimmed(names);
     let plain = |name: &'_ str| -> String { if trim { name.trim() } else { name }.to_owned() };
@@ -57,9 +57,9 @@ fn find_columns(header: &[String], names: &[String], named: Named<'_>) -> Result
     Err(missing(&lacking, names.len(), &others, named))
 }
 
-/// Columns that are looked at for a near miss.
+/// Most columns whose names are compared with a missing one, to propose a similar name. More take longer.
 const MOST_OTHERS: usize = 4096;
-/// Features that a message names.
+/// Most features that a message names.
 const MOST_NAMED: usize = 3;
 
 /// Whether blanks around names may be ignored: not if they tell two features apart.
@@ -68,7 +68,7 @@ fn can_be_trimmed(names: &[String]) -> bool {
     names.iter().all(|name| seen.insert(name.trim()))
 }
 
-/// Refuses names by which no column can be found for certain.
+/// Refuses feature names of the model that identify no column: empty or repeated ones.
 fn check_names(names: &[String], trimmed: bool, named: Named<'_>) -> Result<(), DataError> {
     let help = "rename the features when training; or, if the columns are the features in the model's \
                 order, say \
@@ -118,7 +118,7 @@ fn missing(lacking: &[&str], features: usize, others: &[&str], named: Named<'_>)
     ))
 }
 
-/// The names of columns for a library that does not hold names.
+/// The error for a file with names of columns and a library that does not record its features' names.
 fn without_names_of_the_model(named: Named<'_>) -> DataError {
     let message = format!(
         "the {} cannot be matched: the library was built by an older schedc and does not hold the names of \
@@ -133,7 +133,7 @@ fn without_names_of_the_model(named: Named<'_>) -> DataError {
     )
 }
 
-/// Refuses names that speak against columns by position, where the model's features have no names.
+/// Refuses names that contradict columns by position, for a model whose features have no names.
 fn check_order(header: &[String], named: Named<'_>) -> Result<(), DataError> {
     let refused =
         |message: &str, help: &str| Err(named.error(codes::UNMATCHED_HEADER, message.to_owned()).help(help));

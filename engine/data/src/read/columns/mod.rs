@@ -1,4 +1,4 @@
-//! Columns and their names, whatever the format.
+//! Columns and their names, in all formats.
 
 pub(super) mod matching;
 pub(super) mod near;

@@ -1,8 +1,8 @@
-//! Names that may be meant by other names.
+//! Similar names, which messages propose in place of unknown ones.
 
-/// Characters of a name that are compared.
+/// Most characters of a name that are compared.
 const MOST_COMPARED: usize = 64;
-/// Letters that a common beginning or end has at least.
+/// Fewest letters that a common prefix or suffix of similar names has.
 const LEAST_SHARED: usize = 3;
 
 /// The name of `others` that `name` most likely means: equal except for case, blanks and punctuation, or with

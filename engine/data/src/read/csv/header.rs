@@ -14,7 +14,7 @@ use crate::read::expect::{Expect, Names};
 pub(super) struct First {
     pub(super) selection: Selection,
     pub(super) is_header: bool,
-    /// A note on the interpretation, if it is in doubt.
+    /// A note on the interpretation, if another one is possible.
     pub(super) note: Option<String>,
     /// A note for a first line that counts as a row. The user sees it only if the second row has another
     /// form.
@@ -47,7 +47,7 @@ pub(super) fn read_first<R: Read>(
     let note = line.note(kind, expect).map(place);
     if kind == Kind::Row {
         if !keep.is_empty() {
-            let message = "kept columns need names, but the first line is a row".to_owned();
+            let message = "--keep needs names of columns, but the first line is a row".to_owned();
             let help = "put a line with a name for each column before the rows, or leave out --keep";
             return Err(records.error(codes::KEEP, message).help(help));
         }

@@ -39,7 +39,7 @@ const WORDS: [(&[u8], f64); 16] = [
     (b"false", 0.0),
 ];
 
-/// The records of a text, one after the other, with their lines.
+/// Reads the records of a text, with the numbers of their lines.
 pub(super) struct Records<R> {
     reader: csv::Reader<Lines<R>>,
     pub(super) record: csv::ByteRecord,

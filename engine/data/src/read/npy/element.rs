@@ -79,7 +79,7 @@ impl Element {
         }
     }
 
-    /// The precision in which values are given.
+    /// The precision of the decoded values.
     pub(super) fn precision(self) -> Precision {
         match self.kind {
             Kind::F64 => Precision::Double,
@@ -88,7 +88,8 @@ impl Element {
         }
     }
 
-    /// Appends the values of whole elements. A type whose values are given in double precision needs `f64`.
+    /// Appends the values of the elements in `bytes`. Types whose [`precision`](Self::precision) is double
+    /// need `f64` values.
     pub(super) fn decode<T: Real>(self, bytes: &[u8], values: &mut Vec<T>) {
         macro_rules! whole_numbers {
             ($type:ty) => {

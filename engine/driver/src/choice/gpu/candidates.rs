@@ -1,7 +1,7 @@
 //! The schedules that are compared for a model on a GPU.
 //!
 //! On an H100, each came near the fastest schedule of some call size (docs/gpu.md): rows in threads, trees in
-//! threads, or both. Where both are, the block adds up a slot for each tree in order.
+//! threads, or both. If both are, the block adds up the slots of the trees in order.
 
 use super::shape::{Form, Shape};
 use sched_ir::quantize::QuantizedRows;
@@ -10,11 +10,13 @@ use sched_nest::{Layout, ModelInfo, Nodes, Shapes};
 /// Deepest trees, in levels, that are padded to complete ones. Each level more doubles the nodes, and saves
 /// the loads of child indices.
 const MOST_COMPLETE_LEVELS: u32 = 10;
-/// Deepest trees whose quantized nodes are padded: they take a quarter of the bytes.
+/// Deepest trees, in levels, that are padded to complete ones if their nodes are quantized. Such nodes take a
+/// quarter of the bytes, so that deeper trees fit.
 const MOST_QUANTIZED_LEVELS: u32 = 16;
-/// Columns whose quantization costs about as much as walking one tree by bins saves.
+/// Most columns per tree for which quantized layouts are tried: quantizing this many columns takes the time
+/// that walking one tree by bins saves.
 const COLUMNS_PER_TREE: u32 = 2;
-/// Numbers of threads of a block to try if each thread walks all trees with a row of its own.
+/// Numbers of threads of a block to try if each thread walks all trees with one row.
 const BLOCKS: [u32; 3] = [64, 128, 256];
 /// Rows of a block if each thread walks all trees with four rows: the block is one warp. Larger blocks were
 /// up to twice as slow on an H100.
@@ -29,11 +31,11 @@ const TREE_THREADS: [u32; 3] = [8, 16, 32];
 /// The layouts that are tried for a model.
 #[derive(Clone, Debug)]
 pub struct Layouts {
-    /// Layouts of one row for each thread.
+    /// Layouts for threads that walk all trees with one row.
     of_rows: Vec<Layout>,
-    /// Layouts for threads that have trees.
+    /// Layouts for threads that share the trees of a row.
     of_trees: Vec<Layout>,
-    /// The layout whose bins of four rows share a word.
+    /// The layout for threads that walk all trees with four rows, whose bins share a word.
     of_four: Option<Layout>,
 }
 

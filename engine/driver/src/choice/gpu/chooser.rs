@@ -70,7 +70,7 @@ fn crossing(pricer: &Pricer, (few, many): (&Priced, &Priced), at: usize) -> u32 
     rows(last_where((0, 1 << BISECTIONS), is_cheaper)) as u32
 }
 
-/// A schedule that suits all models: a row for each thread.
+/// A schedule that is legal for all models: each thread walks all trees with one row.
 fn plain() -> String {
     "tile(batch, b0, b1, 256)\ngpuDimension(b0, grid.x)\ngpuDimension(b1, block.x)\n".to_string()
 }

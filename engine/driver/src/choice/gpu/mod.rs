@@ -1,10 +1,10 @@
-//! The schedules that are used on GPUs where none is given.
+//! The choice of a schedule for a GPU if the user gives none.
 //!
-//! [`candidates`](candidates::candidates) lists schedules by the form of the model, the cost model of
-//! [`sched_cost`] prices each for calls of several sizes, and the cheapest ones become blocks of the
-//! schedule, which end where their costs cross. Only schedules are compared that are legal, which includes
-//! that they fit the memory of a block, and that add trees in the model's order. A row's result is then the
-//! same in calls of all sizes.
+//! [`candidates`](candidates::candidates) lists schedules by the shape of the model's trees. The cost model
+//! of [`sched_cost`] prices each for calls of several sizes, and the cheapest ones become blocks of the
+//! schedule, which end where their costs cross. Candidates that are illegal, need more shared memory than a
+//! block has, or add trees in another order than the model are left out. So a row's result is the same in
+//! calls of all sizes.
 
 pub mod candidates;
 mod chooser;

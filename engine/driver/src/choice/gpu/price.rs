@@ -27,22 +27,20 @@ impl<'a> Pricer<'a> {
     ///
     /// # Errors
     ///
-    /// When there are no figures for the GPU.
+    /// When the cost model has no figures for the GPU.
     pub fn new(model: &'a ModelInfo, target: &Target) -> Result<Pricer<'a>, Failure> {
         let name = gpu_of(target)?.to_string();
         let gpu = GpuMachine::named(&name).ok_or_else(|| {
             Failure::usage(
-                format!(
-                    "what schedules cost on {name} is not known: there are figures for GPUs of NVIDIA alone"
-                ),
-                "name one of those, such as --target 'gpu(sm_90)', or time schedules with `schedc bench`",
+                format!("the cost model has no figures for {name}, only for GPUs of NVIDIA"),
+                "name a GPU of NVIDIA, such as --target 'gpu(sm_90)', or time schedules with `schedc bench`",
             )
         })?;
         Ok(Pricer { model, gpu })
     }
 
-    /// A pricer for a model on the GPU that a target names. Without figures for that GPU, those of the usual
-    /// one are used.
+    /// A pricer for a model on the GPU that a target names. Uses the figures of a common GPU if the cost
+    /// model has none for that one.
     pub fn like(model: &'a ModelInfo, target: &Target) -> Option<Pricer<'a>> {
         let named = gpu_of(target).ok().and_then(|gpu| GpuMachine::named(&gpu.to_string()));
         Some(Pricer { model, gpu: named.or_else(GpuMachine::usual)? })

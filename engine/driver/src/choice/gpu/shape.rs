@@ -16,16 +16,16 @@ pub enum Form {
         /// Rows of a thread: 1, or 4 whose bins share a word.
         rows: u32,
     },
-    /// As `Rows` with one row for each thread. The block copies a piece of the trees, walks it, and goes on
-    /// to the next piece.
+    /// Each thread walks all trees with one row. The block copies a piece of the trees to shared memory,
+    /// walks it, and goes on to the next piece.
     Pieces {
         /// Rows of a block.
         block: u32,
         /// Trees of a piece.
         trees: u32,
     },
-    /// The threads of a block are a grid of rows by trees. Each tree has a slot, and the block adds up the
-    /// slots in order before it goes on to the next trees.
+    /// The threads of a block are a grid of rows by trees. Each tree has a slot for its value, and the block
+    /// adds up the slots in order before it goes on to the next trees.
     Slots {
         /// Rows of a block.
         block: u32,
@@ -55,8 +55,8 @@ pub enum Form {
         /// Threads that share the trees; `None` for one thread per tree.
         threads: Option<u32>,
     },
-    /// Each block has a few rows. Each row has threads of its own, which walk one tree each. The block adds
-    /// up the trees in order before it goes on to the next ones.
+    /// Each block has a few rows. Several threads share a row, and each walks one tree with it. The block
+    /// adds up the trees in order before it goes on to the next ones.
     FewRows {
         /// Rows of a block.
         block: u32,

@@ -1,17 +1,18 @@
-//! The preorder layout: nodes that exist, each before its left subtree, and that before its right
-//! subtree.
+//! The preorder layout: existing nodes, depth first. Each node is before its left subtree, and the left
+//! subtree before the right one.
 //!
 //! Leaves are numbered from left to right. The position of a row is the leftmost leaf that it can still
-//! reach. The row has reached a node if that is the node's own leftmost leaf; going right moves it to
-//! the leftmost leaf of the right subtree. So a vector of rows tests all nodes in preorder ([`Sweep`]),
-//! and no row has to find its next node. Nodes compare threshold bins with bins ([`BinMap`]). The entry
-//! behind the last node changes no position.
+//! reach. A row has reached a node if its position is the node's leftmost leaf. If the row goes right there,
+//! its position becomes the leftmost leaf of the right subtree. So a vector of rows tests all nodes in
+//! preorder ([`Sweep`]), and no row has to find its next node. Nodes compare threshold bins with bins
+//! ([`BinMap`]). Each tree has one entry more than nodes. No row reaches this last entry, so testing it
+//! changes no position.
 //!
 //! A single row whose bins fit a register makes all tests of a small tree at once ([`TestMaskTables`]).
 //!
-//! Walks that take steps (other single walks, and trees in lanes) keep the entry of a node beside their
-//! leaf position. The left child has the next entry. The left subtree has one node fewer than leaves,
-//! which gives the right child's entry.
+//! Walks that take steps (other single walks, and trees in lanes) keep the entry of their node beside their
+//! leaf position. The left child has the next entry. The right child's entry follows from the left subtree,
+//! which has one node fewer than leaves.
 
 mod node;
 mod order;
@@ -53,12 +54,12 @@ pub struct Preorder {
     schema: Schema,
     bins: Arc<BinMap>,
     test: Test,
-    /// Element of leaf positions in a tree.
+    /// Element type of leaf positions.
     place: Scalar,
     /// Leaves of the largest tree.
     most: u64,
     node: Node,
-    /// Table with each leaf position repeated to fill a word.
+    /// Table of all leaf positions, each repeated to fill a word.
     places: Field,
     /// Tables for test masks.
     tests: TestMaskTables,
@@ -70,7 +71,8 @@ pub struct Preorder {
 const NAMES: TableNames =
     TableNames { nodes: "preorder_leaves", trees: "preorder_trees", leaf_indices: "preorder_leaf_indices" };
 
-/// Low bits of a walk's number that hold the node's entry; the leaf position is above them.
+/// Number of low bits of a walk's number that hold the entry of its node. The bits above hold the leaf
+/// position.
 const ENTRY_BITS: u32 = 16;
 
 /// Entries of a tree: its nodes and one entry behind them.
@@ -111,13 +113,14 @@ impl Preorder {
         let Some(place) = narrowest(most).filter(|place| *place != Scalar::I32) else {
             return Err(CompileError::new(
                 codes::LAYOUT_BUDGET,
-                format!("a tree has {most} leaves, more than 16 bits count"),
+                format!("a tree has {most} leaves; representation(preorder) supports at most 65535"),
                 "use representation(sparse), whose walks step from node to node",
             ));
         };
         let trees = request.forest.trees.iter().zip(request.used);
         let mut sizes: Vec<u64> = trees.map(|(tree, used)| if *used { size(tree) } else { 0 }).collect();
-        // Every look-up reads the entries of the largest tree, so the last tree is padded to that.
+        // Each look-up reads as many entries as the largest tree has, so the last tree is padded to that
+        // number.
         if let Some(last) = sizes.iter_mut().rfind(|size| **size > 0) {
             *last = TestMaskTables::entries(most);
         }
@@ -181,7 +184,7 @@ impl Representation for Preorder {
         let Lane { state, row, .. } = lane;
         let node = at.node;
         let entry = b.bits(node, 0, ENTRY_BITS);
-        let stands = b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
+        let position = b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
         let at = Entry { buffers, state, entry };
         let [here, right, threshold_bin, column] = self.node.numbers(b, at, self.node.fields());
         let goes_right = match &self.sets {
@@ -193,7 +196,7 @@ impl Representation for Preorder {
         };
         let one = b.int_of(b.ty(node), 1);
         let next = b.add(entry, one);
-        let to_left = Preorder::walk_number(b, stands, next);
+        let to_left = Preorder::walk_number(b, position, next);
         let leaves = b.sub(right, here);
         let beyond = b.add(entry, leaves);
         let to_right = Preorder::walk_number(b, right, beyond);
@@ -201,15 +204,15 @@ impl Representation for Preorder {
         if step != Step::Masked {
             return Cursor::of(child);
         }
-        let inner = b.cmp(Cmp::Eq, here, stands);
+        let inner = b.cmp(Cmp::Eq, here, position);
         Cursor::of(b.select(inner, child, node))
     }
 
     fn done(&self, b: &mut Builder, buffers: &Buffers, state: &TreeState, node: Value) -> Value {
         let entry = b.bits(node, 0, ENTRY_BITS);
         let [here] = self.node.numbers(b, Entry { buffers, state, entry }, [self.node.here]);
-        let stands = b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
-        b.cmp(Cmp::Ne, here, stands)
+        let position = b.bits(node, ENTRY_BITS, 32 - ENTRY_BITS);
+        b.cmp(Cmp::Ne, here, position)
     }
 
     fn leaves_looked_up(&self, b: &Builder, end: WalkEnd) -> Option<u64> {
@@ -285,9 +288,9 @@ impl Sweep for Preorder {
 
     fn apply(&self, b: &mut Builder, tables: &Buffers, node: &SweptNode, rows: &[SweepVector]) -> Vec<Value> {
         let Some(sets) = &self.sets else { return compare(b, node, rows) };
-        let asks = sets.tests_set(b, node.column);
+        let is_set = sets.tests_set(b, node.column);
         b.if_else(
-            asks,
+            is_set,
             |b| {
                 let place = b.to_index(node.threshold_bin);
                 let lanes: Vec<(&Row, u16)> =

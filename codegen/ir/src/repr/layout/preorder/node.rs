@@ -26,7 +26,7 @@ pub(super) struct Node {
     bytes: u32,
 }
 
-/// Numbers of a node to write.
+/// Numbers of a node, as they are written.
 #[derive(Clone, Copy)]
 pub(super) struct EncodedNode {
     pub(super) here: u64,
@@ -36,8 +36,8 @@ pub(super) struct EncodedNode {
 }
 
 impl Node {
-    /// Adds a table of `count` nodes to a schema. `place` is the element of leaf positions,
-    /// `threshold_bin` that of bins, and columns are below `columns`.
+    /// Adds a table of `count` nodes to a schema. `place` is the element type of leaf positions,
+    /// `threshold_bin` that of bins, and column fields are below `columns`.
     pub(super) fn declare(
         schema: &mut Schema,
         place: Scalar,

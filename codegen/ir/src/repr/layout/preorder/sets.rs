@@ -16,36 +16,38 @@ use crate::rows::Row;
 /// Tables of the sets that nodes test.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SetTables {
-    /// Number of the first set in the column field.
+    /// Column field of nodes that test the first set; those of other sets follow.
     first: i64,
-    /// Bytes of a set.
+    /// Distance between two sets, in bytes.
     stride: u32,
-    /// Bytes that a look-up reads.
+    /// Bytes from the start of a set that a look-up in registers reads.
     width: u32,
     /// Bytes of all sets.
     bytes: Field,
-    /// Columns of each class's byte and bit, by index of the feature.
+    /// For each feature with classes, the columns of rows that hold the byte and the bit of the row's class.
     columns: Field,
     /// Number of entries of `columns`, a power of two.
     places: u64,
 }
 
-/// Most entries of `columns` that trees in lanes look up in registers.
+/// Largest number of entries of `columns` that trees in lanes look up in registers.
 const LOOKED_UP: u64 = 32;
 
-/// Low bits of an entry of `columns`, which hold the byte's column.
+/// Number of low bits of an entry of `columns` that hold the column of the byte. The bits above hold the
+/// column of the bit.
 const COLUMN_BITS: u32 = 16;
 
 /// A set node that a vector of rows tests.
 #[derive(Clone, Copy)]
 pub(super) struct SetNode {
-    /// Column field, an index.
+    /// Column field of the node, an index.
     pub(super) column: Value,
     /// Index of the node's feature among the features whose categories are grouped into classes.
     pub(super) place: Value,
 }
 
-/// Numbers of a node for walks that take steps, indices or vectors.
+/// Threshold-bin field and column field of a node, for walks that take steps: indices, or vectors for trees
+/// in lanes.
 #[derive(Clone, Copy)]
 pub(super) struct NodeNumbers {
     pub(super) threshold_bin: Value,
@@ -107,13 +109,13 @@ impl SetTables {
         right.collect()
     }
 
-    /// Whether walks that take steps go right.
+    /// Whether walks that take steps go right at a node, which may test a set or compare bins.
     pub(super) fn goes_right(&self, b: &mut Builder, node: Entry, lane: &Lane, test: NodeNumbers) -> Value {
         let NodeNumbers { threshold_bin, column } = test;
         let ty = b.ty(column);
         let (zero, first) = (b.int_of(ty, 0), b.int_of(ty, self.first));
-        let asks = self.tests_set(b, column);
-        let place = b.select(asks, threshold_bin, zero);
+        let is_set = self.tests_set(b, column);
+        let place = b.select(is_set, threshold_bin, zero);
         let columns = if ty.lanes > 1 && self.places <= LOOKED_UP {
             let first = b.int(0);
             let all = self.columns.load_run(b, node.buffers, first, self.places);
@@ -122,28 +124,28 @@ impl SetTables {
             load_words(b, self.columns.address(node.buffers, place))
         };
         let [byte, bit] = [0, COLUMN_BITS].map(|first| b.bits(columns, first, COLUMN_BITS));
-        let [byte, bit] = [byte, bit].map(|this| b.select(asks, this, column));
+        let [byte, bit] = [byte, bit].map(|this| b.select(is_set, this, column));
         let (bin, bit) = (lane.row.load(b, byte), lane.row.load(b, bit));
         let set = b.sub(column, first);
         let stride = b.int_of(ty, self.stride.into());
         let index = b.mul(set, stride);
         let index = b.add(index, bin);
-        let index = b.select(asks, index, zero);
+        let index = b.select(is_set, index, zero);
         let byte = load_words(b, self.bytes.address(node.buffers, index));
         let in_no_set = not_in(b, byte, bit);
         let right = bin_goes_right(b, bin, threshold_bin);
-        b.select(asks, in_no_set, right)
+        b.select(is_set, in_no_set, right)
     }
 }
 
-/// Whether the bytes of sets lack the bits.
+/// Whether classes are not in a set: the set's bytes lack the classes' bits.
 fn not_in(b: &mut Builder, byte: Value, bit: Value) -> Value {
     let both = b.bin(Bin::And, byte, bit);
     let none = b.int_of(b.ty(both), 0);
     b.cmp(if seeded(Fault::SetChangesSides) { Cmp::Ne } else { Cmp::Eq }, both, none)
 }
 
-/// Words at an address, or at a vector of addresses, in the type of the index.
+/// Loads a 32-bit word, or one for each lane, in the type of the address's index.
 fn load_words(b: &mut Builder, at: Address) -> Value {
     if b.ty(at.index).lanes == 1 {
         return b.load_index(Scalar::I32, at);

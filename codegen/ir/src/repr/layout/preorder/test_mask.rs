@@ -17,9 +17,9 @@ use crate::repr::test::Encoded;
 use crate::repr::traverse::test_mask::{Tests, WORD, decisions};
 use crate::repr::tree::Buffers;
 
-/// Fewest entries that are tested at once.
+/// Fewest entries of a tree that are tested at once.
 const SMALLEST: u64 = 16;
-/// Reach of an entry without node.
+/// Reach of an entry without a node, which eliminates no leaf.
 const NOWHERE: u8 = u8::MAX;
 
 /// Tables with a byte per entry, for all tests of a tree at once. A word has a bit for each entry; for
@@ -34,7 +34,7 @@ pub(super) struct TestMaskTables {
     columns: Field,
     /// Threshold bins.
     threshold_bins: Field,
-    /// Number of leaves that each node eliminates, less one.
+    /// Reach of each node: the number of leaves that it eliminates, less one.
     reaches: Field,
 }
 
@@ -46,8 +46,8 @@ fn entry(node: &OrderedNode) -> (usize, u8) {
 }
 
 impl TestMaskTables {
-    /// Adds tables of `entries` entries to a schema, for trees of at most `most` leaves. Without
-    /// `entries`, the layout makes no tests at once. Tables for unused trees have no entries.
+    /// Adds tables of `entries` entries to a schema, for trees of at most `most` leaves. Without `entries`,
+    /// the tables are empty, and the layout supports no test masks.
     pub(super) fn declare(schema: &mut Schema, most: u64, entries: Option<u64>) -> TestMaskTables {
         let count = entries.unwrap_or(0);
         TestMaskTables {
@@ -98,8 +98,8 @@ impl TestMaskTables {
         let [columns, threshold_bins, reaches] =
             [self.columns, self.threshold_bins, self.reaches].map(&mut load);
         let right = decisions(b, bins, Tests { columns, threshold_bins });
-        // Distances to the end from each entry, and from the leftmost leaf that it eliminates. Nodes of
-        // the next tree, which may follow, reach no leaf of this one.
+        // For each entry, its distance to the end, and that of the leftmost leaf that it eliminates. Nodes of
+        // the next tree, which may be loaded, too, eliminate no leaf of this tree.
         let (end, lanes, none) = (b.int_of(ty, self.entries as i64), b.iota(ty), b.int_of(ty, 0));
         let to_end = b.sub(end, lanes);
         let reach = b.add(to_end, reaches);

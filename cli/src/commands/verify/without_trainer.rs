@@ -6,8 +6,8 @@ use schedc_driver::{Failure, Model};
 use schedc_verify::trainer::{SCRIPT, write_rows};
 use std::path::PathBuf;
 
-/// Writes rows and script for another machine, and returns the failure that explains how to go on.
-pub fn left_to_do(model: &Model, rows: &Values, library: &str, why: &str) -> Failure {
+/// Writes rows and script for another machine, and returns the failure that explains how to run them there.
+pub fn without_trainer(model: &Model, rows: &Values, library: &str, why: &str) -> Failure {
     let stem = model.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let folder = PathBuf::from(format!("{stem}.verify"));
     let made = std::fs::create_dir_all(&folder).map_err(|error| {

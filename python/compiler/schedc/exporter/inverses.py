@@ -1,0 +1,129 @@
+"""Inverses of transformers of numbers, for regressors whose targets were transformed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy
+
+from .curves import interpolated, not_zero
+from .functions import exp_minus_one, function_of_numpy, log_of_one_plus
+from .graph import FLOAT64, Graph, Value
+from .normal import LEAST_PROBABILITY, normal_probability
+from .scalers import step
+from .stages import key_of, refuse
+from .versions import at_least
+
+
+def inverse(graph: Graph, estimator: Any, transformer: Any, value: Value) -> Value:
+    """Applies the inverse of a fitted transformer to `value`, in the type of the value. `estimator` contains
+    the transformer, for messages."""
+    steps = getattr(transformer, "steps", None)
+    if isinstance(steps, list):
+        for _, part in reversed(steps):
+            value = inverse(graph, estimator, part, value)
+        return value
+    if isinstance(transformer, str) and transformer == "passthrough":
+        return value
+    if key_of(transformer) == "sklearn.FunctionTransformer":
+        return _function(graph, estimator, transformer, value)
+    made = _INVERSES.get(key_of(transformer))
+    if made is None:
+        raise refuse(
+            graph, estimator,
+            f"transforms its target by a {type(transformer).__name__}; scalers, PowerTransformer, "
+            "QuantileTransformer and functions of NumPy are exported",
+        )
+    return made(graph, transformer, value)
+
+
+def _function(graph: Graph, estimator: Any, transformer: Any, value: Value) -> Value:
+    if transformer.inverse_func is None:
+        return value
+    function = function_of_numpy(transformer.inverse_func)
+    if function is None or transformer.inv_kw_args:
+        raise refuse(graph, estimator, "has an inverse_func that schedc does not export; functions of NumPy "
+                     "such as exp and expm1 are exported if they have no options")
+    return function.nodes(graph, value)
+
+
+def _standard_scaler(graph: Graph, scaler: Any, value: Value) -> Value:
+    # Since scikit-learn 1.8, parameters are rounded to the type of the target.
+    first = at_least(1, 8)
+    value = step(graph, "Mul", value, scaler.scale_, first) if scaler.with_std else value
+    return step(graph, "Add", value, scaler.mean_, first) if scaler.with_mean else value
+
+
+def _robust_scaler(graph: Graph, scaler: Any, value: Value) -> Value:
+    value = step(graph, "Mul", value, scaler.scale_) if scaler.with_scaling else value
+    return step(graph, "Add", value, scaler.center_) if scaler.with_centering else value
+
+
+def _min_max_scaler(graph: Graph, scaler: Any, value: Value) -> Value:
+    return step(graph, "Div", step(graph, "Sub", value, scaler.min_), scaler.scale_)
+
+
+def _max_abs_scaler(graph: Graph, scaler: Any, value: Value) -> Value:
+    return step(graph, "Mul", value, scaler.scale_)
+
+
+def _power_transformer(graph: Graph, transformer: Any, value: Value) -> Value:
+    """The inverse of the power transforms of Box-Cox and Yeo-Johnson. The latter transforms magnitudes."""
+    kind = value.dtype
+    if transformer.standardize:
+        value = _standard_scaler(graph, transformer._scaler, value)
+    value = graph.cast(value, FLOAT64)
+    powers = numpy.asarray(transformer.lambdas_)
+    if transformer.method == "box-cox":
+        powers = not_zero(powers.astype(FLOAT64))
+        made = graph.add("Exp", _logarithm_of_root(graph, value, powers, 1 / powers))
+    else:
+        passes = graph.add("GreaterOrEqual", value, 0.0, promise=value.promise)
+        # scikit-learn divides in the type of the powers, which is that of the targets.
+        above, below = not_zero(powers), not_zero(2 - powers)
+        degree, exponent = (
+            graph.add("Where", passes, high.astype(FLOAT64), low.astype(FLOAT64), dtype=FLOAT64)
+            for high, low in ((above, below), (1 / above, 1 / below))
+        )
+        made = exp_minus_one(graph, _logarithm_of_root(graph, graph.add("Abs", value), degree, exponent))
+        made = graph.add("Where", passes, made, graph.add("Neg", made), dtype=FLOAT64)
+        # scikit-learn subtracts 1 from the root, which cancels digits near 0.
+        made = replace(made, root=True)
+    return graph.cast(made, kind)
+
+
+def _logarithm_of_root(graph: Graph, value: Value, degree: Any, exponent: Any) -> Value:
+    """The logarithm of a root of `1 + value * degree`, where `exponent` is 1 divided by the degree."""
+    return graph.add("Mul", log_of_one_plus(graph, graph.add("Mul", value, degree)), exponent)
+
+
+def _quantile_transformer(graph: Graph, transformer: Any, value: Value) -> Value:
+    """The fitted quantile of each probability. For a normal output, the probability is first computed from
+    the value, by the normal distribution."""
+    kind, is_normal = value.dtype, transformer.output_distribution == "normal"
+    references = numpy.asarray(transformer.references_, FLOAT64)
+    shares = graph.cast(value, FLOAT64)
+    if is_normal:
+        shares = normal_probability(graph, shares)
+    made = []
+    for at, quantiles in enumerate(numpy.asarray(transformer.quantiles_, FLOAT64).T):
+        share = graph.take(shares, [at])
+        found = interpolated(graph, share, references, quantiles)
+        for op, moved, end, bound in (("Greater", LEAST_PROBABILITY, 1.0, quantiles[-1]),
+                                      ("Less", -LEAST_PROBABILITY, 0.0, quantiles[0])) if is_normal else ():
+            # Probabilities near an end become this end.
+            here = graph.add(op, graph.add("Add", share, moved), end)
+            found = graph.add("Where", here, bound, found, dtype=FLOAT64, width=1)
+        made.append(graph.cast(found, kind))
+    return graph.join(made)
+
+
+_INVERSES = {
+    "sklearn.MaxAbsScaler": _max_abs_scaler,
+    "sklearn.MinMaxScaler": _min_max_scaler,
+    "sklearn.PowerTransformer": _power_transformer,
+    "sklearn.QuantileTransformer": _quantile_transformer,
+    "sklearn.RobustScaler": _robust_scaler,
+    "sklearn.StandardScaler": _standard_scaler,
+}
