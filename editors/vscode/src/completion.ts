@@ -11,7 +11,7 @@ export function followed<T extends Answer>(answer: T): T {
         ({ label, kind }) => label === 'model' && kind === vscode.CompletionItemKind.Keyword,
     );
     if (model !== undefined) {
-        // Nothing is between the quotes, since a name there would filter the list of models.
+        // The quotes are empty, since a name between them would filter the list of models.
         model.insertText = new vscode.SnippetString('model "$1"');
         model.command = { command: 'editor.action.triggerSuggest', title: 'Show the Models' };
     }

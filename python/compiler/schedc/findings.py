@@ -25,13 +25,13 @@ class Finding:
     help: str | None
     """The correction in words."""
     line: int | None
-    """Where it begins."""
+    """First line of the finding."""
     column: int | None
-    """Where it begins."""
+    """First column of the finding, in its first line."""
     end_line: int | None
-    """Where it ends."""
+    """Last line of the finding."""
     end_column: int | None
-    """Where it ends, exclusive."""
+    """Column after the end of the finding, in its last line."""
     notes: tuple[str, ...]
     """Further notes, such as the loops at this point."""
 

@@ -49,7 +49,7 @@ class PipelineOrigin(Origin):
     """Returns a sentence that names the parts of the object that schedc can compile."""
 
     def with_single(self, names: frozenset[str]) -> PipelineOrigin:
-        """The same object for rows whose columns ``names`` are in single precision."""
+        """Exports the object for rows whose columns ``names`` are in single precision."""
         assert self.export is not None
         is_whole = len(names) == len(self.exported.inputs.features)
         types = {

@@ -56,7 +56,7 @@ def trained(trainer, frame, answer):
 
 
 def forms(frame):
-    """The same rows in every kind of frame, by name."""
+    """Rows in every kind of frame, by the frame's name."""
     columns = {name: frame[name].to_numpy() for name in frame.columns}
     table = arrow.Table.from_pandas(frame, preserve_index=False)
     yield "pandas", frame

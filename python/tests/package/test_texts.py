@@ -22,7 +22,7 @@ def categories(unseen="missing", names=NAMES):
 
 
 def forms(rows):
-    """The same column of texts in all forms."""
+    """A column of texts in all forms."""
     nan = [numpy.nan if text is None else text for text in rows]
     yield "list", list(rows)
     yield "objects", numpy.array(rows, dtype=object)

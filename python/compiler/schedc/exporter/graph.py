@@ -36,7 +36,7 @@ class Promise(IntEnum):
     inputs."""
 
     EQUAL = 0
-    """The same bits."""
+    """Equal to scikit-learn's value in all bits."""
     BOUND = 1
     """Within the rounding error of the operations, whose order in scikit-learn is not defined."""
     OUTSIDE = 2
@@ -245,7 +245,7 @@ class Graph:
         return made
 
     def constant_columns(self, like: Value, array: Any) -> Value:
-        """The same numbers for each row of `like`, in f64."""
+        """Repeats numbers for each row of `like`, in f64."""
         row = numpy.asarray(array, FLOAT64).reshape(-1)
         test = self.add("IsNaN", self.take(self.cast(like, FLOAT64), [0]))
         return self.add("Where", test, row, row, dtype=FLOAT64, width=len(row), promise=Promise.EQUAL)
