@@ -155,7 +155,7 @@ class Sweep(Summary):
         right = sum(map(bool, self.cells.values()))
         left = math.prod(map(len, grid.values())) - len(self.cells)
         say(f"bench: margins of {right} models are right, of {len(self.cells) - right} wrong; {left} "
-            "were left out for want of time")
+            "were not measured before the time limit")
         return text
 
 

@@ -282,7 +282,7 @@ impl<'a> Texts<'a> {
             ..=INLINE => view.wrapping_add(4),
             _ => {
                 let buffer = 2 + usize::try_from(buffer).ok()?;
-                // The last buffer has the sizes of the others.
+                // The last buffer holds no text, but the sizes of the other buffers.
                 let content = self.array.buffer(buffer).filter(|_| buffer + 1 < self.array.n_buffers())?;
                 content.wrapping_add(usize::try_from(offset).ok()?)
             }

@@ -40,7 +40,7 @@ class Compilation:
                 self._install(model, made)
         except _native.Refused as error:
             self._failure = refused(error)
-        except Exception as error:  # noqa: BLE001: whoever waits raises it
+        except Exception as error:  # noqa: BLE001: `wait` raises it
             self._failure = error
         finally:
             with _changing:

@@ -131,7 +131,7 @@ def is_read(model: Any) -> bool:
 
 def _check_fitted(model: Any) -> None:
     """Raises ValueError for an unfitted estimator with scikit-learn's interface."""
-    # CatBoost's estimators have is_fitted, scikit-learn's the other method.
+    # CatBoost's estimators have is_fitted, those of scikit-learn __sklearn_is_fitted__.
     own = getattr(model, "__sklearn_is_fitted__", getattr(model, "is_fitted", None))
     is_fitted = own() if callable(own) else not hasattr(model, "fit") or hasattr(model, "n_features_in_")
     if not is_fitted:

@@ -58,7 +58,7 @@ class Operator:
 
     name: str
     lists: str
-    """Lists that have the operator: `H` for Hummingbird's paper, `C` for CMLCompiler's, `h` for Hummingbird 0.4.12."""
+    """Lists that have the operator: `H` is Hummingbird's paper, `C` CMLCompiler's, `h` Hummingbird 0.4.12."""
     promise: str
     """`equal`, `bound` or `refused`, for the fitted object."""
     within: tuple[str, ...] = ()

@@ -71,7 +71,7 @@ def _logarithm(base: float) -> Callable[[Graph, Value], Value]:
 
 
 def _sign(graph: Graph, value: Value) -> Value:
-    """The sign of numbers, and missing values as they are."""
+    """The sign of numbers. Missing values are kept."""
     return graph.add("Where", graph.add("IsNaN", value), value, graph.add("Sign", value), dtype=value.dtype)
 
 
