@@ -22,7 +22,7 @@ const LONGEST: u64 = 256 << 20;
 #[derive(Clone)]
 pub struct Jobs {
     program: Arc<Path>,
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     waiting: Arc<AtomicUsize>,
 }
 
@@ -81,7 +81,7 @@ impl Jobs {
         let own = std::env::current_exe().ok();
         let beside = own.and_then(|own| Some(own.parent()?.join("schedc"))).filter(|path| path.is_file());
         let program = beside.unwrap_or_else(|| PathBuf::from("schedc"));
-        Jobs { program: program.into(), turns: Arc::new(Semaphore::new(AT_ONCE)), waiting: Arc::default() }
+        Jobs { program: program.into(), permits: Arc::new(Semaphore::new(AT_ONCE)), waiting: Arc::default() }
     }
 
     /// Runs a program and returns its output. Dropping the future kills the program.
@@ -95,7 +95,7 @@ impl Jobs {
             return Err("too many programs are waiting to run; wait for them to end".to_owned());
         }
         let _counted = Counted(Arc::clone(&self.waiting));
-        let _turn = self.turns.acquire().await.map_err(|error| error.to_string())?;
+        let _permit = self.permits.acquire().await.map_err(|error| error.to_string())?;
         self.run_now(job).await
     }
 
@@ -185,8 +185,8 @@ mod tests {
             "#!/bin/sh\ntrap 'echo cleaned up > ended; exit' TERM\necho begun > begun\nsleep 50 & wait\n";
         fs::write(&program, script).expect("a script");
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a script to run");
-        let turns = Arc::new(Semaphore::new(AT_ONCE));
-        let jobs = Jobs { program: program.into(), turns, waiting: Arc::default() };
+        let permits = Arc::new(Semaphore::new(AT_ONCE));
+        let jobs = Jobs { program: program.into(), permits, waiting: Arc::default() };
         let job = Job { folder: Some(folder.clone()), ..Job::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let ended = runtime.block_on(async {

@@ -132,7 +132,7 @@ impl Models {
 
     /// Stores the result of reading a model, unless the file has changed since. Returns whether the status of
     /// the model has changed.
-    pub fn arrived(&mut self, path: &Path, stamp: Stamp, result: Result<Model, String>) -> bool {
+    pub fn store(&mut self, path: &Path, stamp: Stamp, result: Result<Model, String>) -> bool {
         let same = result.as_ref().ok().and_then(|model| self.with_content(model));
         let Some(entry) = self.entries.get_mut(path).filter(|entry| entry.stamp == stamp) else {
             return false;
@@ -267,19 +267,19 @@ mod tests {
         let (_, stamp) = models.look_up(&path);
         let stamp = stamp.expect("the first time it is read");
         assert!(models.look_up(&path).1.is_none(), "it is being read");
-        assert!(models.arrived(&path, stamp, Ok(model(2))));
+        assert!(models.store(&path, stamp, Ok(model(2))));
         assert_eq!(models.look_up(&path).0.model().map(|model| model.info.num_trees), Some(2));
 
         file(&folder, "m.json", "another");
         let (status, again) = models.look_up(&path);
         assert_eq!(status.model().map(|model| model.info.num_trees), Some(2), "the last good answer");
         let again = again.expect("a changed file is read again");
-        assert!(!models.arrived(&path, stamp, Ok(model(5))), "what was read before the change is late");
-        assert!(!models.arrived(&path, again, Ok(model(2))), "the same properties change nothing");
+        assert!(!models.store(&path, stamp, Ok(model(5))), "what was read before the change is late");
+        assert!(!models.store(&path, again, Ok(model(2))), "the same properties change nothing");
 
         let copy = file(&folder, "copy.json", "another");
         let stamp = models.look_up(&copy).1.expect("a new path");
-        models.arrived(&copy, stamp, Ok(model(2)));
+        models.store(&copy, stamp, Ok(model(2)));
         let (a, b) = (models.look_up(&path).0, models.look_up(&copy).0);
         assert!(matches!((a.model(), b.model()), (Some(a), Some(b)) if Arc::ptr_eq(a, b)));
 

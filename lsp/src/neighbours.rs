@@ -21,7 +21,7 @@ const MOST_FOLDERS: usize = 64;
 /// Maximum depth of folders that a search for models opens, below the folder where it begins.
 const DEEPEST: usize = 4;
 /// Maximum number of cached listings; a full cache is emptied.
-const REMEMBERED: usize = 512;
+const MOST_LISTINGS: usize = 512;
 /// Maximum number of existing models that are proposed in place of a wrong path.
 const MOST_MEANT: usize = 3;
 /// Resolution of modification times: a second change this soon after the first may leave a folder's time
@@ -72,7 +72,7 @@ impl Neighbours {
                 let is_settled = now.duration_since(changed).is_ok_and(|age| age > UNSETTLED);
                 let entries = Arc::new(read(folder, &self.endings));
                 self.reads += 1;
-                if self.folders.len() >= REMEMBERED {
+                if self.folders.len() >= MOST_LISTINGS {
                     self.folders.clear();
                 }
                 let listing = Listing { changed, is_settled, entries: Arc::clone(&entries) };

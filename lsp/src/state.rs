@@ -38,7 +38,7 @@ pub struct Shared {
     /// Sends models to the task that reads them.
     pub to_read: tokio::sync::mpsc::UnboundedSender<ToRead>,
     /// The declarations of schedules on disk.
-    pub known: Mutex<SymbolCache>,
+    pub symbols: Mutex<SymbolCache>,
     /// Measured ledgers.
     pub ledgers: Ledgers,
     /// Predicted gains of proposals.
@@ -46,7 +46,7 @@ pub struct Shared {
     /// The files beside schedules.
     pub neighbours: Mutex<Neighbours>,
     /// Wakes the requests that wait for a model, after one has been read.
-    pub learned: Notify,
+    pub model_read: Notify,
     state: Mutex<State>,
     running: Mutex<HashMap<ProgressToken, Arc<Notify>>>,
 }
@@ -128,7 +128,7 @@ impl State {
 
     /// The models of open documents whose changes the client does not report, with the stamps of their files.
     pub fn unwatched(&self) -> Vec<(PathBuf, Option<Stamp>)> {
-        let is_told = |path: &Path| {
+        let is_watched = |path: &Path| {
             let path = without_dots(path);
             let is_inside = self.folders.iter().any(|folder| path.starts_with(&folder.path));
             self.watches && is_inside && self.endings.fit(&path)
@@ -140,7 +140,7 @@ impl State {
             // Models that the full cache dropped are not polled; the next check looks them up again.
             (stamp.is_some() || is_missing).then_some((path, stamp))
         };
-        models.into_iter().filter(|(path, _)| !is_told(path)).filter_map(known).collect()
+        models.into_iter().filter(|(path, _)| !is_watched(path)).filter_map(known).collect()
     }
 
     /// The checked present state of a document, `None` if it is not open; and the models that have to be read
@@ -180,10 +180,10 @@ impl Shared {
             serving: Serving::new(jobs.clone()),
             jobs,
             to_read,
-            known: Mutex::default(),
+            symbols: Mutex::default(),
             ledgers: Ledgers::default(),
             neighbours: Mutex::new(Neighbours::new(endings.clone())),
-            learned: Notify::new(),
+            model_read: Notify::new(),
             state: Mutex::new(State { endings, ..State::default() }),
             running: Mutex::default(),
         }
@@ -236,7 +236,7 @@ impl Shared {
     /// Waits until a model has been read, and returns its status.
     pub async fn model(&self, path: &Path) -> Status {
         loop {
-            let learned = self.learned.notified();
+            let model_read = self.model_read.notified();
             let (status, to_read) = self.lock().models.look_up(path);
             if let Some(stamp) = to_read {
                 // Sending cannot fail: the task that reads models runs as long as the server.
@@ -245,7 +245,7 @@ impl Shared {
             if !matches!(status, Status::Loading) {
                 return status;
             }
-            learned.await;
+            model_read.await;
         }
     }
 

@@ -208,8 +208,8 @@ pub async fn read_models(shared: &Shared, mut wanted: tokio::sync::mpsc::Unbound
             models::parse(&text)
                 .ok_or_else(|| "schedc and its language server have different versions".to_owned())
         });
-        let is_new = shared.lock().models.arrived(&path, stamp, model);
-        shared.learned.notify_waiters();
+        let is_new = shared.lock().models.store(&path, stamp, model);
+        shared.model_read.notify_waiters();
         if is_new {
             changed(shared, |document| document.model().as_ref() == Some(&path)).await;
         }

@@ -27,13 +27,13 @@ export class Server implements vscode.Disposable {
     /** The pending starts and stops, which run one after the other. */
     private queue: Promise<void> = Promise.resolve();
 
-    private readonly knows = new vscode.EventEmitter<string>();
+    private readonly analysisChanged = new vscode.EventEmitter<string>();
 
     /** `extension` is the folder of the extension. */
     constructor(private readonly extension: string) {}
 
     /** Fires with the URI of a document whose answers change although its text does not. */
-    readonly onDidLearn = this.knows.event;
+    readonly onDidChangeAnalysis = this.analysisChanged.event;
 
     /** Fires at every change of the condition. */
     readonly onDidChange = this.changed.event;
@@ -102,7 +102,7 @@ export class Server implements vscode.Disposable {
         await this.queue;
         await this.stop();
         this.changed.dispose();
-        this.knows.dispose();
+        this.analysisChanged.dispose();
         this.output.dispose();
     }
 
@@ -179,7 +179,7 @@ export class Server implements vscode.Disposable {
             },
         );
         client.registerFeature(ownCommands);
-        client.onNotification('sched/changed', ({ uri }: { uri: string }) => this.knows.fire(uri));
+        client.onNotification('sched/changed', ({ uri }: { uri: string }) => this.analysisChanged.fire(uri));
         return client;
     }
 

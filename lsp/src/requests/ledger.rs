@@ -11,7 +11,7 @@ use tower_lsp_server::ls_types::{Position, ProgressToken, TextDocumentIdentifier
 
 use crate::convert::failed;
 use crate::document::Snapshot;
-use crate::ledgers::Remembered;
+use crate::ledgers::CachedLedger;
 use crate::pages::Pages;
 use crate::progress;
 use crate::state::Shared;
@@ -101,7 +101,7 @@ pub async fn ledger(shared: &Arc<Shared>, pages: &Arc<Pages>, params: LedgerPara
 /// # Errors
 ///
 /// The document has no model or has errors, or the measurement fails.
-async fn measure(subject: &Subject, shared: &Shared) -> Result<Remembered> {
+async fn measure(subject: &Subject, shared: &Shared) -> Result<CachedLedger> {
     let text = Arc::clone(subject.snapshot.text.source());
     let fingerprint = match shared.model(&subject.model).await.model() {
         Some(model) => model.fingerprint.clone(),
@@ -110,14 +110,14 @@ async fn measure(subject: &Subject, shared: &Shared) -> Result<Remembered> {
     };
     let uri = subject.snapshot.uri.as_str().to_owned();
     let known = || {
-        let kept = Remembered { uri: uri.clone(), ..shared.ledgers.of(&text, &fingerprint)? };
+        let kept = CachedLedger { uri: uri.clone(), ..shared.ledgers.of(&text, &fingerprint)? };
         shared.ledgers.keep(kept.clone());
         Some(kept)
     };
     if let Some(kept) = known() {
         return Ok(kept);
     }
-    let _turn = shared.ledgers.turn().await?;
+    let _permit = shared.ledgers.permit().await?;
     // Another request may have measured the same text meanwhile.
     if let Some(kept) = known() {
         return Ok(kept);
@@ -126,7 +126,7 @@ async fn measure(subject: &Subject, shared: &Shared) -> Result<Remembered> {
     words.push(subject.model.clone().into_os_string());
     let printed = subject.run_aside(words).await?;
     let ledger = serde_json::from_str(&printed).map_err(|error| failed(format!("schedc bench: {error}")))?;
-    let kept = Remembered { uri, text, fingerprint, ledger: Arc::new(ledger) };
+    let kept = CachedLedger { uri, text, fingerprint, ledger: Arc::new(ledger) };
     shared.ledgers.keep(kept.clone());
     Ok(kept)
 }
@@ -149,14 +149,14 @@ pub fn saved(shared: &Arc<Shared>, pages: &Arc<Pages>, uri: &Uri) {
 }
 
 /// The ledger of this text and its model, or else the last one of the document.
-fn known(shared: &Shared, now: &Snapshot) -> Option<(Remembered, bool)> {
+fn known(shared: &Shared, now: &Snapshot) -> Option<(CachedLedger, bool)> {
     let model = now.binding.status.model();
     let exact = model.and_then(|model| shared.ledgers.of(now.text.source(), &model.fingerprint));
     let is_fresh = exact.is_some();
     exact.or_else(|| shared.ledgers.last(&now.uri)).map(|kept| (kept, !is_fresh))
 }
 
-fn answer(now: &Snapshot, known: Option<(Remembered, bool)>) -> LedgerAnswer {
+fn answer(now: &Snapshot, known: Option<(CachedLedger, bool)>) -> LedgerAnswer {
     let version = now.version;
     let Some((kept, stale)) = known else {
         let lines = Vec::new();

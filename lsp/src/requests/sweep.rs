@@ -112,7 +112,7 @@ pub async fn sweep(
     words.push(subject.model.clone().into_os_string());
     let task = Arc::clone(shared);
     let work = async move {
-        let _turn = task.ledgers.turn().await?;
+        let _permit = task.ledgers.permit().await?;
         subject.run_aside(words).await
     };
     let printed = progress::run(shared, work, token, format!("Trying values of {name}")).await?;

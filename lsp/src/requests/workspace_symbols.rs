@@ -30,7 +30,7 @@ pub async fn symbols(
     };
     let memory = Arc::clone(shared);
     let on_disk = tokio::task::spawn_blocking(move || {
-        let mut known = memory.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = memory.symbols.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         known.update(&folders, encoding)
     });
     for list in on_disk.await.unwrap_or_default() {

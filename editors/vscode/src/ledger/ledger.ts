@@ -39,11 +39,11 @@ export class Ledgers implements vscode.Disposable {
 
     constructor(private readonly server: Server) {
         // With the setting `save`, the server measures a schedule after each save, and then notifies.
-        const learned = server.onDidLearn((uri) => {
+        const changed = server.onDidChangeAnalysis((uri) => {
             const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri);
             if (document !== undefined) this.soon(document);
         });
-        this.subscriptions.push(learned);
+        this.subscriptions.push(changed);
     }
 
     /** Measures each directive of a schedule, unless its text was measured before, and shows the gains. */

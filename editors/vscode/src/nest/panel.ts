@@ -92,7 +92,7 @@ export class NestPanel implements vscode.Disposable {
                     void this.fixes.collect(document);
             }),
             // The server reads the model after its first answers, and then notifies.
-            server.onDidLearn((uri) => {
+            server.onDidChangeAnalysis((uri) => {
                 if (this.document && names(uri, this.document)) this.refresh();
             }),
             server.onDidChange(() => this.refresh()),

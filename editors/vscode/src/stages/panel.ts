@@ -46,7 +46,7 @@ export class LiveStages implements vscode.Disposable {
                 if (textEditor.document === this.document && cursor)
                     this.post({ type: 'cursor', line: cursor.line });
             }),
-            server.onDidLearn(() => this.refresh()),
+            server.onDidChangeAnalysis(() => this.refresh()),
             server.onDidChange(() => this.refresh()),
         ];
     }
