@@ -10,22 +10,22 @@ from typing import Any
 #: Minimum similarity of an unknown name and an existing one that a message proposes; 1 for equal names.
 _LEAST_ALIKE = 0.8
 
-_OWN = "the object that it was compiled from has it"
+_OWN = "use that of the object from which it was compiled"
 
 #: For attributes and methods of trainers' objects: what to use in a compiled model, or why it lacks them.
 _ATTRIBUTES = {
-    "inplace_predict": "predict gives the same",
+    "inplace_predict": "use predict, which returns the same",
     "predict": "it has transform, as the object that it was compiled from",
     "classes_": "the model is no classifier",
     "feature_names_in_": "the model was trained without names of features",
     "predict_proba": "the model is no classifier, or its object has no probabilities",
     "predict_log_proba": "the model is no classifier, or its object has no such method; numpy.log of "
-    "probabilities gives the logarithms",
-    "decision_function": 'predict(X, output="raw") gives margins',
-    "calc_leaf_indexes": "apply gives them",
-    "staged_predict": "predict(X, iteration_range=(0, n)) answers with the first n iterations",
-    "staged_predict_proba": "predict_proba(X, iteration_range=(0, n)) answers with the first n iterations",
-    "staged_decision_function": 'predict(X, output="raw", iteration_range=(0, n)) answers with the first n '
+    "probabilities computes the logarithms",
+    "decision_function": 'predict(X, output="raw") returns margins',
+    "calc_leaf_indexes": "apply returns the leaf indices",
+    "staged_predict": "predict(X, iteration_range=(0, n)) predicts with the first n iterations",
+    "staged_predict_proba": "predict_proba(X, iteration_range=(0, n)) predicts with the first n iterations",
+    "staged_decision_function": 'predict(X, output="raw", iteration_range=(0, n)) predicts with the first n '
     "iterations",
     "virtual_ensembles_predict": _OWN,
     "get_feature_importance": f"it keeps no statistics of training; {_OWN}",
@@ -64,10 +64,10 @@ _OPTIONS = {
     "n_jobs": "threads=n is the largest number of threads",
     "validate_features": "by_position=True takes the columns of a table in their order",
     "predict_disable_shape_check": "by_position=True takes the columns of a table in their order",
-    "missing": "schedc.compile(model, missing=value) compiles for it",
+    "missing": "schedc.compile(model, missing=value) compiles for this value",
     "task_type": "target= of schedc.compile compiles for a GPU",
-    "strict_shape": "numpy.reshape gives the result another shape",
-    "check_additivity": "contributions of features are the object's own",
+    "strict_shape": "numpy.reshape changes the shape of the result",
+    "check_additivity": "only the object itself computes contributions of features",
 }
 
 #: Outputs or methods by CatBoost's values of the option prediction_type.

@@ -21,19 +21,19 @@ _REST = {
     "CalibratedClassifierCV(FrozenEstimator(compiled)).fit(X, y) calibrates a compiled model",
     "TunedThresholdClassifierCV": "its threshold, best_threshold_, applies to predict_proba",
     "FixedThresholdClassifier": "its threshold applies to predict_proba",
-    "TransformedTargetRegressor": "its transformer_.inverse_transform turns the predictions back",
-    "BaggingClassifier": "the mean of their answers is the whole's; estimators_features_ has the columns of "
-    "each",
-    "BaggingRegressor": "the mean of their answers is the whole's; estimators_features_ has the columns of "
-    "each",
-    "VotingClassifier": "the whole combines their answers by their weights",
-    "VotingRegressor": "the mean of their answers, by their weights, is the whole's",
-    "StackingClassifier": "the whole gives their answers to its final_estimator_",
-    "StackingRegressor": "the whole gives their answers to its final_estimator_",
-    "AdaBoostClassifier": "the whole combines their answers by estimator_weights_",
-    "AdaBoostRegressor": "the whole combines their answers by estimator_weights_",
-    "MultiOutputClassifier": "each gives one column of the whole's answers",
-    "MultiOutputRegressor": "each gives one column of the whole's answers",
+    "TransformedTargetRegressor": "its transformer_.inverse_transform then transforms the predictions",
+    "BaggingClassifier": "the estimator returns the mean of their predictions; estimators_features_ has the "
+    "columns of each",
+    "BaggingRegressor": "the estimator returns the mean of their predictions; estimators_features_ has the "
+    "columns of each",
+    "VotingClassifier": "the estimator combines their predictions by its weights",
+    "VotingRegressor": "the estimator returns the mean of their predictions, by its weights",
+    "StackingClassifier": "the estimator passes their predictions to its final_estimator_",
+    "StackingRegressor": "the estimator passes their predictions to its final_estimator_",
+    "AdaBoostClassifier": "the estimator combines their predictions by estimator_weights_",
+    "AdaBoostRegressor": "the estimator combines their predictions by estimator_weights_",
+    "MultiOutputClassifier": "each predicts one column of the estimator's results",
+    "MultiOutputRegressor": "each predicts one column of the estimator's results",
 }
 
 
@@ -70,10 +70,10 @@ def advice(model: Any, is_compiled: Callable[[Any], bool]) -> str | None:
         return f"schedc compiles neither the {name} nor its parts, which are {', '.join(inner[:MOST_NAMED])}"
     more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
     calls = ", ".join(f"schedc.compile({path})" for path in found[:MOST_NAMED])
-    its = "its part is" if len(found) == 1 else "its parts are"
-    texts = [f"the {name} is not compiled as a whole, and {its}: {calls}{more}"]
+    its = "its part" if len(found) == 1 else "its parts"
+    texts = [f"the {name} is not compiled as a whole, but {its} can be: {calls}{more}"]
     if found[0].endswith("[-1]"):
-        texts.append(f"{found[0][:-len('[-1]')]}[:-1].transform(X) gives its rows")
+        texts.append(f"{found[0][:-len('[-1]')]}[:-1].transform(X) computes its rows")
     texts.extend(_REST[kind.__name__] for kind in type(model).__mro__ if kind.__name__ in _REST)
     return "; ".join(texts)
 

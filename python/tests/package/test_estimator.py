@@ -130,7 +130,7 @@ def test_parts(X, y):
     with pytest.raises(TypeError, match="AdaBoostRegressor.*\nschedc compiles neither .*KNeighborsRegressor"):
         schedc.compile(ensemble.AdaBoostRegressor(KNeighborsRegressor(), n_estimators=2).fit(X, X[:, 0]))
     rows = composites(X, y)
-    assert "model[:-1].transform(X) gives its rows" in str(pytest.raises(
+    assert "model[:-1].transform(X) computes its rows" in str(pytest.raises(
         TypeError, schedc.compile, next(rows)[0]).value)
 
 
@@ -159,10 +159,10 @@ def test_options_of_trainers(X, y):
 
 def test_attributes_of_trainers(X, y):
     ours = schedc.compile(classifier().fit(X, y))
-    for name, advice in (("feature_importances_", "the object that it was compiled from has it"),
+    for name, advice in (("feature_importances_", "use that of the object from which it was"),
                          ("staged_predict", r"iteration_range=\(0, n\)"),
-                         ("get_booster", "compiled from has it"), ("decision_function", 'output="raw"'),
-                         ("inplace_predict", "predict gives the same"), ("coef_", "it only predicts")):
+                         ("get_booster", "use that of the object"), ("decision_function", 'output="raw"'),
+                         ("inplace_predict", "use predict, which"), ("coef_", "it only predicts")):
         assert not hasattr(ours, name)
         with pytest.raises(AttributeError, match=f"a compiled model has no '{name}'.*{advice}"):
             getattr(ours, name)

@@ -976,7 +976,7 @@ def test_searches():
 @pytest.mark.filterwarnings("ignore")
 def test_refusals():
     """The message names the step, the column, a correction and the part that compiles."""
-    part = r"\nthe Pipeline is not compiled as a whole, and its part is: schedc.compile\(model\[-1\]\)"
+    part = r"\nthe Pipeline is not compiled as a whole, but its part can be: schedc.compile\(model\[-1\]\)"
     words = [("w", CountVectorizer(), "contract"), ("n", "passthrough", NUMBERS)]
     text = TABLE.assign(contract="of one year")
     theirs = make(compose.ColumnTransformer(words), histogram()).fit(text, GOALS["two"])
