@@ -123,7 +123,7 @@ def compile(
         origin = replace(origin, iterations=iterations)
     if as_release is not None:
         if origin.family is not None:
-            raise ValueError("as_release is for files: an object means what its own release computes")
+            raise ValueError("as_release is for files: an object predicts as its own release does")
         origin = replace(origin, as_release=as_release)
     recipe = Recipe(
         schedule=None if schedule is None else schedule_text(schedule),
@@ -188,7 +188,7 @@ def _lock_of(
         raise ValueError("both a schedule and a lock were given; omit one")
     if not isinstance(model, (str, PathLike)):
         raise ValueError(
-            "the entries of a lock name models by their files: give the path of the model's file"
+            "a lock identifies models by their files: give the path of the model's file"
         )
     return {"lock": None if lock is None else fspath(lock), "locked": locked, "frozen": False}
 
@@ -266,7 +266,7 @@ def load(library: str | PathLike[str] | bytes) -> Model:
 def _no_library(path: Path) -> str:
     """The message that a file is no library, and how to get one."""
     if path.suffix.lower() in PICKLES:
-        return f"{path} is no library: give the object that it holds to schedc.compile"
+        return f"{path} is no library: load the pickled object, and give it to schedc.compile"
     if path.suffix.lower() in MODELS:
         return f'{path} is a model and no library: schedc.compile("{path}") compiles it'
     return (

@@ -29,7 +29,7 @@ def refuse_gpu(X: Any) -> None:
     """Raises TypeError for rows in a GPU's memory, for methods that compute their results on the host."""
     if is_on_gpu(X):
         raise TypeError(
-            "rows are in a GPU's memory, and this answer is computed in the host's: predict with output= "
-            '"value", "raw", "class" or "leaf" answers there; or give rows in the host\'s memory, such as '
-            "X.cpu().numpy() (PyTorch) or X.get() (CuPy)"
+            "rows are in a GPU's memory, but this method computes on the host: use predict with output= "
+            '"value", "raw", "class" or "leaf", which computes on the GPU; or give rows in the host\'s '
+            "memory, such as X.cpu().numpy() (PyTorch) or X.get() (CuPy)"
         )

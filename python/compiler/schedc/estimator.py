@@ -13,8 +13,8 @@ from .answers import Answers, Targets
 from .elsewhere import no_attribute
 
 _FROZEN = (
-    "sklearn.frozen.FrozenEstimator(model) makes it a part that others calibrate or combine without fitting "
-    "it"
+    "sklearn.frozen.FrozenEstimator(model) lets other estimators calibrate or combine the model without "
+    "fitting it"
 )
 
 

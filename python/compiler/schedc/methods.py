@@ -112,7 +112,7 @@ class Methods(Estimator):
             return _OPTIONS
         others = {name: value for name, value in more.items() if name not in _OPTIONS}
         if others and output_of(others) is not None:
-            raise TypeError("predict alone takes options that select an output")
+            raise TypeError("only predict takes options that select an output")
         return {**_OPTIONS, **{name: value for name, value in more.items() if name in _OPTIONS}}
 
     # The subclass defines these.

@@ -319,8 +319,8 @@ class Model(Methods):
         if self._meaning.numbered:
             feature, shown = self._meaning.numbered[0]
             raise ValueError(
-                f"the categories of feature {feature} are the numbers {shown}, and codes would be taken for "
-                'them; give the numbers themselves, and leave categories="codes" out'
+                f"the categories of feature {feature} are the numbers {shown}, and codes would be mistaken "
+                'for them; give the numbers themselves, without categories="codes"'
             )
 
     def _predictor(self, X: Any, output: Any, more: Mapping[str, Any], is_usual: bool) -> BatchPredictor:
@@ -416,14 +416,14 @@ class Model(Methods):
         place = checked_path(path)
         if self._origin is not None and not Meaning.of(self._origin).text():
             warnings.warn(
-                "the labels of the classes are neither numbers nor texts, and are not in the file: the "
-                "loaded model predicts like its file's main call; a pickle keeps them",
+                "the labels of the classes are neither numbers nor texts, so the file lacks them: the loaded "
+                "model returns the results of the model's file; a pickle keeps the labels",
                 stacklevel=2,
             )
         if self._singles:
             warnings.warn(
-                "the file is for rows in double precision; the rows in single precision that this model has "
-                'predicted too are for the file of schedc.compile(pipeline, rows="f32")',
+                "the file accepts only rows in double precision, but this model has also predicted rows in "
+                'single precision; for these, save schedc.compile(pipeline, rows="f32")',
                 stacklevel=2,
             )
         write_library(place, self._code.library)

@@ -163,9 +163,8 @@ def _refuse_marker(name: str, row: int, marker: str, known: str) -> None:
     instead = "numpy.nan" if known == "NaN" else "None"
     way = f"rows.astype(object).where(rows.notna(), {instead})"
     raise ValueError(
-        f"column {quoted(name)}, row {row + 1}: {marker} marks a missing text, and the pipeline was fitted "
-        f"on {known}, so that it takes {marker} for another category; replace {marker} by {known}, as in "
-        f"{way}"
+        f"column {quoted(name)}, row {row + 1}: {marker} marks a missing text, but the pipeline was fitted "
+        f"on {known}, and treats {marker} as another category; replace {marker} by {known}, as in {way}"
     )
 
 

@@ -157,7 +157,7 @@ REFUSED = [
     (imputed(neighbors.KNeighborsClassifier()), "KNeighborsClassifier.*needs the training rows"),
     (imputed(preprocessing.FunctionTransformer(numpy.sin), forest()), "calls sin, which schedc does not"),
     (imputed(ensemble.AdaBoostRegressor(n_estimators=2)), "AdaBoostRegressor.*docs/pipelines.md"),
-    (imputed(boosted(init=tree.DecisionTreeClassifier())), "begins with a DecisionTreeClassifier"),
+    (imputed(boosted(init=tree.DecisionTreeClassifier())), "has the init DecisionTreeClassifier"),
     (imputed(ensemble.VotingClassifier([("a", neighbors.KNeighborsClassifier())])),
      "KNeighborsClassifier.*step votingclassifier.a"),
     (imputed(svm.SVC(kernel=linear_kernel)), "a Python function as kernel; rbf, linear, poly and sigmoid"),

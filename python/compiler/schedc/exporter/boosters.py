@@ -218,7 +218,7 @@ def _lightgbm(graph: Graph, estimator: Any, columns: Columns) -> tuple[Value, li
     about = dict(line.partition("=")[::2] for line in head.splitlines())
     objective = about.get("objective", "").split()
     if not objective or objective[0] not in _LIGHTGBM_LINKS or "sqrt" in objective:
-        raise refuse(graph, estimator, f"has the objective {' '.join(objective) or 'of its own'}; "
+        raise refuse(graph, estimator, f"has the objective {' '.join(objective) or '(custom)'}; "
                      "docs/pipelines.md lists those that are exported")
     if getattr(booster, "pandas_categorical", None):
         raise refuse(graph, estimator, "was fitted on columns of pandas with categories; put an "
@@ -289,7 +289,7 @@ def _lightgbm_tree(graph: Graph, estimator: Any, columns: Columns, table: dict[s
     threshold = numpy.where(is_set, table["threshold"], _beside_zero(table["threshold"]))
     missing = kinds >> 2 & 3
     if (missing == 1).any():
-        raise refuse(graph, estimator, "takes zeros for missing values; fit it without zero_as_missing")
+        raise refuse(graph, estimator, "treats zeros as missing values; fit it without zero_as_missing")
     # For features without missing values in training, LightGBM treats a missing value as 0.
     of_zero = 0.0 <= table["threshold"]
     missing_left = numpy.where(is_set, False, numpy.where(missing == 2, kinds & 2 == 2, of_zero))

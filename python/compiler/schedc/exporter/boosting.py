@@ -19,7 +19,7 @@ def _boosted(graph: Graph, estimator: Any, columns: Columns) -> Value:
     """The margins: the initial value first, then one tree after the other, as scikit-learn adds them."""
     initial = estimator.init_
     if not isinstance(initial, str) and type(initial).__name__ not in ("DummyClassifier", "DummyRegressor"):
-        raise refuse(graph, estimator, f"begins with a {type(initial).__name__}; leave init at its default")
+        raise refuse(graph, estimator, f"has the init {type(initial).__name__}; leave init at its default")
     base = estimator._raw_predict_init(numpy.zeros((1, len(columns)), "float32"))[0]
     trees = [constant_tree(value, target) for target, value in enumerate(base)]
     for stage in estimator.estimators_:

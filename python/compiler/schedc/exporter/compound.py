@@ -153,7 +153,7 @@ def _calibrated(graph: Graph, estimator: Any, one: Any, columns: Columns) -> Val
     if one.method not in ("sigmoid", "isotonic"):
         raise refuse(graph, estimator, f"calibrates by {one.method}; use sigmoid or isotonic")
     if len(one.estimator.classes_) != classes:
-        raise refuse(graph, estimator, "has parts that have not seen each class")
+        raise refuse(graph, estimator, "has parts that were not fitted on every class")
     from_margins = hasattr(one.estimator, "decision_function")
     method = "decision_function" if from_margins else "predict_proba"
     raw = _response(graph, estimator, one.estimator, made, method)

@@ -89,7 +89,8 @@ def quantile_transformer(graph: Graph, estimator: Any, columns: Columns) -> Colu
     """The rank of a value among fitted quantiles, between 0 and 1, or the normal quantile of this rank."""
     is_normal = estimator.output_distribution == "normal"
     if columns.sparse:
-        raise refuse(graph, estimator, "transforms a sparse matrix; make the encoder before it dense")
+        raise refuse(graph, estimator, "transforms a sparse matrix; set sparse_output=False in the "
+                     "encoder before it")
     kind = columns.floating
     value = columns.value(graph, kind)
     references = numpy.asarray(estimator.references_, FLOAT64)

@@ -41,7 +41,8 @@ def _projected(graph: Graph, estimator: Any, columns: Columns, components: numpy
         graph.sums.append((columns.value(graph, kind), numpy.abs(components.T), numpy.abs(components @ mean)))
         columns = columns_of(value, [column.name for column in columns])
     elif mean is not None:
-        raise refuse(graph, estimator, "centers a sparse matrix; make the encoder before it dense")
+        raise refuse(graph, estimator, "centers a sparse matrix; set sparse_output=False in the "
+                     "encoder before it")
     for column in columns:
         graph.note(column.source, [-1.0, 0.0, 1.0, 10.0])
     return margins_of(graph, columns, components, 0.0)
@@ -107,7 +108,7 @@ def _layers(graph: Graph, estimator: Any, columns: Columns) -> Value:
         value = margins_of(graph, table, numpy.asarray(weights).T, bias)
         name = estimator.out_activation_ if at == last else estimator.activation
         if name not in _ACTIVATIONS:
-            raise refuse(graph, estimator, f"has the activation {name}")
+            raise refuse(graph, estimator, f"has the activation {name}, which is not exported")
         if _ACTIVATIONS[name]:
             more: dict[str, Any] = {"axis": 1} if name == "softmax" else {}
             value = graph.add(_ACTIVATIONS[name], value, **more)

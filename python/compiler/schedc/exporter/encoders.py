@@ -122,15 +122,15 @@ def check_kinds(graph: Graph, estimator: Any, column: Column, known: Any) -> Non
     """Raises Unsupported if categories are texts and rows are numbers, or the reverse, and if categories are
     whole numbers that double precision rounds."""
     if any(isinstance(key, (int, numpy.integer)) and abs(int(key)) >= 2**53 for key in known):
-        raise refuse(graph, estimator, f"has whole numbers of 2^53 and beyond for categories of column "
-                     f"{column.name!r}, which double precision does not tell apart; fit it on texts, as "
-                     f"frame[{column.name!r}].astype(str) has")
+        raise refuse(graph, estimator, f"has whole numbers of 2^53 and beyond as categories of column "
+                     f"{column.name!r}, which double precision cannot distinguish; fit it on texts, as in "
+                     f"frame[{column.name!r}].astype(str)")
     are_texts = {isinstance(key, str) for key in known if not is_missing(key)}
     if are_texts and are_texts != {column.dtype == TEXT}:
         raise refuse(graph, estimator, f"has categories of column {column.name!r} that are "
-                     f"{'texts' if True in are_texts else 'numbers'}, and its rows are "
-                     f"{'text' if column.dtype == TEXT else 'numbers'}; if rows have the categories, give "
-                     "some by check=X")
+                     f"{'texts' if True in are_texts else 'numbers'}, but the rows have "
+                     f"{'text' if column.dtype == TEXT else 'numbers'} there; if your rows have the "
+                     "categories, give some by check=X")
 
 
 def unseen_key(keys: list[Any]) -> Any:

@@ -58,7 +58,7 @@ def bagging_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predic
 def _probabilities_of(graph: Graph, estimator: Any, made: Prediction, count: int) -> Value:
     """The probabilities of a part, or its vote, in f64: the type in which the object adds them up."""
     if made.kind != "classifier" or len(made.classes) != count:
-        raise refuse(graph, estimator, "has parts that have not seen each class")
+        raise refuse(graph, estimator, "has parts that were not fitted on every class")
     if made.probabilities is not None:
         return graph.cast(made.probabilities, FLOAT64)
     assert made.index is not None

@@ -93,7 +93,8 @@ def _clip(graph: Graph, value: Value, low: float, high: float) -> Value:
 def normalizer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     """Each row divided by its norm."""
     if columns.sparse:
-        raise refuse(graph, estimator, "normalizes a sparse matrix; make the encoder before it dense")
+        raise refuse(graph, estimator, "normalizes a sparse matrix; set sparse_output=False in the "
+                     "encoder before it")
     value = columns.value(graph, columns.floating)
     axes = numpy.array([1], numpy.int64)
     if estimator.norm == "l2":
@@ -119,7 +120,8 @@ def polynomial_features(graph: Graph, estimator: Any, columns: Columns) -> Colum
     terms = [tuple(numpy.repeat(numpy.arange(len(powers)), powers).tolist()) for powers in estimator.powers_]
     least, most = _degrees(estimator)
     if columns.sparse:
-        raise refuse(graph, estimator, "multiplies a sparse matrix; make the encoder before it dense")
+        raise refuse(graph, estimator, "multiplies a sparse matrix; set sparse_output=False in the "
+                     "encoder before it")
     made: dict[tuple[int, ...], int] = {(at,): at for at in range(len(columns))}
     by_degree = {1: (value, made)}
     for degree in range(2, most + 1):
