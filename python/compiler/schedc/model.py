@@ -357,7 +357,7 @@ class Model(Methods):
         return not (known and set(known) <= set(column_names(X)))
 
     def _variant(self, iteration_range: tuple[int, int] | None, base_margin: bool) -> Model:
-        """This model, compiled for other iterations or for calls with a base margin."""
+        """The model, compiled for other iterations or for calls with a base margin."""
         if iteration_range in (None, (0, 0)) and (not base_margin or "base_margin" in self._about["model"]):
             return self
         if self._origin is None or self._recipe is None:
@@ -391,7 +391,7 @@ class Model(Methods):
             return known
 
     def _of_single(self, names: frozenset[str]) -> Model:
-        """This pipeline, compiled for rows whose columns ``names`` are in single precision."""
+        """The pipeline, compiled for rows whose columns ``names`` are in single precision."""
         from ._compile import built
 
         assert isinstance(self._origin, PipelineOrigin) and self._recipe is not None
