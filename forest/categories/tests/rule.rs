@@ -186,8 +186,8 @@ fn unknown_names_are_what_the_user_says() -> Result<()> {
     Ok(())
 }
 
-/// Names that look like numbers: a number of CSV is an unknown one of them if the model reads texts, or the
-/// user says so. A number of a typed column is never such a text.
+/// A number in CSV is an unknown name if the model's own input holds texts, or if the user chose a treatment
+/// of unknown names. A number of a typed column is refused unless the user chose one.
 #[test]
 fn numbers_are_unknown_names_of_models_that_read_texts() -> Result<()> {
     let labels = || vec![Label::Text("01".into()), Label::Text("02".into())];
