@@ -34,7 +34,8 @@ fn of_single(op: Unary, x: f32) -> f32 {
     unary(op, Float::F32, f64::from(x)).expect("a function") as f32
 }
 
-/// The function, the operands, and the result's nearest double and remainder of each line.
+/// Lines of `values.txt`: a function, its operands, the double nearest to the exact result, and the
+/// difference.
 fn lines() -> impl Iterator<Item = (&'static str, Vec<f64>)> {
     VALUES.lines().map(|line| {
         let mut words = line.split(' ');
@@ -68,7 +69,8 @@ fn results_are_near_the_exact_ones() {
     }
 }
 
-/// Compares results of singles with those of doubles, which are the nearest ones but in rare ties.
+/// Compares results for singles with rounded results for doubles, which are the nearest singles but in rare
+/// ties.
 fn compare_singles(op: Unary, step: usize) {
     let (mut count, mut others) = (0_u64, 0_u64);
     for bits in (0..=u32::MAX).step_by(step) {
@@ -142,7 +144,7 @@ fn ends_have_the_values_of_the_standard() {
     for (op, cases) in cases {
         for (x, expected) in cases.iter().chain(&[(f64::NAN, f64::NAN)]) {
             for found in [of(op, *x), f64::from(of_single(op, *x as f32))] {
-                // The smallest double is no single.
+                // The smallest double has no equal in single precision.
                 let is_single = f64::from(*x as f32) == *x || x.is_nan();
                 let is_equal = found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan());
                 assert!(is_equal || !is_single, "{op:?} of {x:e} is {found:e}, not {expected:e}");
