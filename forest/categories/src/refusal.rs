@@ -63,7 +63,10 @@ impl Refusal {
             Refusal::Unseen(name) => format!("{} is not a category of the model", quote(name)),
             Refusal::Empty => "the cell is empty, and the empty text is a category of the model".to_owned(),
             Refusal::NumberAmongOthers(number) => {
-                format!("{} is a number, and no category of this column has a number as its name", quote(number))
+                format!(
+                    "{} is a number, and no category of this column has a number as its name",
+                    quote(number)
+                )
             }
             Refusal::NumberForText(number) => {
                 format!("{} is a number, and the model reads texts in this column", quote(number))
@@ -142,12 +145,12 @@ impl Refusal {
             }
             Refusal::Truth(_) => "write the names that the model was trained on".to_owned(),
             Refusal::Doubtful(_) => {
-                format!(
-                    "use {codes} if the model was trained on these numbers, or {names} if they are names"
-                )
+                format!("use {codes} if the model was trained on these numbers, or {names} if they are names")
             }
             Refusal::NameAmongCodes(..) => {
-                format!("write codes in all columns of categories, or write names in all of them and use {names}")
+                format!(
+                    "write codes in all columns of categories, or write names in all of them and use {names}"
+                )
             }
             Refusal::Blanks(_) => {
                 format!("remove the blanks; or use {other}, which takes the cell as an unknown category")
