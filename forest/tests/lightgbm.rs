@@ -222,7 +222,7 @@ fn remarks_are_made() {
     assert_eq!(notes(&text), "");
     assert!(notes(&text.replacen("version=v4", "version=v5", 1)).contains("version 5"));
     let plain = text.replacen("objective=multiclass num_class:3\n", "", 1);
-    assert!(notes(&plain).contains("objective of its own"));
+    assert!(notes(&plain).contains("custom objective"));
     let trees = &text[text.find("Tree=0").unwrap()..text.find("end of trees").unwrap()];
     assert!(notes(&text.replacen(trees, "", 1)).contains("no trees"));
 }

@@ -121,7 +121,7 @@ fn the_first_operator_is_named() {
         message("M0040-scaler")
             .contains("graph.node[0]: the operator `ai.onnx.ml.Scaler` (node `scaling`) before")
     );
-    assert!(message("M0040-log").contains("graph.node[1]: the operator `Log` behind the trees"));
+    assert!(message("M0040-log").contains("graph.node[1]: the operator `Log` after the trees"));
     assert!(message("M0040-cast-to-int").contains("`Cast` to int64"));
     assert!(message("M0041-min").contains("graph.node[0].aggregate_function: `aggregate_function` is `MIN`"));
     assert!(message("M0042-half").contains("float16"));
@@ -148,7 +148,7 @@ fn remarks_are_made() {
     let notes = |name: &str| load(&model(name), &ReadOptions::default()).unwrap();
     let loaded = notes("v5-post-1");
     assert_eq!(loaded.version, [1, 2]);
-    assert!(loaded.notes[0].0.contains("LOGISTIC in ONNX Runtime"), "{:?}", loaded.notes);
+    assert!(loaded.notes[0].0.contains("computes LOGISTIC, as ONNX Runtime does"), "{:?}", loaded.notes);
     assert!(notes("two-columns").notes[0].0.contains("above 0"));
     assert!(notes("modes").notes.is_empty());
 }

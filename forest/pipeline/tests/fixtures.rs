@@ -107,7 +107,7 @@ const FOLDED: &[&str] = &[
 ];
 
 /// Files of skl2onnx that are refused, with words of the message.
-const REFUSED: &[(&str, &str)] = &[("no-class-of-part", "the operator `Cast` behind the trees")];
+const REFUSED: &[(&str, &str)] = &[("no-class-of-part", "the operator `Cast` after the trees")];
 
 #[test]
 fn exported_pipelines_predict_as_scikit_learn() {
