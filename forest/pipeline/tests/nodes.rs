@@ -341,9 +341,12 @@ fn shapes_repeat_numbers_and_are_no_results() {
     let same = ("Equal", ["shape", "shape"].as_slice(), "same");
     let twice = ("Add", ["X", "X"].as_slice(), "twice");
     for (nodes, words) in [
-        (vec![shape, ("Mod", &["shape", "shape"], "y")], "computes with two whole numbers of a row"),
+        (
+            vec![shape, ("Mod", &["shape", "shape"], "y")],
+            "divides by a whole number of the row, or has one as exponent",
+        ),
         (vec![shape, ("Tile", &["X", "shape"], "y")], "repeats rows"),
-        (vec![shape, same, twice, ("Where", &["same", "X", "twice"], "y")], "more than a shape"),
+        (vec![shape, same, twice, ("Where", &["same", "X", "twice"], "y")], "used as a value"),
     ] {
         let error = load(&graph_of(&nodes, "y"), &ReadOptions::default()).expect_err(words);
         assert_eq!(error.code, codes::UNSUPPORTED_OPERATOR);

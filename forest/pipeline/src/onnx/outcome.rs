@@ -1,4 +1,4 @@
-//! Operators behind the trees: from margins to the results of the graph.
+//! Operators after the trees: from margins to the results of the graph.
 
 use super::tensor::{Cells, Element, Tensor, Text};
 use sched_columns::{ColumnValue, Columns, Expr};
@@ -8,19 +8,19 @@ use sched_forest::{
 };
 use std::rc::Rc;
 
-/// A value behind the trees.
+/// A value that is computed from the results of the trees.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Behind {
     /// The margins after some steps.
     Scores(Vec<Transform>),
-    /// The margins after some steps, in double precision though the steps are in single precision. Arithmetic
-    /// on them would be in double precision, which one model does not mix with its own.
+    /// The margins after some steps in single precision, cast to double precision. Arithmetic on these values
+    /// would be in double precision, and a model has only one type for its steps.
     Widened(Vec<Transform>),
-    /// One minus the only score after some steps.
+    /// One minus the score of a model with a single margin, after some steps.
     Complement(Vec<Transform>),
-    /// A class by number.
+    /// The number of a class.
     Class(Choice),
-    /// The labels of classes, of which a rule chooses one.
+    /// The label of a class.
     Labels(Choice, Vec<Label>),
     /// The class that the trees' operator itself computes.
     OwnClass,
@@ -29,22 +29,23 @@ pub(super) enum Behind {
 /// The choice of a class.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Choice {
-    /// Class 1 if the only score after some steps is above a bound.
+    /// Class 1 if the score of a model with a single margin, after some steps, is above a bound, else class
+    /// 0.
     Above(Vec<Transform>, f64),
     /// The class of the largest score after some steps.
     Largest(Vec<Transform>),
 }
 
-/// Most steps behind the trees; each takes memory for each result.
+/// Maximum number of steps after the trees. Each step takes memory for each result.
 const MOST_STEPS: usize = 8;
 
-/// An input of a node behind the trees.
+/// An input of a node after the trees.
 pub(super) enum Operand {
     Behind(Behind),
     Constant(Rc<Tensor>),
 }
 
-/// The trees whose results a graph uses.
+/// The trees, whose results later nodes read.
 pub(super) struct Trees<'a> {
     pub forest: &'a Forest,
     pub columns: &'a Columns,
@@ -61,7 +62,7 @@ impl Trees<'_> {
         cells.iter().map(|column| value(*column)).collect()
     }
 
-    /// One number for all margins, or one for each.
+    /// The numbers of a constant, one for each margin. A single number is repeated.
     pub fn of_margins(&self, tensor: &Tensor) -> Option<Vec<f64>> {
         let numbers = self.numbers(tensor)?;
         let numbers: Vec<f64> = numbers.iter().map(|number| number.to_f64()).collect();
@@ -95,7 +96,7 @@ impl Trees<'_> {
         Some(self.numbers(tensor)?.into_iter().map(label).collect())
     }
 
-    /// The value of an operator behind the trees. None if the operator is not understood there.
+    /// The value of an operator after the trees. `None` if the operator is not understood there.
     pub fn follow(
         &self,
         name: &str,
@@ -125,7 +126,7 @@ impl Trees<'_> {
             }
             ("Exp", [Operand::Behind(Scores(steps))]) => step(steps, Transform::Exp),
             ("Softmax", [Operand::Behind(Scores(steps))]) if is_last(-1) => {
-                // The file leaves the type of the sum open.
+                // The standard does not define the type in which the softmax adds.
                 step(steps, Transform::Softmax(Softmax::Doubled))
             }
             ("Div", [Operand::Behind(Scores(steps)), Operand::Constant(by)]) => {
@@ -179,7 +180,7 @@ impl Trees<'_> {
         Ok(value)
     }
 
-    /// A value as numbers of another type, if one model has them.
+    /// A value cast to another type; `None` if no model supports that.
     fn cast(&self, value: &Behind, to: Option<Element>) -> Option<Behind> {
         use Behind::{Complement, Scores, Widened};
         match (value, self.forest.types.accumulator, to?) {
@@ -193,10 +194,10 @@ impl Trees<'_> {
         }
     }
 
-    /// The output of a forest whose results are these.
+    /// The output of a model with these results.
     ///
     /// # Errors
-    /// `M0040` if they are not results that one model has.
+    /// `M0040` if one model cannot have these results.
     pub fn output(&self, results: &[Behind]) -> Result<Output, ModelError> {
         let mut output = self.forest.output.clone();
         let own = output.classes.take();
@@ -213,7 +214,7 @@ impl Trees<'_> {
             longest = long;
         }
         if !longest.is_empty() && !output.value.iter().all(Transform::is_by_value) {
-            return Err(two_results("arithmetic behind the softmax of the trees is not understood"));
+            return Err(two_results("arithmetic after the softmax of the trees is not understood"));
         }
         let without_value = output.value.is_empty();
         output.value.extend_from_slice(longest);
@@ -221,7 +222,9 @@ impl Trees<'_> {
             let (choice, labels) = match result {
                 Behind::Scores(_) | Behind::Widened(_) => continue,
                 Behind::Complement(_) => {
-                    return Err(two_results("one of two probabilities alone is not understood"));
+                    return Err(two_results(
+                        "an output with only one of two probabilities is not understood",
+                    ));
                 }
                 Behind::OwnClass => {
                     output.classes.clone_from(&own);
@@ -231,8 +234,9 @@ impl Trees<'_> {
                 Behind::Labels(choice, labels) => (choice, labels.as_slice()),
             };
             let rule = self.rule(choice, longest, without_value);
-            let rule =
-                rule.ok_or_else(|| two_results("the class follows from another score than the result"))?;
+            let rule = rule.ok_or_else(|| {
+                two_results("the class is computed from other scores than the numeric output")
+            })?;
             let count =
                 if matches!(choice, Choice::Above(..)) { 2 } else { output.columns(self.forest.num_margins) };
             if !labels.is_empty() && labels.len() < count {
@@ -263,5 +267,5 @@ impl Trees<'_> {
 fn two_results(message: &str) -> ModelError {
     ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
         .at("graph.output")
-        .help("convert the model without the steps behind the trees, and do them after the prediction")
+        .help("convert the model without the steps after the trees, and run them after the prediction")
 }
