@@ -93,7 +93,8 @@ impl Refusal {
             }
             Refusal::NoNames(name) => {
                 format!(
-                    "{} is a name, and the model's file has no reliable names for the categories of this column",
+                    "{} is a name, and the model's file has no reliable names for the categories of this \
+                     column",
                     quote(name)
                 )
             }
@@ -103,7 +104,8 @@ impl Refusal {
             ),
             Refusal::NumberOrTruth(truth) => {
                 format!(
-                    "the cell may be the number {} or the truth value {truth}, and only one of them is a category",
+                    "the cell may be the number {} or the truth value {truth}, and only one of them is a \
+                     category",
                     u8::from(*truth)
                 )
             }
@@ -113,8 +115,8 @@ impl Refusal {
             }
             Refusal::Inexact(number) => {
                 format!(
-                    "{number} may stand for several whole numbers, since a floating-point number of this size \
-                     is not exact"
+                    "{number} may stand for several whole numbers, since a floating-point number of this \
+                     size is not exact"
                 )
             }
         }
@@ -133,8 +135,8 @@ impl Refusal {
                 "save the rows as Parquet or Arrow, in which an empty text is not missing".to_owned()
             }
             Refusal::NumberAmongOthers(_) => format!(
-                "write the names that the model was trained on; or use {codes} if the numbers are positions in \
-                 the model's list of names, from 0 on, or {other} if they are unknown names"
+                "write the names that the model was trained on; or use {codes} if the numbers are positions \
+                 in the model's list of names, from 0 on, or {other} if they are unknown names"
             ),
             Refusal::NumberForText(_) => format!(
                 "give the column as text, as it was in training; or use {other}, which takes numbers as an \

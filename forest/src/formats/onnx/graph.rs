@@ -254,9 +254,10 @@ fn typed(rows: Rows) -> Result<Rows, ModelError> {
         element::FLOAT | element::DOUBLE | element::INT32 | element::INT64 => Ok(rows),
         other => {
             let message = format!("the rows have the type {}", element::name(other));
-            Err(ModelError::new(codes::ONNX_TYPE, message)
-                .at("graph.input")
-                .help("schedc reads rows of float, double, int32 and int64: convert the model for one of these types"))
+            Err(ModelError::new(codes::ONNX_TYPE, message).at("graph.input").help(
+                "schedc reads rows of float, double, int32 and int64: convert the model for one of \
+                 these types",
+            ))
         }
     }
 }

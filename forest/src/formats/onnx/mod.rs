@@ -64,7 +64,8 @@ pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelE
         let version = set.integer(VERSION)?.unwrap_or(0);
         if set.text(DOMAIN)? == "ai.onnx.ml" && version > NEWEST_KNOWN {
             notes.push(Note(format!(
-                "the model uses version {version} of the operators `ai.onnx.ml`, which is newer than this reader"
+                "the model uses version {version} of the operators `ai.onnx.ml`, which is newer than this \
+                 reader"
             )));
         }
     }

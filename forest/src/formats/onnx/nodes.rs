@@ -359,7 +359,8 @@ fn check_unreached(nodes: &Nodes, votes: &VoteList, met: &Met) -> Result<(), Mod
     match (0..nodes.ids.len()).find(unreached).filter(|_| is_counted) {
         None => Ok(()),
         Some(node) => Err(unsupported(
-            "a leaf that no walk reaches has a vote, which ONNX Runtime counts for the first node of the list",
+            "a leaf that no walk reaches has a vote, which ONNX Runtime counts for the first node of the \
+             list",
             "leave out nodes that no walk reaches, and their votes; walks of a tree start at the node that \
              is listed first",
         )

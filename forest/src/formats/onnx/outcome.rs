@@ -256,8 +256,8 @@ fn two_classes(
         }
         (_, bases) => Err(unsupported(
             format!(
-                "leaves vote for {} of two classes, and there are {bases} base values: ONNX Runtime's results \
-                 are then no function of the sums of votes",
+                "leaves vote for {} of two classes, and there are {bases} base values: ONNX Runtime's \
+                 results are then no function of the sums of votes",
                 ballot.voted.iter().filter(|&&voted| voted).count()
             ),
             ONE_COLUMN,

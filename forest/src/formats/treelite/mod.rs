@@ -185,7 +185,8 @@ fn trees_per_output(header: &Header, trees: &[Tree]) -> Result<Option<f64>, Mode
     if used.any(|count| count != first) {
         let message = "the trees are averaged, and some outputs have more trees than others";
         return Err(bad("average_tree_output", message.into()).help(
-            "give each output the same number of trees, or divide leaf values by that number instead of averaging",
+            "give each output the same number of trees, or divide leaf values by that number instead of \
+             averaging",
         ));
     }
     Ok((first > 0).then_some(first as f64))

@@ -62,8 +62,8 @@ impl Sets {
         let bits = (last / WORD_BITS + 1) * WORD_BITS;
         let others = bits as usize - members.members().len();
         self.others_left = self.others_left.checked_sub(others).ok_or_else(|| {
-            let message = "by the rules of XGBoost 1.6, tests need the categories outside of each set, and these \
-                           are too many";
+            let message = "by the rules of XGBoost 1.6, tests need the categories outside of each set, and \
+                these are too many";
             ModelError::new(codes::TOO_LARGE, message)
                 .help("`--as-release 1.7` sends categories above those of a node's set to the left")
         })?;
