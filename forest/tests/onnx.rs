@@ -1,5 +1,5 @@
-//! Small ONNX models as fixtures made by `fixtures/make_onnx.py`: what is read must give ONNX Runtime's
-//! numbers bit for bit, and what is damaged or not supported must be refused with its code and its place.
+//! Small ONNX models, made by `fixtures/make_onnx.py`: results must be ONNX Runtime's bit for bit. Damaged or
+//! unsupported files must be refused with a code and a place.
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ fn floats(bits: &[u64], wide: bool) -> Vec<f64> {
     bits.iter().map(float).collect()
 }
 
-/// Equal bits, but zeros of either sign and any NaN.
+/// Whether numbers are equal. Zeros of both signs are equal here, and all NaN.
 fn equal(left: f64, right: f64) -> bool {
     left == right || left.is_nan() && right.is_nan()
 }
@@ -77,7 +77,8 @@ fn check_model(name: &str, forest: &Forest, expected: &Expected) {
     let names = &forest.output.classes.as_ref().unwrap().labels;
     let found: Vec<Value> =
         classes(forest, &rows).iter().map(|&class| label(&names[class as usize])).collect();
-    // ONNX Runtime's own rule for two columns of votes is not that of the operator: a note says so.
+    // For two columns of votes, ONNX Runtime does not follow the operator's description. schedc does, and a
+    // note says so.
     if name != "two-columns" {
         assert_eq!(&found, labels, "{name}: classes");
     }
@@ -195,7 +196,7 @@ fn nodes_may_have_any_numbers_and_order() {
         (0, 4, "LEAF", 0, 0),
     ];
     assert_eq!((leaf(&root_second, 0.0), leaf(&root_second, 0.5)), ((2, 1), (3, 1)));
-    // Nodes that no walk reaches are no part of the tree.
+    // Nodes that no walk reaches are left out.
     let unreached = [STUMP[0], STUMP[1], STUMP[2], (0, 3, "LEAF", 0, 0)];
     assert_eq!(leaf(&unreached, 1.0), (2, 0));
 }
@@ -203,7 +204,7 @@ fn nodes_may_have_any_numbers_and_order() {
 #[test]
 fn equalities_that_share_what_follows_are_sets() {
     let leaf = |id| (0, id, "LEAF", 0, 0);
-    // The threshold of a node is its place: 0, 1 and 2 go to node 3.
+    // The threshold of a node is its position in the list, so the values 0, 1 and 2 go to node 3.
     let chain =
         [(0, 0, "BRANCH_EQ", 3, 1), (0, 1, "BRANCH_EQ", 3, 2), (0, 2, "BRANCH_EQ", 3, 4), leaf(3), leaf(4)];
     let forest = read(&regressor(&chain, ints)).unwrap();
@@ -294,7 +295,7 @@ fn equal_sets_are_kept_once() {
 fn every_truncation_is_refused() {
     for name in ["modes", "binary-logistic", "v5-f32", "cast-to-f64", "sk-forest-texts"] {
         let bytes = model(name);
-        // The bytes behind the graph (the sets of operators) are not needed to read the trees.
+        // Trees can be read without the bytes after the graph, which hold the operator sets.
         let mut accepted = 0;
         for length in 0..bytes.len() {
             match read(&bytes[..length]) {

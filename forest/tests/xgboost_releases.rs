@@ -1,5 +1,5 @@
-//! A file of XGBoost means what the release computed that saved it, and what another release computes where
-//! that is asked for. The fixtures are made by `fixtures/make_releases.py`.
+//! Predictions of an XGBoost file are those of the release that saved it, or of the release that the caller
+//! names. `fixtures/make_releases.py` makes the fixtures.
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 struct Expected {
     num_rows: usize,
     rows: Vec<u32>,
-    /// By release; nothing where the release refuses to predict.
+    /// Outputs by release, or nothing if the release refuses to predict.
     releases: BTreeMap<String, Option<Outputs>>,
 }
 
@@ -43,7 +43,7 @@ fn check(what: &str, forest: &Forest, expected: &Expected, outputs: &Outputs) {
     assert_eq!(bits(predictions(forest, &rows)), outputs.predictions, "{what}: predictions");
 }
 
-/// Quantiles of 3.4 are sorted, which is refused.
+/// Whether the release sorts the quantiles that this model predicts. schedc refuses such models.
 fn is_sorted(path: &Path, release: &str) -> bool {
     path.to_str().unwrap().contains("quantiles") && release == "3.4"
 }
@@ -76,7 +76,7 @@ fn numbers_are_those_of_the_release() {
                 );
             }
         }
-        // If releases disagree, the reader records in the model whose rule it followed.
+        // If releases disagree, the reader records which release's rules it followed.
         if expected.releases.len() > 1 && !name.contains("dart") {
             assert_eq!(read(&path, Some(&saved_by)).unwrap().source.rules.len(), 1, "{name}");
         }
@@ -87,7 +87,7 @@ fn numbers_are_those_of_the_release() {
     assert_eq!(meanings.len(), 13);
 }
 
-/// The values that users reported.
+/// Checks values that users reported.
 #[test]
 fn reported_values_are_right() {
     let first = |name: &str| {

@@ -23,7 +23,7 @@ fn names(model: &str) -> Result<Names> {
     })
 }
 
-/// A cell as the page writes it: its kind and its spelling.
+/// A cell as written on the page: its kind and its value.
 #[derive(Clone, Copy)]
 struct Written<'a> {
     kind: &'a str,
@@ -53,7 +53,7 @@ impl<'a> Written<'a> {
         })
     }
 
-    /// The code of the cell in CSV.
+    /// The code of this cell in a CSV file.
     fn in_csv(self, lookup: Lookup<'_>) -> std::result::Result<f64, Refusal> {
         lookup.code_of_untyped(self.text, || match self.kind {
             "missing" => Some(f64::NAN),
@@ -243,7 +243,7 @@ fn numbers_that_pandas_writes_for_missing_values_are_no_codes() -> Result<()> {
     let of = |origin| Ok::<_, Box<dyn Error>>(lookup_of(names("N")?, codes, origin, Cell::Integer(-1)));
     assert_eq!(of(Origin::Table)?, Err(Refusal::MissingCode));
     assert_eq!(of(Origin::Array)?, Ok(-1.0));
-    // A negative name in an array is no code.
+    // A negative number in an array that is a name is not read as a code.
     let negative = Names::listed(vec![Label::Integer(-3), Label::Integer(0)]);
     let found = lookup_of(negative, Choices::default(), Origin::Array, Cell::Number(-3.0));
     assert_eq!(found, Err(Refusal::NameAmongCodes(-3.0, 2)));
