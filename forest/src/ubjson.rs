@@ -394,7 +394,7 @@ mod tests {
         assert!(parse::<Vec<i64>>(count).unwrap_err().contains("larger than the rest"));
         assert!(parse::<IgnoredAny>(count).unwrap_err().contains("larger than the rest"));
         assert!(parse::<IgnoredAny>(b"[#L\x40\0\0\0\0\0\0\0").unwrap_err().contains("larger than the rest"));
-        assert!(parse::<IgnoredAny>(b"[$Z#L\x40\0\0\0\0\0\0\0").unwrap_err().contains("without bytes"));
+        assert!(parse::<IgnoredAny>(b"[$Z#L\x40\0\0\0\0\0\0\0").unwrap_err().contains("that take no bytes"));
         assert!(parse::<IgnoredAny>(&b"[".repeat(100_000)).unwrap_err().contains("nest"));
         assert!(parse::<String>(b"SL\xff\xff\xff\xff\xff\xff\xff\xff").unwrap_err().contains("larger"));
     }

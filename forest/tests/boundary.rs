@@ -32,23 +32,23 @@ fn key(float: Float, x: f64) -> i64 {
 }
 
 /// The path to each leaf of a tree: its nodes, and whether it goes left at each of them.
-fn ways(tree: &Tree) -> Vec<Vec<(u32, bool)>> {
-    let mut ways = vec![Vec::new(); tree.leaves.len()];
+fn leaf_paths(tree: &Tree) -> Vec<Vec<(u32, bool)>> {
+    let mut leaf_paths = vec![Vec::new(); tree.leaves.len()];
     let mut todo = vec![(tree.root, Vec::new())];
-    while let Some((node, way)) = todo.pop() {
+    while let Some((node, path)) = todo.pop() {
         match node {
-            NodeRef::Leaf(leaf) => ways[leaf as usize] = way,
+            NodeRef::Leaf(leaf) => leaf_paths[leaf as usize] = path,
             NodeRef::Inner(index) => {
                 let inner = &tree.inner[index as usize];
                 for (child, left) in [(inner.left, true), (inner.right, false)] {
-                    let mut longer = way.clone();
+                    let mut longer = path.clone();
                     longer.push((index, left));
                     todo.push((child, longer));
                 }
             }
         }
     }
-    ways
+    leaf_paths
 }
 
 /// Values of the rows that reached a node. Numbers are kept as keys: the largest one that went left, and the
@@ -64,7 +64,7 @@ struct Seen {
 
 fn solve(forest: &Forest, rows: Float, name: &str) -> usize {
     let mut boundary = Boundary::new(forest, BoundaryOptions { rows, finite: false });
-    let ways: Vec<_> = forest.trees.iter().map(ways).collect();
+    let leaf_paths: Vec<_> = forest.trees.iter().map(leaf_paths).collect();
     let mut seen: BTreeMap<(usize, u32), Seen> = BTreeMap::new();
     let mut reached: BTreeSet<(usize, u32)> = BTreeSet::new();
     let mut row = vec![0.0; forest.num_features];
@@ -81,7 +81,7 @@ fn solve(forest: &Forest, rows: Float, name: &str) -> usize {
             let leaf: &Leaf = forest.leaf(tree, &forest.row_values(&row));
             let leaf = tree.leaves.iter().position(|other| std::ptr::eq(other, leaf)).unwrap();
             reached.insert((number, leaf as u32));
-            for (node, left) in &ways[number][leaf] {
+            for (node, left) in &leaf_paths[number][leaf] {
                 let inner = &tree.inner[*node as usize];
                 let x = row[inner.feature as usize];
                 let seen = seen.entry((number, *node)).or_default();
@@ -108,8 +108,8 @@ fn solve(forest: &Forest, rows: Float, name: &str) -> usize {
     assert!(reached.is_disjoint(&unreachable), "{name}");
     assert_eq!(reached.len() + unreachable.len(), coverage.leaves, "{name}");
     for (number, tree) in forest.trees.iter().enumerate() {
-        for way in &ways[number] {
-            complete(forest, number, tree, way, &seen, (rows, name));
+        for path in &leaf_paths[number] {
+            complete(forest, number, tree, path, &seen, (rows, name));
         }
     }
     count
@@ -121,12 +121,12 @@ fn complete(
     forest: &Forest,
     number: usize,
     tree: &Tree,
-    way: &[(u32, bool)],
+    path: &[(u32, bool)],
     seen: &BTreeMap<(usize, u32), Seen>,
     (rows, name): (Float, &str),
 ) {
     let mut tested = BTreeSet::new();
-    for (node, _) in way {
+    for (node, _) in path {
         let Inner { feature, predicate, .. } = &tree.inner[*node as usize];
         let Some(seen) = seen.get(&(number, *node)) else { return };
         if !tested.insert(*feature) {
@@ -186,7 +186,7 @@ fn contradiction(missing_left: bool) -> Forest {
 }
 
 #[test]
-fn leaves_behind_contradictions_are_found() {
+fn leaves_below_contradictions_are_found() {
     // NaN goes left at the root and right at its child. No number reaches that leaf.
     let with_nan = contradiction(false);
     let boundary = Boundary::new(&with_nan, BoundaryOptions { rows: Float::F32, finite: false });

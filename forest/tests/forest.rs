@@ -72,7 +72,7 @@ fn oblivious_trees_are_found_by_their_shape() {
 }
 
 #[test]
-fn a_forest_goes_apart_and_together() {
+fn forests_are_taken_apart_and_rebuilt() {
     let forest = Forest::new(parts(vec![tree(), tree()])).unwrap();
     assert_eq!(forest.iteration_starts, [0, 1, 2]);
     assert_eq!(Forest::new(forest.clone().into_parts()).unwrap(), forest);

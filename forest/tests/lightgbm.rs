@@ -206,7 +206,7 @@ fn leaves_that_are_no_numbers_say_where_they_come_from() {
 }
 
 #[test]
-fn remarks_are_made() {
+fn notes_are_made() {
     let notes = |text: &str| {
         let notes = load(text.as_bytes(), &ReadOptions::default()).unwrap().notes;
         notes.into_iter().map(|note| note.0).collect::<Vec<_>>().join("; ")
@@ -369,7 +369,7 @@ fn many_nodes_may_share_a_large_set() {
 }
 
 #[test]
-fn what_needs_far_more_memory_than_the_file_has_bytes_is_refused() {
+fn files_that_need_far_more_memory_than_their_size_are_refused() {
     let dense = one_set(1, &"4294967295 ".repeat(20_000));
     let names = text("pandas").replacen("[3, 10, 200]", &format!("[0{}]", ",0".repeat(30_000)), 1);
     let short = chain(2).replacen("feature_names=a", &format!("feature_names={}", "a ".repeat(20_000)), 1);

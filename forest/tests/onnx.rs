@@ -145,7 +145,7 @@ fn types_are_those_of_the_graph() {
 }
 
 #[test]
-fn remarks_are_made() {
+fn notes_are_made() {
     let notes = |name: &str| load(&model(name), &ReadOptions::default()).unwrap();
     let loaded = notes("v5-post-1");
     assert_eq!(loaded.version, [1, 2]);
@@ -220,7 +220,7 @@ fn equalities_that_share_what_follows_are_sets() {
 }
 
 #[test]
-fn arithmetic_behind_a_regressor_is_done() {
+fn arithmetic_after_a_regressor_is_computed() {
     let steps = |name: &str| {
         let forest = read(&model(name)).unwrap();
         forest.output.value.iter().map(Transform::name).collect::<Vec<_>>()

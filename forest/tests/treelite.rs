@@ -77,7 +77,7 @@ fn one_kind_of_comparison_stays_as_it_is() {
 }
 
 #[test]
-fn iterations_are_turns_of_the_outputs() {
+fn an_iteration_has_a_tree_for_each_output() {
     let bytes = model("gb-classes.tl");
     let whole = read(&bytes).unwrap();
     assert_eq!((whole.trees.len(), whole.iteration_starts.clone()), (9, vec![0, 3, 6, 9]));
@@ -107,7 +107,7 @@ fn unnumbered(forest: Forest) -> Forest {
 }
 
 #[test]
-fn what_is_written_is_read_as_the_same() {
+fn written_models_are_read_unchanged() {
     let models =
         files(&fixtures("treelite")).into_iter().filter(|path| path.extension().is_some_and(|it| it == "tl"));
     let mut written = 0;

@@ -268,7 +268,7 @@ fn base_scores_that_xgboost_refuses_are_refused() {
 }
 
 #[test]
-fn base_scores_that_xgboost_takes_are_taken() {
+fn base_scores_that_xgboost_accepts_are_accepted() {
     let taken = [
         ("binary:logistic", "0E0", -13.815_51),
         ("binary:logistic", "1E0", 13.815_51),
@@ -304,7 +304,7 @@ fn classes_have_to_be_counted() {
 }
 
 #[test]
-fn dart_weights_may_stand_beside_the_trees() {
+fn dart_weights_are_read_from_the_model_of_the_trees() {
     let (forest, mut document) = document("dart.json");
     let booster = &mut document["learner"]["gradient_booster"];
     let mut model = booster["gbtree"]["model"].take();
@@ -314,7 +314,7 @@ fn dart_weights_may_stand_beside_the_trees() {
 }
 
 #[test]
-fn remarks_are_made() {
+fn notes_are_made() {
     let note = |name: &str, change: &dyn Fn(&mut Value)| {
         let (_, mut document) = document(name);
         change(&mut document);

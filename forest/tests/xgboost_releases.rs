@@ -136,7 +136,7 @@ fn probabilities_of_0_and_1_are_for_later_releases() {
 }
 
 #[test]
-fn files_that_do_not_say_their_release_are_remarked_upon() {
+fn files_that_do_not_say_their_release_get_a_note() {
     let mut model = document("3.1.3-base-score.json");
     model.as_object_mut().unwrap().remove("version");
     let loaded = load_document(&model).unwrap();
@@ -145,7 +145,7 @@ fn files_that_do_not_say_their_release_are_remarked_upon() {
 }
 
 #[test]
-fn early_sums_are_remarked_upon() {
+fn early_orders_of_sums_get_a_note() {
     let mut model = document("1.2.1-logitraw.json");
     let note = |model: &Value| {
         load_document(model).unwrap().notes.into_iter().map(|note| note.0).collect::<String>()
@@ -241,7 +241,7 @@ fn leaves_that_are_no_numbers_say_where_they_come_from() {
 }
 
 #[test]
-fn other_trainers_have_one_meaning() {
+fn files_of_other_trainers_take_no_release() {
     let options = ReadOptions { as_release: Some("3.4".parse().unwrap()), ..ReadOptions::default() };
     for name in ["lightgbm/binary.txt", "onnx/sk-tree.onnx"] {
         let error = load(&std::fs::read(fixtures(name)).unwrap(), &options).unwrap_err();

@@ -333,7 +333,7 @@ fn graph_of(nodes: &[(&str, &[&str], &str)], output: &str) -> Vec<u8> {
 }
 
 #[test]
-fn shapes_repeat_numbers_and_are_no_results() {
+fn shapes_are_read_but_are_not_results() {
     let filled = [("Shape", ["X"].as_slice(), "shape"), ("ConstantOfShape", &["shape"], "zeros")];
     let sum = [filled.as_slice(), &[("Add", &["X", "zeros"], "sum")]].concat();
     let forest = load(&graph_of(&sum, "sum"), &ReadOptions::default()).expect("a graph").model.forest;

@@ -122,7 +122,7 @@ fn an_indicator_becomes_a_test_for_missing_values() {
 }
 
 #[test]
-fn decided_tests_go() {
+fn tests_with_one_outcome_are_removed() {
     let (mut columns, x) = feature(Float::F64);
     let is_nan = add(&mut columns, Expr::Unary(Unary::IsNan, x));
     let filler = number(&mut columns, 4.0);
@@ -233,7 +233,7 @@ fn functions_have_no_proven_order() {
 }
 
 #[test]
-fn columns_that_no_node_tests_go() {
+fn columns_that_no_node_tests_are_removed() {
     let mut columns = Columns::default();
     let [x, y] = [0, 1].map(|feature| columns.input(feature, Float::F64));
     let half = number(&mut columns, 0.5);

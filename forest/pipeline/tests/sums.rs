@@ -163,7 +163,7 @@ fn add(columns: &mut Columns, x: ColumnId, y: ColumnId) -> ColumnId {
 }
 
 #[test]
-fn another_association_stays() {
+fn pairs_of_additions_are_not_merged() {
     // In `((a + b) + (c + d)) + ..`, each pair is a separate column.
     let (mut columns, all) = doubles(32);
     let pairs: Vec<ColumnId> = all.chunks(2).map(|pair| add(&mut columns, pair[0], pair[1])).collect();

@@ -104,7 +104,7 @@ fn all_singles_are_the_nearest_ones_but_for_a_few() {
 }
 
 #[test]
-fn ends_have_the_values_of_the_standard() {
+fn extreme_operands_have_the_values_of_the_standard() {
     let (infinity, least) = (f64::INFINITY, f64::from_bits(1));
     let cases: [(Unary, &[(f64, f64)]); 8] = [
         (
