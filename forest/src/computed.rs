@@ -4,8 +4,8 @@ use crate::codes;
 use crate::error::ModelError;
 use sched_columns::{ColumnId, ColumnType, Columns, Expr, Float};
 
-/// Columns that trees read beside the features of a row. The forest names them by the numbers behind its
-/// features: column 0 has the number [`num_features`](crate::ForestParts::num_features).
+/// Columns that trees read beside the features of a row. The forest numbers them after its features:
+/// column 0 has the number [`num_features`](crate::ForestParts::num_features).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComputedColumns {
     /// All columns: those that trees read, and those on which these depend.

@@ -63,7 +63,7 @@ pub enum NodeRef {
 /// An inner node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inner {
-    /// The feature tested, or the computed column behind all features.
+    /// The feature tested, or a computed column. These are numbered after all features.
     pub feature: u32,
     /// The test; true goes left.
     pub predicate: Predicate,

@@ -257,7 +257,7 @@ fn nodes_that_form_no_tree_are_refused() {
         ),
         ("twice", vec![leaf(1), leaf(1)], codes::NOT_A_TREE, "nodes_nodeids[1]"),
         (
-            "unreached vote behind a first leaf",
+            "unreached vote after a first leaf",
             vec![leaf(2), (0, 0, "BRANCH_LT", 1, 2), leaf(1), (0, 4, "BRANCH_LT", 1, 2)],
             codes::UNSUPPORTED_ENSEMBLE,
             "nodes_nodeids[2]",

@@ -61,7 +61,7 @@ fn trees(count: i64) -> Vec<NodeRow> {
     (0..count).flat_map(tree).collect()
 }
 
-/// This file has only one test, so that no other one allocates at the same time.
+/// Measures in the only test of this file, so that no other test allocates at the same time.
 #[test]
 fn memory_is_bounded() {
     let single: Vec<NodeRow> = (0..20_000).map(|tree| (tree, 0, "LEAF", 0, 0)).collect();

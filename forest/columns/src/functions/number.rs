@@ -39,7 +39,7 @@ where
         self.word().and(i64::MAX).number()
     }
 
-    /// This number, which must not be negative, with the sign of another one.
+    /// Returns this number with the sign of another one. This number must not be negative.
     #[must_use]
     fn signed_as(self, other: Self) -> Self {
         self.word().or(other.word().and(i64::MIN)).number()

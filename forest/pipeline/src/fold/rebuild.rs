@@ -172,11 +172,11 @@ impl Rebuilding<'_> {
             _ => known.clone(),
         };
         let (of_left, of_right) = (known_on(true), known_on(false));
-        let behind = match is_in_runs {
+        let on_right = match is_in_runs {
             true => Waiting { slot: right, node, known: of_right, rest: Some(Rc::clone(&sides)) },
             false => Waiting { slot: right, node: child(!passing), known: of_right, rest: None },
         };
-        todo.push(behind);
+        todo.push(on_right);
         todo.push(Waiting { slot: left, node: child(passing), known: of_left, rest: None });
         Ok(())
     }

@@ -150,8 +150,8 @@ impl<'a> GraphReader<'a> {
         }
         let results = match OperatorSet::named(domain) {
             Some(OperatorSet::Learning) if is_ensemble(name) => self.trees(index, node, &label, &inputs)?,
-            Some(_) if inputs.iter().flatten().any(|input| matches!(input, GraphValue::Behind(_))) => {
-                vec![self.behind(node, name, &label, inputs)?]
+            Some(_) if inputs.iter().flatten().any(|input| matches!(input, GraphValue::AfterTrees(_))) => {
+                vec![self.after_trees(node, name, &label, inputs)?]
             }
             Some(OperatorSet::Standard) if name == "Constant" => {
                 vec![GraphValue::Tensor(Rc::new(constant_node(node, &label, &mut self.builder)?))]
@@ -203,7 +203,7 @@ impl<'a> GraphReader<'a> {
     }
 
     /// Reads a node after the trees.
-    fn behind(
+    fn after_trees(
         &mut self,
         node: Message<'a>,
         name: &str,
@@ -213,13 +213,13 @@ impl<'a> GraphReader<'a> {
         let Some(found) = &self.found else { return Err(not_understood(label, "after")) };
         let operand = |value| match value {
             GraphValue::Tensor(tensor) => Ok(Operand::Constant(tensor)),
-            GraphValue::Behind(behind) => Ok(Operand::Behind(behind)),
+            GraphValue::AfterTrees(result) => Ok(Operand::AfterTrees(result)),
             GraphValue::Stacked(_) => Err(not_understood(label, "after")),
         };
         let operands = inputs.into_iter().flatten().map(operand).collect::<Result<Vec<_>, _>>()?;
         let trees = Trees { forest: &found.forest, columns: &self.builder.columns };
         let value = trees.follow(name, Attributes::of(node), &operands)?;
-        value.map(GraphValue::Behind).ok_or_else(|| not_understood(label, "after"))
+        value.map(GraphValue::AfterTrees).ok_or_else(|| not_understood(label, "after"))
     }
 }
 

@@ -207,7 +207,7 @@ pub(super) fn linear_classifier(node: &GraphNode, builder: &mut GraphColumns) ->
             let logistic = cells.iter().map(|cell| builder.add(Expr::Unary(Unary::Logistic, *cell)));
             logistic.collect::<Result<_, _>>()?
         }
-        "SOFTMAX" => normalize::shares(builder, scores.element, cells)?,
+        "SOFTMAX" => normalize::softmax_of(builder, scores.element, cells)?,
         other => return Err(node.refuse(&format!("has the post-transform {other}, which is not supported"))),
     };
     Ok(vec![label, Tensor::numbers(true, scores.shape.clone(), scores.element, values)])

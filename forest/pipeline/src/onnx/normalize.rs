@@ -57,21 +57,21 @@ fn softmax_axes(node: &GraphNode, builder: &GraphColumns) -> Result<Vec<usize>, 
 /// `exp(x) / sum(exp(x))`
 pub(super) fn softmax(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let axes = softmax_axes(node, builder)?;
-    along(node, builder, &axes, node.input(0)?, shares_of)
+    along(node, builder, &axes, node.input(0)?, softmax_with)
 }
 
 /// The softmax of some cells.
-pub(super) fn shares(
+pub(super) fn softmax_of(
     builder: &mut GraphColumns,
     element: Element,
     cells: &[ColumnId],
 ) -> Result<Vec<ColumnId>, ModelError> {
-    shares_of(&mut Formula { builder, element }, cells)
+    softmax_with(&mut Formula { builder, element }, cells)
 }
 
 /// The softmax of some cells. The sum is computed in double precision and rounded once, as in XGBoost; the
 /// operator leaves its type open.
-fn shares_of(formula: &mut Formula, cells: &[ColumnId]) -> Result<Vec<ColumnId>, ModelError> {
+fn softmax_with(formula: &mut Formula, cells: &[ColumnId]) -> Result<Vec<ColumnId>, ModelError> {
     let largest = formula.largest(cells)?;
     let powers = formula.powers_from(cells, largest)?;
     let wide = formula.builder.cast(&powers, Element::F64)?;

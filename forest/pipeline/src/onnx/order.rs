@@ -70,9 +70,9 @@ pub(super) fn scores_node(graph: Message<'_>, needed: &HashSet<usize>) -> Result
     }
     loop {
         let last_sum = steps.all.iter().rposition(|step| step.is_sum);
-        let behind = &steps.all[last_sum.unwrap_or(0)..];
-        let end = behind.iter().position(|step| step.turns_scores).unwrap_or(behind.len());
-        if let Some(found) = behind[..end].iter().rev().find(|step| step.is_cut) {
+        let after = &steps.all[last_sum.unwrap_or(0)..];
+        let end = after.iter().position(|step| step.turns_scores).unwrap_or(after.len());
+        if let Some(found) = after[..end].iter().rev().find(|step| step.is_cut) {
             return Ok(Some(found.index));
         }
         // The last sum may only normalize probabilities, so the search goes on before it.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 /// A value that is computed from the results of the trees.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Behind {
+pub(super) enum AfterTrees {
     /// The margins after some steps.
     Scores(Vec<Transform>),
     /// The margins after some steps in single precision, cast to double precision. Arithmetic on these values
@@ -41,7 +41,7 @@ const MOST_STEPS: usize = 8;
 
 /// An input of a node after the trees.
 pub(super) enum Operand {
-    Behind(Behind),
+    AfterTrees(AfterTrees),
     Constant(Rc<Tensor>),
 }
 
@@ -102,8 +102,8 @@ impl Trees<'_> {
         name: &str,
         attributes: Attributes,
         inputs: &[Operand],
-    ) -> Result<Option<Behind>, ModelError> {
-        use Behind::{Class, Complement, Labels, Scores, Widened};
+    ) -> Result<Option<AfterTrees>, ModelError> {
+        use AfterTrees::{Class, Complement, Labels, Scores, Widened};
         let single = self.forest.num_margins == 1;
         let axis = attributes.int("axis")?;
         let is_last = |default: i64| matches!(axis.unwrap_or(default), 1 | -1);
@@ -114,46 +114,49 @@ impl Trees<'_> {
         let scale =
             |steps: &[Transform], factor: f64, bias: Vec<f64>| step(steps, Transform::Scale { factor, bias });
         let value = match (name, inputs) {
-            ("Identity" | "ZipMap", [Operand::Behind(value)]) => Some(value.clone()),
-            ("Cast", [Operand::Behind(value)]) => {
+            ("Identity" | "ZipMap", [Operand::AfterTrees(value)]) => Some(value.clone()),
+            ("Cast", [Operand::AfterTrees(value)]) => {
                 self.cast(value, Element::of_code(attributes.int("to")?.unwrap_or(0)))
             }
-            ("Squeeze" | "Reshape" | "Unsqueeze" | "Flatten", [Operand::Behind(value), ..]) => {
+            ("Squeeze" | "Reshape" | "Unsqueeze" | "Flatten", [Operand::AfterTrees(value), ..]) => {
                 (single || !matches!(value, Scores(_) | Widened(_))).then(|| value.clone())
             }
-            ("Sigmoid", [Operand::Behind(Scores(steps))]) => {
+            ("Sigmoid", [Operand::AfterTrees(Scores(steps))]) => {
                 step(steps, Transform::Sigmoid(Sigmoid::Plain { slope: 1.0 }))
             }
-            ("Exp", [Operand::Behind(Scores(steps))]) => step(steps, Transform::Exp),
-            ("Softmax", [Operand::Behind(Scores(steps))]) if is_last(-1) => {
+            ("Exp", [Operand::AfterTrees(Scores(steps))]) => step(steps, Transform::Exp),
+            ("Softmax", [Operand::AfterTrees(Scores(steps))]) if is_last(-1) => {
                 // The standard does not define the type in which the softmax adds.
                 step(steps, Transform::Softmax(Softmax::Doubled))
             }
-            ("Div", [Operand::Behind(Scores(steps)), Operand::Constant(by)]) => {
+            ("Div", [Operand::AfterTrees(Scores(steps)), Operand::Constant(by)]) => {
                 self.number(by).and_then(|by| step(steps, Transform::Divide { by }))
             }
-            ("Mul", [Operand::Behind(Scores(steps)), Operand::Constant(by)])
-            | ("Mul", [Operand::Constant(by), Operand::Behind(Scores(steps))]) => {
+            ("Mul", [Operand::AfterTrees(Scores(steps)), Operand::Constant(by)])
+            | ("Mul", [Operand::Constant(by), Operand::AfterTrees(Scores(steps))]) => {
                 let zeros = vec![0.0; self.forest.num_margins];
                 self.number(by).and_then(|factor| scale(steps, factor, zeros))
             }
-            ("Add", [Operand::Behind(Scores(steps)), Operand::Constant(bias)])
-            | ("Add", [Operand::Constant(bias), Operand::Behind(Scores(steps))]) => {
+            ("Add", [Operand::AfterTrees(Scores(steps)), Operand::Constant(bias)])
+            | ("Add", [Operand::Constant(bias), Operand::AfterTrees(Scores(steps))]) => {
                 self.of_margins(bias).and_then(|bias| scale(steps, 1.0, bias))
             }
-            ("Sub", [Operand::Behind(Scores(steps)), Operand::Constant(bias)]) => {
+            ("Sub", [Operand::AfterTrees(Scores(steps)), Operand::Constant(bias)]) => {
                 let bias = self.of_margins(bias);
                 bias.and_then(|bias| scale(steps, 1.0, bias.iter().map(|bias| -bias).collect()))
             }
-            ("Sub", [Operand::Constant(one), Operand::Behind(Scores(steps))]) => {
+            ("Sub", [Operand::Constant(one), Operand::AfterTrees(Scores(steps))]) => {
                 (single && self.number(one) == Some(1.0)).then(|| Complement(steps.clone()))
             }
-            ("Concat", [Operand::Behind(Complement(rest)), Operand::Behind(Scores(steps))])
+            ("Concat", [Operand::AfterTrees(Complement(rest)), Operand::AfterTrees(Scores(steps))])
                 if single && is_last(1) && rest == steps =>
             {
                 step(steps, Transform::Complement)
             }
-            ("Greater" | "GreaterOrEqual", [Operand::Behind(Scores(steps)), Operand::Constant(bound)]) => {
+            (
+                "Greater" | "GreaterOrEqual",
+                [Operand::AfterTrees(Scores(steps)), Operand::Constant(bound)],
+            ) => {
                 let bound = self.number(bound).map(|bound| match (name, self.forest.types.accumulator) {
                     ("Greater", _) => bound,
                     (_, Float::F32) => f64::from((bound as f32).next_down()),
@@ -162,17 +165,17 @@ impl Trees<'_> {
                 let is_one = single && steps.iter().all(Transform::is_by_value);
                 bound.filter(|_| is_one).map(|bound| Class(Choice::Above(steps.clone(), bound)))
             }
-            ("ArgMax", [Operand::Behind(Scores(steps) | Widened(steps))])
+            ("ArgMax", [Operand::AfterTrees(Scores(steps) | Widened(steps))])
                 if is_last(0) && attributes.int("select_last_index")?.unwrap_or(0) == 0 =>
             {
                 Some(Class(Choice::Largest(steps.clone())))
             }
-            ("Gather", [Operand::Constant(labels), Operand::Behind(Class(choice))])
+            ("Gather", [Operand::Constant(labels), Operand::AfterTrees(Class(choice))])
                 if axis.unwrap_or(0) == 0 =>
             {
                 self.labels(labels).map(|labels| Labels(choice.clone(), labels))
             }
-            ("ArrayFeatureExtractor", [Operand::Constant(labels), Operand::Behind(Class(choice))]) => {
+            ("ArrayFeatureExtractor", [Operand::Constant(labels), Operand::AfterTrees(Class(choice))]) => {
                 self.labels(labels).map(|labels| Labels(choice.clone(), labels))
             }
             _ => None,
@@ -181,8 +184,8 @@ impl Trees<'_> {
     }
 
     /// A value cast to another type; `None` if no model supports that.
-    fn cast(&self, value: &Behind, to: Option<Element>) -> Option<Behind> {
-        use Behind::{Complement, Scores, Widened};
+    fn cast(&self, value: &AfterTrees, to: Option<Element>) -> Option<AfterTrees> {
+        use AfterTrees::{Complement, Scores, Widened};
         match (value, self.forest.types.accumulator, to?) {
             (Scores(_) | Complement(_), Float::F32, Element::F32) => Some(value.clone()),
             (Scores(_) | Complement(_), Float::F64, Element::F64) => Some(value.clone()),
@@ -198,12 +201,12 @@ impl Trees<'_> {
     ///
     /// # Errors
     /// `M0040` if one model cannot have these results.
-    pub fn output(&self, results: &[Behind]) -> Result<Output, ModelError> {
+    pub fn output(&self, results: &[AfterTrees]) -> Result<Output, ModelError> {
         let mut output = self.forest.output.clone();
         let own = output.classes.take();
         let mut longest: &[Transform] = &[];
         let all_steps = results.iter().filter_map(|result| match result {
-            Behind::Scores(steps) | Behind::Widened(steps) => Some(steps.as_slice()),
+            AfterTrees::Scores(steps) | AfterTrees::Widened(steps) => Some(steps.as_slice()),
             _ => None,
         });
         for steps in all_steps {
@@ -220,18 +223,18 @@ impl Trees<'_> {
         output.value.extend_from_slice(longest);
         for result in results {
             let (choice, labels) = match result {
-                Behind::Scores(_) | Behind::Widened(_) => continue,
-                Behind::Complement(_) => {
+                AfterTrees::Scores(_) | AfterTrees::Widened(_) => continue,
+                AfterTrees::Complement(_) => {
                     return Err(two_results(
                         "an output with only one of two probabilities is not understood",
                     ));
                 }
-                Behind::OwnClass => {
+                AfterTrees::OwnClass => {
                     output.classes.clone_from(&own);
                     continue;
                 }
-                Behind::Class(choice) => (choice, &[][..]),
-                Behind::Labels(choice, labels) => (choice, labels.as_slice()),
+                AfterTrees::Class(choice) => (choice, &[][..]),
+                AfterTrees::Labels(choice, labels) => (choice, labels.as_slice()),
             };
             let rule = self.rule(choice, longest, without_value);
             let rule = rule.ok_or_else(|| {

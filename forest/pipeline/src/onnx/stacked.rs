@@ -25,7 +25,7 @@ pub(super) struct Stacked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
     /// The axis of rows is at this position, after others.
-    Behind(usize),
+    LaterAxis(usize),
     /// The first axis merges models and rows: the rows of one model, then those of the next.
     Joined,
     /// `[1, cells of all rows]`: the cells of one row, then those of the next.
@@ -68,7 +68,7 @@ impl Stacked {
     pub fn arranged(tensor: Tensor, row_axis: usize) -> Arranged {
         match row_axis {
             0 => Arranged::Rows(Rc::new(tensor)),
-            _ => Stacked::with(tensor, Layout::Behind(row_axis)),
+            _ => Stacked::with(tensor, Layout::LaterAxis(row_axis)),
         }
     }
 
@@ -77,14 +77,14 @@ impl Stacked {
     }
 }
 
-/// A stacked tensor with the layout [`Layout::Behind`].
-struct Behind<'a> {
+/// A stacked tensor with the layout [`Layout::LaterAxis`].
+struct LaterAxis<'a> {
     tensor: &'a Tensor,
     /// The position of the axis of rows in the file.
     row_axis: usize,
 }
 
-impl Behind<'_> {
+impl LaterAxis<'_> {
     /// The position of an axis of the file in the tensor with rows in front. `None` for the axis of rows.
     ///
     /// # Errors
@@ -242,11 +242,11 @@ pub(super) fn run(
             Err(node.refuse("works on rows of several models that were appended to each other"))
         }
         Layout::Flat => flat(node, (name, &of.tensor), inputs, builder),
-        Layout::Behind(_) if !matches!(inputs.first(), Some(Some(Arranged::Stacked(_)))) => {
+        Layout::LaterAxis(_) if !matches!(inputs.first(), Some(Some(Arranged::Stacked(_)))) => {
             Err(refused(node))
         }
-        Layout::Behind(row_axis) => {
-            behind(node, (name, Behind { tensor: &of.tensor, row_axis }), inputs, builder)
+        Layout::LaterAxis(row_axis) => {
+            on_later_axis(node, (name, LaterAxis { tensor: &of.tensor, row_axis }), inputs, builder)
         }
     }
 }
@@ -255,10 +255,10 @@ fn refused(node: &GraphNode) -> ModelError {
     node.refuse("works on rows along another axis than the first one")
 }
 
-/// The result of an operator on a stacked tensor with the layout [`Layout::Behind`].
-fn behind(
+/// The result of an operator on a stacked tensor with the layout [`Layout::LaterAxis`].
+fn on_later_axis(
     node: &GraphNode,
-    (name, of): (&str, Behind),
+    (name, of): (&str, LaterAxis),
     inputs: &[Option<Arranged>],
     builder: &mut GraphColumns,
 ) -> Result<Arranged, ModelError> {
@@ -272,7 +272,7 @@ fn behind(
         }
         "Concat" => {
             let own = |input: &Option<Arranged>| match input {
-                Some(Arranged::Stacked(other)) if other.layout == Layout::Behind(of.row_axis) => {
+                Some(Arranged::Stacked(other)) if other.layout == Layout::LaterAxis(of.row_axis) => {
                     Some(Rc::new(other.tensor.clone()))
                 }
                 _ => None,
@@ -360,7 +360,7 @@ fn split(node: &GraphNode, builder: &GraphColumns, of: &Tensor) -> Result<Arrang
 /// The result of an operator along axes other than that of rows.
 fn along_others(
     node: &GraphNode,
-    (name, of): (&str, Behind),
+    (name, of): (&str, LaterAxis),
     builder: &mut GraphColumns,
 ) -> Result<Arranged, ModelError> {
     let axes = node.integers(builder, 1, "axes")?.unwrap_or_default();

@@ -30,15 +30,15 @@ pub(super) fn results_as_columns(
     let sums = tree_columns(part, builder)?;
     let margins = part.after(raw, sums, builder, label)?;
     let by_value = value.iter().take_while(|step| step.is_by_value()).count();
-    let shares = part.after(&value[..by_value], margins.clone(), builder, label)?;
-    let values = part.after(&value[by_value..], shares.clone(), builder, label)?;
+    let scores = part.after(&value[..by_value], margins.clone(), builder, label)?;
+    let values = part.after(&value[by_value..], scores.clone(), builder, label)?;
     // A node of trees has classes of one target only.
     let Some(Classes { rule, labels, targets: _ }) = classes else { return Ok(vec![part.tensor(values)]) };
     let number = match rule {
         ClassRule::LargestMargin => index_of_largest(builder, &margins)?,
         ClassRule::LargestValue | ClassRule::Computed(_) => index_of_largest(builder, &values)?,
         ClassRule::MarginAbove(bound) => above(builder, &margins, *bound)?,
-        ClassRule::ValueAbove(bound) => above(builder, &shares, *bound)?,
+        ClassRule::ValueAbove(bound) => above(builder, &scores, *bound)?,
     };
     Ok(vec![label_of(builder, number, labels)?, part.tensor(values)])
 }

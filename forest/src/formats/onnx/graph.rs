@@ -289,7 +289,7 @@ fn not_understood(message: String) -> ModelError {
 }
 
 /// The error for an operator that the reader does not know, or that has unknown inputs.
-fn unknown(node: Message, name: &str, domain: &str, is_behind: bool) -> Result<ModelError, ModelError> {
+fn unknown(node: Message, name: &str, domain: &str, is_after_trees: bool) -> Result<ModelError, ModelError> {
     let full = match domain {
         "" | "ai.onnx" => String::from(name),
         _ => format!("{domain}.{name}"),
@@ -298,7 +298,7 @@ fn unknown(node: Message, name: &str, domain: &str, is_behind: bool) -> Result<M
         Some(Value::Bytes(text)) if !text.bytes().is_empty() => format!(" (node `{}`)", text.as_text()?),
         _ => String::new(),
     };
-    let side = if is_behind { "after" } else { "before" };
+    let side = if is_after_trees { "after" } else { "before" };
     let message = format!("the operator `{full}`{called} {side} the trees is not understood");
     Ok(not_understood(message).help(ONLY_FOREST))
 }

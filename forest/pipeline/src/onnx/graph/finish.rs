@@ -27,7 +27,7 @@ impl<'a> GraphReader<'a> {
         for output in graph.all(field::GRAPH_OUTPUT) {
             let name = output?.text(field::VALUE_NAME)?;
             match self.values.get(name) {
-                Some(GraphValue::Behind(behind)) => results.push(behind.clone()),
+                Some(GraphValue::AfterTrees(result)) => results.push(result.clone()),
                 _ => return Err(not_computed(name)),
             }
         }

@@ -5,7 +5,7 @@ use super::value::GraphValue;
 use crate::onnx::field;
 use crate::onnx::linear::linear_model;
 use crate::onnx::node::{OUTSIDE, not_understood};
-use crate::onnx::outcome::Behind;
+use crate::onnx::outcome::AfterTrees;
 use crate::onnx::parts::PartForest;
 use crate::onnx::tensor::{Cells, Element};
 use crate::onnx::tree_columns::results_as_columns;
@@ -59,12 +59,12 @@ impl<'a> GraphReader<'a> {
             }
             None => {
                 self.found = Some(read);
-                GraphValue::Behind(Behind::Scores(Vec::new()))
+                GraphValue::AfterTrees(AfterTrees::Scores(Vec::new()))
             }
         };
         // If there are several parts, nodes that read the class of one are refused.
         Ok(match is_classifier {
-            true => vec![GraphValue::Behind(Behind::OwnClass), scores],
+            true => vec![GraphValue::AfterTrees(AfterTrees::OwnClass), scores],
             false => vec![scores],
         })
     }
@@ -83,6 +83,6 @@ impl<'a> GraphReader<'a> {
             return Ok(results);
         };
         self.found = Some(PartForest { name: name.to_owned(), forest, tested });
-        Ok(vec![GraphValue::Behind(Behind::Scores(Vec::new()))])
+        Ok(vec![GraphValue::AfterTrees(AfterTrees::Scores(Vec::new()))])
     }
 }
