@@ -3,7 +3,7 @@
 use sched_forest::{CategorySet, Forest};
 use std::collections::HashMap;
 
-/// The classes of a feature's categories, which have numbers. Class 0 holds missing values alone, class 1 the
+/// The classes of a feature's categories, by number. Class 0 holds missing values alone, and class 1 the
 /// values in no set. Each further class is in some set.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CategoryClasses {
@@ -18,7 +18,7 @@ pub(crate) enum Side {
     Right,
 }
 
-/// Maximum size of a set of classes in bytes, so that one table look-up in registers covers it.
+/// Maximum size of a set of classes in bytes, so that one table look-up covers it.
 pub const MOST_SET_BYTES: u32 = 256;
 
 /// Maximum number of categories of a feature for which classes are computed.

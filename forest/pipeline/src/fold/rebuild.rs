@@ -48,7 +48,7 @@ impl SetList {
 }
 
 /// The values of a feature that are possible on a path below a node with several tests. A linked list:
-/// `before` has earlier knowledge.
+/// `before` is the range that an earlier test of the path left, of the same or another feature.
 struct PathRange {
     before: Option<Rc<PathRange>>,
     feature: u32,
