@@ -106,8 +106,8 @@ impl Forest {
 }
 
 /// Rewrites the sets of a tree from codes to values. If missing values go left, the new set has the known
-/// values that go right, and the children are exchanged, so that unknown values go left in the original sense
-/// too.
+/// values that go right, and the children are exchanged. Unknown values, which are in no set, then go to the
+/// child for missing values, too.
 fn rewrite(
     tree: Tree,
     old: &[CategorySet],

@@ -1,8 +1,8 @@
 //! Thresholds in the type of rows.
 //!
 //! A threshold in double precision may lie between two neighbouring singles. For rows of singles it can be
-//! rounded, down for `x <= t` and up for `x < t`, and every row still goes the same way. So later stages
-//! never see a threshold that is wider than the values that are compared with it.
+//! rounded, down for `x <= t` and up for `x < t`. Every row still goes the same way. So later stages never
+//! see a threshold that is wider than the values that are compared with it.
 
 use crate::forest::{Comparison, Float, Forest, Predicate};
 

@@ -467,7 +467,7 @@ fn vectors_are_read_from_both_places() {
         serde_json::json!({"Model": document}).to_string()
     };
     assert_eq!(read(snapshot("2.1.4/vector.json").as_bytes()).unwrap(), old);
-    // The same vectors, moved to the field that newer releases write.
+    // Moves the vectors to the field that newer releases write.
     let new = tree("3.2.0/vector.json");
     let (_, mut document) = document("vector.json");
     for tree in document.pointer_mut("/learner/gradient_booster/model/trees").unwrap().as_array_mut().unwrap()

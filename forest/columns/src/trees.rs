@@ -69,9 +69,9 @@ pub struct TreesForm {
 const MOST_NODES: usize = 1 << 28;
 
 impl ColumnTrees {
-    /// Trees of a form. `None` if the nodes of a tree do not form a tree, a test names an operand that does
-    /// not exist, or a number is NaN or needs a wider type. Also `None` for more than 2^28 tests and leaf
-    /// values.
+    /// Trees of a form. `None` if the nodes of a tree do not form a tree, or a test names an operand that
+    /// does not exist. Also `None` if a number is NaN or needs a wider type, and for more than 2^28 tests and
+    /// leaf values.
     pub fn new(form: TreesForm, trees: Vec<ColumnTree>) -> Option<ColumnTrees> {
         let results = form.results as usize;
         let nodes: usize = trees.iter().map(|tree| tree.tests.len() + tree.values.len()).sum();

@@ -1,8 +1,8 @@
 //! Forests whose tests are all numeric, over columns.
 //!
-//! Layouts of trees support only one kind of test: comparing a value with a threshold. Other tests of
-//! trainers (sets of categories, equality, zeros that count as missing) depend on one feature, so a column
-//! computed from it can replace them. A [`Prepared`] forest tests such columns.
+//! Layouts of trees support only one kind of test: comparing a value with a threshold. Each other test of a
+//! trainer (a set of categories, equality, zeros that count as missing) depends on one feature. A column
+//! computed from the feature can replace it. A [`Prepared`] forest tests such columns.
 //!
 //! With thousands of sets, computing a column for each set takes longer than the walks. So a feature with
 //! many sets can have two columns instead, which hold the [class](CategoryClasses) of its category. Sets of

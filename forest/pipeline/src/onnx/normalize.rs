@@ -97,8 +97,8 @@ pub(super) fn log_softmax(node: &GraphNode, builder: &mut GraphColumns) -> Outpu
 }
 
 /// `Normalizer`: divides the cells of each row by their maximum, the sum of their magnitudes, or the root of
-/// the sum of their squares, with the arithmetic of ONNX Runtime. If the divisor is 0, cells stay unchanged.
-/// The result is in single precision.
+/// the sum of their squares. The arithmetic is that of ONNX Runtime. If the divisor is 0, cells stay
+/// unchanged. The result is in single precision.
 pub(super) fn normalizer(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let last = of.shape.len().checked_sub(1).ok_or_else(|| node.refuse("normalizes a single number"))?;

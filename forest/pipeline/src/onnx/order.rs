@@ -57,9 +57,9 @@ pub(super) fn trees_below_trees(
 /// The position of the node whose results are the scores of a model without trees: all outputs are computed
 /// from these results alone.
 ///
-/// Candidates are the last operator that adds values of a row and the operators after it, up to the first one
-/// that turns scores into probabilities or classes. The last candidate counts. `None` if there is none, or if
-/// the graph has trees.
+/// Candidates are the last operator that adds values of a row, and the operators after it. They end before
+/// the first operator that turns scores into probabilities or classes. The last candidate counts. `None` if
+/// there is none, or if the graph has trees.
 ///
 /// # Errors
 /// `M0003` if the file is damaged.

@@ -1,7 +1,7 @@
 //! Merges the parts of a compound model, forests and weighted sums over the same rows, into one forest.
 //!
-//! The forest has the margins of all parts. Its trees are the trees of all parts, each of which adds to a
-//! margin of its part, and a tree of one leaf for each weighted sum.
+//! The forest has the margins of all parts. It has the trees of all parts, each of which adds to a margin of
+//! its part. For each weighted sum it has a tree of one leaf.
 
 use super::builder::GraphColumns;
 use super::linear::WeightedSum;

@@ -233,7 +233,7 @@ impl PieceFinder<'_> {
                 let moved = if op == Binary::Add { of_y } else { of_y.reversed() };
                 let course = together(of_x, moved)?;
                 self.is_number_at_ends(interval, [x, y])?;
-                // Where sums of integers overflow, separate pieces begin.
+                // Separate pieces begin at values at which sums of integers overflow.
                 let overflow = |it: &mut Self, index| {
                     let (x, y) = (i128::from(it.value(x, index)), i128::from(it.value(y, index)));
                     let exact = if op == Binary::Add { x + y } else { x - y };

@@ -121,7 +121,7 @@ fn converted<T>(
 }
 
 /// Collects results, or returns the first error. A category without a name is reported only if there is no
-/// other error, since saving the model with its training data would not remove the other one.
+/// other error: its help, to save the model with its training data, would not remove the other one.
 fn collected<T>(results: impl Iterator<Item = Result<T, ModelError>>) -> Result<Vec<T>, ModelError> {
     let (mut values, mut nameless) = (Vec::new(), None);
     for result in results {

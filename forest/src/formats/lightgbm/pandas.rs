@@ -14,9 +14,9 @@ use std::fmt;
 
 /// The names of each feature's categories; empty if the file has no names.
 ///
-/// The file has one list for each column of pandas' type `category`, in the order of the columns, but does
-/// not say which columns these are. As a rule they are the categorical features. Lists that may belong to
-/// other features get [`Naming::Doubtful`].
+/// The file has one list for each column of pandas' type `category`, in the order of the columns. It does not
+/// say which columns these are. As a rule they are the categorical features. Lists that may belong to other
+/// features get [`Naming::Doubtful`].
 ///
 /// # Errors
 /// `M0003` if the list is no JSON, `M0019` if it has more names than fit a file of this size.

@@ -4,7 +4,7 @@
 //! `leaf_weights`, and the `right_children` entry of a leaf is the index of its vector. In files before
 //! release 3.1, vectors are in `base_weights`, one for each node.
 //!
-//! A categorical node of XGBoost sends members of its set to the **right**, and all other values to the left,
+//! A categorical node of XGBoost sends members of its set to the **right**. All other values go left,
 //! negative and too large ones too. The reader exchanges its children, so that members go left. Release 1.6
 //! is different ([`Sets::test`]).
 
