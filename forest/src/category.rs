@@ -1,9 +1,9 @@
-//! Categories: the sets of them that nodes test, and the values that LightGBM takes for zero.
+//! Sets of categories that nodes test, and values that LightGBM takes for zero.
 
 /// A set of categories.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CategorySet {
-    /// Ascending, each once.
+    /// The categories, ascending, each once.
     members: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! The one gate to a [`Forest`], which checks everything that later stages rely on.
+//! The only constructor of a [`Forest`], which checks everything that later stages rely on.
 //!
 //! Producers of trees (readers, tests) make [`ForestParts`]; only [`Forest::new`] turns them into a
 //! [`Forest`]. All checks are iterative and allocate no more than the parts themselves already hold.
@@ -12,7 +12,7 @@ impl Forest {
     /// Checks the parts and makes a forest of them.
     ///
     /// # Errors
-    /// A [`ModelError`] that says which promise of [`Forest`] the parts break; places are paths like
+    /// A [`ModelError`] that names the broken promise of [`Forest`], and its place as a path such as
     /// `trees[3].inner[17]`.
     pub fn new(parts: ForestParts) -> Result<Forest, ModelError> {
         let mut parts = parts;
@@ -90,8 +90,8 @@ fn precision(parts: &ForestParts, margin: usize) -> Float {
     }
 }
 
-/// Checks that margins of single precision stand in a forest that adds in double precision, and that no
-/// linear leaf adds to them: its terms are rounded to the accumulator's type.
+/// Checks that single margins occur only in a forest that adds in double precision, and that no linear leaf
+/// adds to them. Terms of linear leaves are rounded to the accumulator's type, not to single precision.
 fn check_single_margins(parts: &ForestParts) -> Result<(), ModelError> {
     if parts.single_margins.is_empty() {
         return Ok(());
@@ -140,7 +140,7 @@ fn check_linear(parts: &ForestParts) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// Values that trees can read of a row.
+/// Number of values of a row that trees can read: features and computed columns.
 fn num_values(parts: &ForestParts) -> usize {
     parts.num_features + parts.computed.read.len()
 }
@@ -184,8 +184,8 @@ fn check_tree(tree: &Tree, parts: &ForestParts, walk: &mut Vec<(NodeRef, u32)>) 
     Ok(())
 }
 
-/// Walks the tree from its root and expects to meet inner nodes and leaves in exactly the order of their
-/// numbers. This one test shows that children exist, that no node is shared, and that there is no cycle.
+/// Walks the tree from its root and checks that inner nodes and leaves come in exactly the order of their
+/// numbers. This implies that children exist, that no node has two parents, and that there is no cycle.
 fn check_order(tree: &Tree, walk: &mut Vec<(NodeRef, u32)>) -> Result<(), ModelError> {
     let (mut inner_met, mut leaves_met) = (0, 0);
     walk.clear();

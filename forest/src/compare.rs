@@ -1,10 +1,10 @@
-//! Comparisons of several kinds in one forest.
+//! Forests whose file has both comparisons, `<` and `<=`.
 
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Comparison, Float};
 
-/// A test as some formats have it.
+/// A numeric test with its own comparison, as some formats have it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Test {
     /// The comparison; true goes left.
@@ -14,8 +14,8 @@ pub(crate) struct Test {
 }
 
 impl Test {
-    /// An equal test by another comparison, with the neighbour of the threshold in its type; `None` if it has
-    /// no neighbour, since nothing is below minus infinity.
+    /// An equivalent test with the given comparison. If that differs, the threshold becomes its neighbour in
+    /// the type `float`; `None` if an infinite threshold has no such neighbour.
     pub fn by(self, comparison: Comparison, float: Float) -> Option<Test> {
         use Comparison::{Less, LessOrEqual};
         let Test { comparison: own, threshold } = self;
@@ -33,8 +33,8 @@ impl Test {
     }
 }
 
-/// Gives all tests of a forest one comparison. If both kinds occur, `<` becomes `<=` with the neighbour of
-/// the threshold.
+/// Gives all tests of a forest the same comparison. If both occur, `<` becomes `<=` with the lower neighbour
+/// of the threshold.
 ///
 /// # Errors
 /// `M0015` if a threshold has no neighbour.
@@ -50,7 +50,7 @@ pub(crate) fn one_comparison<'a>(
     for test in &mut tests {
         **test = test.by(Comparison::LessOrEqual, float).ok_or_else(|| {
             let message =
-                "a node asks whether a value is below minus infinity, beside nodes that compare with `<=`";
+                "a node tests whether a value is below minus infinity, while other nodes compare with `<=`";
             ModelError::new(codes::BAD_VALUE, message).help("no value passes such a test: remove the node")
         })?;
     }

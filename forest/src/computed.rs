@@ -4,11 +4,11 @@ use crate::codes;
 use crate::error::ModelError;
 use sched_columns::{ColumnId, ColumnType, Columns, Expr, Float};
 
-/// Columns that trees read beside the features of a row. The forest names them by the numbers behind its
-/// features: column 0 has the number [`num_features`](crate::ForestParts::num_features).
+/// Columns that trees read beside the features of a row. The forest numbers them after its features:
+/// column 0 has the number [`num_features`](crate::ForestParts::num_features).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComputedColumns {
-    /// The columns with those that they depend on.
+    /// All columns: those that trees read, and those on which these depend.
     pub columns: Columns,
     /// The columns that trees read, in the order of their numbers. Their type is that of the forest's rows.
     pub read: Vec<ColumnId>,
@@ -25,7 +25,8 @@ impl ComputedColumns {
             if let Expr::Input { feature, .. } = self.columns.expr(column)
                 && *feature as usize >= num_features
             {
-                let message = format!("a column reads feature {feature}, and there are {num_features}");
+                let message =
+                    format!("a column reads feature {feature}, and there are {num_features} features");
                 return Err(ModelError::new(codes::FEATURE_OUT_OF_RANGE, message).at("computed"));
             }
         }

@@ -31,7 +31,7 @@ const UTF16: &str = "write it as UTF-8, for example with `iconv -f UTF-16 -t UTF
 const FOREIGN: &[Foreign] = &[
     Foreign {
         magic: b"CONFIG-offset:",
-        name: "the memory of an XGBoost booster, as pickles and RDS files hold it",
+        name: "the raw bytes of an XGBoost booster, as pickles and RDS files contain them",
         help: SERIALIZED,
     },
     Foreign { magic: b"binf", name: "an XGBoost model in the old binary format", help: RESAVE },
@@ -39,27 +39,27 @@ const FOREIGN: &[Foreign] = &[
     Foreign { magic: b"CBM1", name: "a model of CatBoost, in its binary format", help: CATBOOST },
     Foreign {
         magic: b"\x1f\x8b",
-        name: "a file that gzip packed",
+        name: "a gzip-compressed file",
         help: "unpack it, for example with `gzip -d`",
     },
     Foreign {
         magic: b"PK\x03\x04",
-        name: "a zip archive (NumPy .npz, skops and PyTorch files are such, too)",
+        name: "a zip archive, such as a NumPy .npz, skops or PyTorch file",
         help: "unpack it, for example with `unzip`, and give the model that is in it",
     },
     Foreign {
         magic: b"\x28\xb5\x2f\xfd",
-        name: "a file that Zstandard packed",
+        name: "a Zstandard-compressed file",
         help: "unpack it, for example with `zstd -d`",
     },
     Foreign {
         magic: b"BZh",
-        name: "a file that bzip2 packed",
+        name: "a bzip2-compressed file",
         help: "unpack it, for example with `bzip2 -d`",
     },
     Foreign {
         magic: b"\xfd7zXZ\0",
-        name: "a file that xz packed",
+        name: "an xz-compressed file",
         help: "unpack it, for example with `xz -d`",
     },
     Foreign {
@@ -93,7 +93,7 @@ const FOREIGN: &[Foreign] = &[
     },
 ];
 
-/// The key that each JSON document of XGBoost has, near its beginning.
+/// The key that every JSON model of XGBoost has, near its beginning.
 const LEARNER: &[u8] = b"\"learner\"";
 
 /// Finds the reader of a file, and the part of the file that the reader takes.
@@ -115,7 +115,8 @@ pub(crate) fn detect(bytes: &[u8]) -> Result<(&'static Reader, &[u8]), ModelErro
     find(Input::Text, text).map(|reader| (reader, text)).ok_or_else(|| foreign(bytes, text))
 }
 
-/// Whether a file may be a model, by its beginning. Of JSON, only XGBoost's and CatBoost's keys count.
+/// Whether a file that begins like this may be a model. A JSON document counts only with a key of XGBoost or
+/// CatBoost.
 pub fn may_be_model(beginning: &[u8]) -> bool {
     let has_learner = |text: &[u8]| text.windows(LEARNER.len()).any(|window| window == LEARNER);
     match detect(beginning) {
@@ -145,7 +146,7 @@ fn foreign(bytes: &[u8], text: &[u8]) -> ModelError {
                 looks_like("an XGBoost model in the old binary format", RESAVE)
             }
             None if bytes.len() >= MANY_ZEROS && bytes[..MANY_ZEROS].iter().all(|&byte| byte == 0) => {
-                let message = "the file begins with zero bytes, as one that was not copied to its end does";
+                let message = "the file begins with zero bytes, as after an incomplete copy";
                 ModelError::new(codes::UNKNOWN_FORMAT, message).help("copy or download it again")
             }
             None => unknown("the format is not known"),
@@ -153,14 +154,15 @@ fn foreign(bytes: &[u8], text: &[u8]) -> ModelError {
     }
 }
 
-/// Zero bytes at the beginning that show an incomplete copy. No format begins with zeros.
+/// Fewest zero bytes at the beginning of a file from which an incomplete copy is concluded. No format begins
+/// with zeros.
 const MANY_ZEROS: usize = 16;
 
 /// Size in bytes of the parameters at the beginning of XGBoost's old binary format.
 const LEGACY_PARAMETERS: usize = 136;
 
-/// Whether this is XGBoost's old binary format as releases up to 1.0 wrote it: without a mark at its
-/// beginning. The names of the objective and of the booster follow the parameters, each after its length.
+/// Whether this is XGBoost's old binary format as releases up to 1.0 wrote it, without a magic number. The
+/// names of the objective and of the booster follow the parameters, each after its length.
 fn is_headless_xgboost(bytes: &[u8]) -> bool {
     let names = bytes.get(LEGACY_PARAMETERS..);
     let booster = names.and_then(legacy_name).and_then(|(_, rest)| legacy_name(rest));
@@ -174,7 +176,8 @@ fn legacy_name(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(length).filter(|(name, _)| (1..=64).contains(&name.len()))
 }
 
-/// Whether every second byte at the beginning is 0, and the others are of a text.
+/// Whether the bytes begin as a UTF-16 text does: with a byte order mark, or with ASCII characters of two
+/// bytes.
 fn is_utf16(bytes: &[u8]) -> bool {
     let pairs = bytes.chunks_exact(2).take(4);
     let is_text = |of: fn(&[u8]) -> (u8, u8)| {
@@ -242,7 +245,7 @@ mod tests {
             (&headless, codes::UNSUPPORTED_FORMAT, "old binary"),
             (&headless[..headless.len() - 1], codes::UNKNOWN_FORMAT, "zero bytes"),
             (&[0; 100], codes::UNKNOWN_FORMAT, "zero bytes"),
-            (b"CONFIG-offset:\x01", codes::UNSUPPORTED_FORMAT, "memory of an XGBoost booster"),
+            (b"CONFIG-offset:\x01", codes::UNSUPPORTED_FORMAT, "raw bytes of an XGBoost booster"),
             (b"\xff\xfe{\0\"\0", codes::UNSUPPORTED_FORMAT, "UTF-16"),
             (b"\0t\0r\0e\0e\0\n", codes::UNSUPPORTED_FORMAT, "UTF-16"),
             (b"BZh91AY", codes::UNSUPPORTED_FORMAT, "bzip2"),

@@ -1,8 +1,8 @@
 //! Categories that an estimator encodes before its trees see them, as scikit-learn's histogram gradient
 //! boosting does.
 //!
-//! Its trees know the places of categories in a list, and take a value that is not in the list for a missing
-//! one. A forest for such trees is rewritten to one for the values themselves.
+//! Its trees test codes: the positions of categories in a list. A value that is not in the list counts as
+//! missing. Such a forest is rewritten to test the values themselves.
 
 use crate::category::CategorySet;
 use crate::error::ModelError;
@@ -12,7 +12,8 @@ use sched_categories::{Label, Names};
 use sched_columns::CategoryRule;
 use std::collections::HashMap;
 
-/// Codes below this bound have names as well, each its own number, so that dictionaries of numbers find them.
+/// If all categories are whole numbers below this bound, each gets its own number as its name, so that the
+/// look-up of dictionaries finds it.
 const MOST_NAMED: u32 = 4096;
 
 /// A feature whose values are encoded.
@@ -20,21 +21,21 @@ const MOST_NAMED: u32 = 4096;
 pub struct EncodedFeature {
     /// The feature.
     pub feature: u32,
-    /// Its categories, in the order of the codes that trees know.
+    /// Its categories, in the order of the codes that trees test.
     pub categories: EncodedCategories,
 }
 
-/// The categories that rows hold.
+/// The categories of a feature, in the form in which rows hold them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EncodedCategories {
     /// Whole numbers: rows hold these.
     Numbers(Vec<u32>),
-    /// Names: rows of numbers hold the places of names in this list, and tables the names.
+    /// Names: arrays hold the positions of names in this list, and tables hold the names.
     Names(Vec<String>),
 }
 
 impl EncodedCategories {
-    /// The number that rows hold for a code; none for a code that stands for no category.
+    /// The number that rows hold for a code; `None` if the code stands for no category.
     fn value(&self, code: u32) -> Option<u32> {
         match self {
             EncodedCategories::Numbers(numbers) => numbers.get(code as usize).copied(),
@@ -81,8 +82,9 @@ impl Sets {
 }
 
 impl Forest {
-    /// Rewrites a forest over codes to one over the values that `features` encode. A value that is no
-    /// category, such as a number with a fraction, goes where a missing one goes.
+    /// Rewrites a forest that tests codes to one that tests the values of rows, for the features in
+    /// `features`. A value that is no category, such as a number with a fraction, goes where a missing value
+    /// goes.
     ///
     /// # Errors
     /// The errors of [`Forest::new`].
@@ -103,8 +105,9 @@ impl Forest {
     }
 }
 
-/// A tree whose sets hold values in place of codes. Where missing values go left, its set is that of the
-/// known values that go right, and the children change places, so that an unknown value goes left too.
+/// Rewrites the sets of a tree from codes to values. If missing values go left, the new set has the known
+/// values that go right, and the children are exchanged. Unknown values, which are in no set, then go to the
+/// child for missing values, too.
 fn rewrite(
     tree: Tree,
     old: &[CategorySet],

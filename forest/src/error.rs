@@ -3,7 +3,7 @@
 use sched_diagnostics::{Code, Diagnostic, Place};
 
 sched_diagnostics::error! {
-    /// A model that cannot be used. Its place is a value of the document, such as
+    /// The error for a model that cannot be used. Its place is the path of a value in the document, such as
     /// `learner.gradient_booster.model.trees[3].left_children[17]`, or the first byte that could not be read.
     /// Callers that know the file add its name.
     ModelError
@@ -29,7 +29,7 @@ impl ModelError {
         self
     }
 
-    /// Puts the place of an error below the place of what contains it.
+    /// Prefixes the place of an error with the path of the value that contains it.
     #[must_use]
     pub fn below(mut self, container: &str) -> ModelError {
         self.0.place = match (container.is_empty(), &self.place) {

@@ -63,7 +63,7 @@ pub enum NodeRef {
 /// An inner node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inner {
-    /// The feature tested, or the computed column behind all features.
+    /// The feature tested, or a computed column. These are numbered after all features.
     pub feature: u32,
     /// The test; true goes left.
     pub predicate: Predicate,
@@ -76,7 +76,7 @@ pub struct Inner {
 }
 
 impl Inner {
-    /// Whether both nodes lead every row to the same side.
+    /// Whether both nodes make the same test and send missing values to the same side.
     fn tests_as(&self, other: &Inner) -> bool {
         self.feature == other.feature
             && self.predicate == other.predicate
@@ -157,18 +157,18 @@ pub struct ForestParts {
     pub comparison: Comparison,
     /// Float types of rows, thresholds, sums and predictions.
     pub types: Types,
-    /// By margin, whether its sum is rounded to single precision after each addition, as the trainer of its
-    /// trees adds. Empty if no sum is; only for forests that add in double precision. The rounded sum is that
-    /// of single precision, since a double holds more than twice the digits.
+    /// For each margin, whether its sum is rounded to single precision after each addition, as the trainer of
+    /// its trees adds. Empty if no sum is rounded; only for forests that add in double precision. The rounded
+    /// sum equals the sum in single precision, since a double has more than twice the digits.
     pub single_margins: Vec<bool>,
     /// The sets of categories that nodes test, each stored once.
     pub sets: Vec<CategorySet>,
-    /// The rule that turns a feature value into a category.
+    /// The rule that turns a feature value into a category, for all tests of sets.
     pub category_rule: CategoryRule,
     /// The linear function of each leaf, by tree. Empty for a forest without linear trees, and for a tree
     /// without linear leaves.
     pub linear: Vec<Vec<LinearLeaf>>,
-    /// The sums of linear leaves for missing features.
+    /// The result of a linear leaf for a row that lacks one of its features.
     pub linear_missing: LinearMissing,
     /// Columns that trees read beside the features of a row.
     pub computed: ComputedColumns,
@@ -178,11 +178,11 @@ pub struct ForestParts {
     pub objective: String,
     /// Names of the features; empty if the model has no names.
     pub feature_names: Vec<String>,
-    /// The names of each feature's categories: no names for a numeric feature, an empty list if all features
-    /// are numeric.
+    /// The names of each feature's categories. A numeric feature has no names; the list is empty if all
+    /// features are numeric.
     pub categories: Vec<Names>,
-    /// For each boosting iteration, the index of its first tree. A last entry is the number of trees.
-    /// [`Forest::new`] makes an empty list that of one tree per iteration.
+    /// For each boosting iteration, the index of its first tree, and at the end the number of trees.
+    /// [`Forest::new`] replaces an empty list by that of one tree per iteration.
     pub iteration_starts: Vec<usize>,
     /// The iteration of the best score in early stopping, if the model records it.
     pub best_iteration: Option<usize>,
@@ -281,7 +281,7 @@ impl Tree {
         level.iter().all(|node| matches!(node, NodeRef::Leaf(_))).then_some(tests)
     }
 
-    /// Whether the tree is oblivious.
+    /// Whether all leaves have the same depth and all nodes of a level make the same test.
     pub fn is_oblivious(&self) -> bool {
         self.level_tests().is_some()
     }
@@ -316,7 +316,7 @@ impl Forest {
         self.output.columns(self.num_margins)
     }
 
-    /// Classes per row: one, or one for each margin or each result of an expression.
+    /// Class numbers per row: one, or one for each margin or each result of an expression.
     pub fn num_classes_out(&self) -> usize {
         self.output.num_classes(self.num_margins)
     }
@@ -331,8 +331,8 @@ impl Forest {
         self.trees.iter().any(|tree| tree.target == Target::All)
     }
 
-    /// The value that a leaf adds to a margin in every row. Leaves with terms have -0.0, and so have margins
-    /// that the tree does not add to: it leaves sums unchanged.
+    /// The value that a leaf adds to a margin in every row. -0.0, which leaves sums unchanged, for leaves
+    /// with linear terms and for margins to which the tree does not add.
     pub fn leaf_constant(&self, tree: usize, leaf: usize, margin: usize) -> f64 {
         let values = &self.trees[tree].leaves[leaf].values;
         let linear = self.linear.get(tree).and_then(|leaves| leaves.get(leaf));

@@ -1,4 +1,4 @@
-//! Model formats as plain data: names, endings of files, and the Python packages that know them.
+//! Model formats as plain data: names, endings of files, and the Python packages that read or write them.
 
 /// A format of model files. [`FORMATS`](crate::FORMATS) lists all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,27 +7,29 @@ pub struct Format {
     pub word: &'static str,
     /// The program that trains models of this format, such as `XGBoost`; empty where files do not name it.
     pub trainer: &'static str,
-    /// Endings of file names without the dot, the usual one first. Content decides which format a file has.
+    /// Endings of file names without the dot, the usual one first. The content, not the ending, decides which
+    /// format a file has.
     pub endings: &'static [&'static str],
-    /// The Python package that predicts with a file of this format; `verify --trainer` runs it.
+    /// The Python package that loads files of this format and predicts; `verify --trainer` runs it.
     pub library: &'static str,
-    /// The Python package whose fitted objects have a file of this format; `schedc.compile` takes them.
+    /// The Python package whose fitted objects can be saved in this format; `schedc.compile` takes such
+    /// objects.
     pub objects: &'static str,
-    /// Rules of this format that most formats do not have.
+    /// Peculiarities of this format.
     pub quirks: &'static [Quirk],
 }
 
-/// A rule that some formats have and most have not.
+/// A peculiarity of some formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quirk {
-    /// Files mean what the release that saved them computed, so that `ReadOptions::as_release` may choose
-    /// another one.
+    /// The meaning of a file depends on the release that saved it. `ReadOptions::as_release` chooses another
+    /// one.
     Releases,
-    /// The trainer takes margins of the caller in place of the base score when it predicts.
+    /// The trainer's predict function accepts base margins in place of the base score.
     BaseMargin,
     /// The trainer refuses rows with infinities.
     FiniteRows,
-    /// The trainer's library rounds whole numbers in arrays to single precision.
+    /// The trainer's library rounds arrays of whole numbers to single precision.
     SingleArrays,
     /// The library predicts values alone, neither margins nor leaf indices.
     ValuesOnly,
@@ -39,7 +41,7 @@ impl Format {
         self.quirks.contains(&quirk)
     }
 
-    /// Trainer and name for readers, such as `XGBoost JSON`.
+    /// Trainer and name of the format for messages, such as `XGBoost JSON`.
     pub fn title(&self) -> String {
         format!("{} {}", self.trainer, self.word).trim_start().to_owned()
     }

@@ -16,11 +16,11 @@ pub use treelite::write_treelite;
 pub(crate) struct Reader {
     /// The format.
     pub format: &'static Format,
-    /// The part of a file that the functions get.
+    /// The part of a file that both functions get.
     pub input: Input,
-    /// Whether a file has this format. Earlier rows of the table are asked first.
+    /// The sniffer: whether a file has this format. Sniffers run in the order of the table.
     pub sniff: fn(&[u8]) -> bool,
-    /// Reads a model. [`load`](crate::load) adds the format to what it returns.
+    /// Reads a model. [`load`](crate::load) adds the format to the result.
     pub read: fn(&[u8], &ReadOptions) -> Result<Loaded, ModelError>,
 }
 
@@ -29,12 +29,11 @@ pub(crate) struct Reader {
 pub(crate) enum Input {
     /// All bytes.
     Bytes,
-    /// The UTF-8 text after a byte order mark and blanks.
+    /// The text after a byte order mark and blanks, if any.
     Text,
 }
 
-/// Declares a constant for each format, and the lists of all formats in the order in which sniffers are
-/// asked.
+/// Declares a constant for each format, and the lists of all formats in the order in which sniffers run.
 macro_rules! formats {
     ($(
         $(#[$doc:meta])*
@@ -62,7 +61,7 @@ macro_rules! formats {
             };
         )*
 
-        /// All formats that are read.
+        /// All formats that schedc reads.
         pub const FORMATS: &[&Format] = &[$(&$name),*];
 
         /// The functions of each format.
@@ -85,7 +84,7 @@ formats! {
         sniff: onnx::is_model,
         read: onnx::read,
     }
-    /// Checkpoints of Treelite, by way of which scikit-learn's and cuML's forests come.
+    /// Checkpoints of Treelite, into which scikit-learn's and cuML's forests can be converted.
     TREELITE {
         word: "Treelite",
         trainer: "",
@@ -121,7 +120,7 @@ formats! {
         sniff: catboost::is_model,
         read: catboost::read,
     }
-    /// JSON of XGBoost, and every other JSON object: its reader says what a model lacks.
+    /// JSON of XGBoost. The sniffer accepts every JSON object, and the reader reports what is missing.
     XGBOOST_JSON {
         word: "JSON",
         trainer: "XGBoost",
@@ -155,7 +154,7 @@ pub fn endings() -> Vec<&'static str> {
     endings
 }
 
-/// A phrase that names all formats by trainer or else by name, each with the usual endings of its files.
+/// A phrase that lists all formats, by trainer or else by name, each with the usual endings of its files.
 pub(crate) fn phrase() -> String {
     let mut families: Vec<(&str, Vec<String>)> = Vec::new();
     for format in FORMATS {

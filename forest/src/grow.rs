@@ -1,11 +1,11 @@
-//! Trees from the root down, in the order that a [`Tree`] has.
+//! Builds a [`Tree`] from the root down, in depth-first order.
 
 use crate::MAX_DEPTH;
 use crate::codes;
 use crate::error::ModelError;
 use crate::forest::{Inner, Leaf, NodeRef, Target, Tree};
 
-/// The place that waits for a node: the root, or a child of an inner node. Also says how deep it is.
+/// A position still to be filled with a node, and its depth: the root, or a child of an inner node.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     parent: Option<(u32, bool)>,
@@ -21,11 +21,11 @@ impl Slot {
 #[derive(Debug)]
 pub struct Growing(Tree);
 
-/// The test of a node whose children are not known yet.
+/// The test of an inner node.
 pub type Test = crate::forest::Predicate;
 
 impl Growing {
-    /// A tree without nodes; it has to get at least one.
+    /// A tree without nodes. The caller must add at least one.
     pub fn new(target: Target, source: u32) -> Growing {
         Growing(Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves: Vec::new(), target, source })
     }
@@ -37,10 +37,10 @@ impl Growing {
         self.put(slot, node);
     }
 
-    /// Puts an inner node into a place, and gives the places of its left and its right child.
+    /// Puts an inner node into a slot, and returns the slots of its left and its right child.
     ///
     /// # Errors
-    /// `M0014` below the deepest place that is allowed.
+    /// `M0014` if the slot is deeper than [`MAX_DEPTH`].
     pub fn inner(
         &mut self,
         slot: Slot,
@@ -50,7 +50,7 @@ impl Growing {
     ) -> Result<(Slot, Slot), ModelError> {
         if slot.depth >= MAX_DEPTH {
             let message = format!("the tree is deeper than {MAX_DEPTH} levels");
-            return Err(ModelError::new(codes::TOO_DEEP, message).help("train with a lower depth"));
+            return Err(ModelError::new(codes::TOO_DEEP, message).help("train with a smaller maximum depth"));
         }
         let index = self.0.inner.len() as u32;
         let waiting = NodeRef::Leaf(u32::MAX);

@@ -1,8 +1,8 @@
 //! Model formats, the validated [`Forest`], and the reference walker.
 //!
-//! [`read`] turns the bytes of a model file into a [`Forest`], whose promises everything later relies on;
-//! [`predict_margins`] and its siblings compute the trainer's predictions, and are the reference for every
-//! faster way; [`summarize`] and [`fingerprint`] describe a model.
+//! [`read`] turns the bytes of a model file into a [`Forest`], on whose promises all later stages rely.
+//! [`predict_margins`] and similar functions compute the trainer's predictions; compiled code is compared
+//! with them. [`summarize`] and [`fingerprint`] describe a model.
 //!
 //! ```
 //! use sched_forest::{predict, read};

@@ -12,19 +12,19 @@ use crate::release::{Release, ReleaseRule};
 /// Which boosting iterations of a model are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Iterations {
-    /// All iterations, by default: a note says so where early stopping found fewer to be better.
+    /// All iterations, as the default. If early stopping found a smaller number better, a note says so.
     #[default]
     Unchosen,
     /// All iterations, as the trainer's own `Booster.predict` uses them.
     All,
     /// Iterations up to and including the best one of early stopping, as scikit-learn wrappers use them.
     Best,
-    /// Iterations from the first number up to and excluding the second.
+    /// Iterations from the first number on, up to but without the second.
     Range(usize, usize),
 }
 
 impl Iterations {
-    /// The first iteration and the one behind the last, of a model with `count` iterations.
+    /// The chosen range of a model with `count` iterations: the first one, and the number after the last one.
     ///
     /// # Errors
     /// `M0018` if the model does not have these iterations.
@@ -54,7 +54,7 @@ impl Iterations {
     }
 }
 
-/// The error for a text that chooses no iterations.
+/// The error for a text that is no choice of iterations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseIterationsError {
     /// The text.
@@ -64,7 +64,7 @@ pub struct ParseIterationsError {
 impl fmt::Display for ParseIterationsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.text.escape_debug();
-        write!(f, "`{text}` chooses no iterations; write `all`, `best`, or a range such as `0..10`")
+        write!(f, "`{text}` is no choice of iterations; write `all`, `best`, or a range such as `0..10`")
     }
 }
 
@@ -97,13 +97,13 @@ impl fmt::Display for Iterations {
     }
 }
 
-/// Choices when a model is read.
+/// Options of the readers.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
     /// Iterations that become trees of the forest.
     pub iterations: Iterations,
-    /// Release of the trainer whose meaning the file has, in place of the one that saved it. Formats without
-    /// [`Quirk::Releases`](crate::Quirk::Releases) refuse it.
+    /// Release of the trainer by whose rules the file is read, in place of the one that saved it. An error
+    /// for formats without [`Quirk::Releases`](crate::Quirk::Releases).
     pub as_release: Option<Release>,
 }
 
@@ -134,7 +134,7 @@ pub struct Source {
     pub trainer: &'static str,
     /// Type of each feature in the trainer's words, such as `float` or `c`; empty if the file does not say.
     pub feature_types: Vec<String>,
-    /// Meanings that releases of the trainer changed and that the model depends on.
+    /// Rules that differ between releases of the trainer and on which the model depends.
     pub rules: Vec<ReleaseRule>,
 }
 

@@ -1,8 +1,8 @@
 //! Thresholds in the type of rows.
 //!
-//! A threshold that rows cannot hold lies between two neighbouring values that they can. Rounded towards the
-//! right one of both, it sends every row the same way: down for `x <= t`, up for `x < t`. So no later stage
-//! meets a threshold that is wider than the values that it is compared with.
+//! A threshold in double precision may lie between two neighbouring singles. For rows of singles it can be
+//! rounded, down for `x <= t` and up for `x < t`. Every row still goes the same way. So later stages never
+//! see a threshold that is wider than the values that are compared with it.
 
 use crate::forest::{Comparison, Float, Forest, Predicate};
 
@@ -12,9 +12,10 @@ impl Forest {
         (self.types.input, self.types.threshold) == (Float::F32, Float::F64)
     }
 
-    /// The forest for rows of this type. For rows in single precision, a model in double precision can have
-    /// narrow thresholds without any loss. A model in single precision rounds rows in double precision, as
-    /// its trainer does. Computed columns keep rows in the type that they have.
+    /// The forest for rows of this type. If rows are singles, features are compared in single precision, so
+    /// that thresholds can be narrowed. If rows are doubles, the forest stays as it is: a model in single
+    /// precision rounds the values, as its trainer does. A forest with computed columns always stays as it
+    /// is.
     pub fn for_rows(mut self, rows: Float) -> Forest {
         if rows == Float::F32 && self.computed.read.is_empty() {
             self.types.input = Float::F32;
@@ -33,7 +34,7 @@ impl Forest {
                 Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold } => {
                     *threshold = f64::from(narrowed(*threshold, comparison));
                 }
-                // These are no thresholds: columns are made from values themselves.
+                // These tests have no thresholds; later stages replace them by columns.
                 Predicate::Equal { .. } | Predicate::Member { .. } => {}
             }
         }
@@ -42,7 +43,7 @@ impl Forest {
     }
 }
 
-/// The threshold in single precision that compares with values in single precision as the given one does.
+/// The single that gives the same result as `threshold` in comparisons with singles.
 fn narrowed(threshold: f64, comparison: Comparison) -> f32 {
     let near = threshold as f32;
     match comparison {

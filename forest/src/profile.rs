@@ -16,13 +16,13 @@ const FORMAT: u32 = 1;
 const AGAIN: &str = "make it again with `schedc profile MODEL -i ROWS -o FILE`";
 
 /// The number of rows that reached each leaf of a forest. Trees and leaves have the model's own numbers
-/// ([`Tree::source`] and [`Leaf::source`](crate::Leaf::source)), so that a profile does not depend on how a
-/// forest lies in memory.
+/// ([`Tree::source`] and [`Leaf::source`](crate::Leaf::source)), so that a profile does not depend on the
+/// order of nodes in a [`Forest`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     /// Rows that were counted.
     pub rows: u64,
-    /// For each tree, the hits of its leaves.
+    /// For each tree, the number of rows that reached each leaf (the hits).
     pub trees: BTreeMap<u32, BTreeMap<u32, u64>>,
 }
 
@@ -40,7 +40,7 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct FileTree {
     tree: u32,
-    /// Numbers of leaves and their hits.
+    /// Pairs of a leaf index and its hits.
     leaves: Vec<(u32, u64)>,
 }
 
@@ -67,15 +67,14 @@ impl Profile {
         Ok(Profile { rows: (rows.len() / features) as u64, trees })
     }
 
-    /// The hits of a tree's leaves, in the order of [`Tree::leaves`]; none if the profile does not have all
-    /// of them.
+    /// The hits of a tree's leaves, in the order of [`Tree::leaves`]; `None` if the profile lacks one of
+    /// them.
     pub fn hits(&self, tree: &Tree) -> Option<Vec<u64>> {
         let leaves = self.trees.get(&tree.source)?;
         tree.leaves.iter().map(|leaf| leaves.get(&leaf.source).copied()).collect()
     }
 
-    /// The text of a file that keeps the profile of the model with this fingerprint: JSON, a tree on each
-    /// line.
+    /// The JSON text of a profile file for the model with this fingerprint, one tree on each line.
     pub fn to_json(&self, fingerprint: &str) -> String {
         let tree = |(tree, leaves): (&u32, &BTreeMap<u32, u64>)| {
             let leaves: Vec<String> = leaves.iter().map(|(leaf, hits)| format!("[{leaf}, {hits}]")).collect();
@@ -91,7 +90,7 @@ impl Profile {
         )
     }
 
-    /// Reads a file that keeps the profile of a forest, whose model has this fingerprint.
+    /// Reads a profile file for a forest whose model has this fingerprint.
     ///
     /// # Errors
     /// [`codes::BAD_PROFILE`] for bytes that are no profile, [`codes::OTHER_PROFILE`] for the profile of
@@ -101,7 +100,10 @@ impl Profile {
         let file: File =
             from_json(bytes).map_err(|error| bad(error.message.clone()).at(error.place.clone()))?;
         if file.format != FORMAT {
-            let message = format!("the profile has format {}, and this schedc reads {FORMAT}", file.format);
+            let message = format!(
+                "the profile has format version {}, and this release of schedc reads version {FORMAT}",
+                file.format
+            );
             return Err(bad(message).at("format"));
         }
         if file.fingerprint != fingerprint {
@@ -128,14 +130,14 @@ impl Profile {
             None => Ok(profile),
             Some(tree) => {
                 let message = format!("the profile does not have all leaves of tree {}", tree.source);
-                let help = "make one of all trees, without --iterations";
+                let help = "make a profile of all trees, without --iterations";
                 Err(ModelError::new(codes::OTHER_PROFILE, message).at("trees").help(help))
             }
         }
     }
 }
 
-/// Text from a file that is short enough for a message.
+/// The start of a text from a file, escaped, for a message.
 fn shorten(text: &str) -> String {
     text.chars().take(80).flat_map(char::escape_default).collect()
 }

@@ -10,7 +10,7 @@ use crate::loaded::{Loaded, ReadOptions};
 /// Reads a model with all its iterations.
 ///
 /// # Errors
-/// A [`ModelError`] if the bytes are no model, or one that cannot be computed exactly.
+/// A [`ModelError`] if the bytes are no model, or a model that cannot be computed exactly.
 pub fn read(bytes: &[u8]) -> Result<Forest, ModelError> {
     read_with(bytes, &ReadOptions::default())
 }
@@ -18,8 +18,8 @@ pub fn read(bytes: &[u8]) -> Result<Forest, ModelError> {
 /// Reads a model.
 ///
 /// # Errors
-/// A [`ModelError`] if the bytes are no model, or one that cannot be computed exactly, or one without the
-/// iterations that were chosen.
+/// A [`ModelError`] if the bytes are no model, a model that cannot be computed exactly, or one that lacks the
+/// chosen iterations.
 pub fn read_with(bytes: &[u8], options: &ReadOptions) -> Result<Forest, ModelError> {
     load(bytes, options).map(|loaded| loaded.forest)
 }
@@ -38,7 +38,7 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelError> {
 }
 
 impl ReadOptions {
-    /// Checks the choices for a file of this format that has trees and no iterations.
+    /// Checks the options for a file of this format, which has trees but no iterations.
     ///
     /// # Errors
     /// `M0018` if iterations were chosen, `M0025` if a release of the trainer was.
@@ -48,7 +48,7 @@ impl ReadOptions {
     }
 }
 
-/// Refuses the meaning of a release of XGBoost for a file that it did not save.
+/// Refuses `--as-release` for a file that XGBoost did not save.
 fn refuse_release(format: &Format, options: &ReadOptions) -> Result<(), ModelError> {
     let Some(release) = options.as_release.filter(|_| !format.has(Quirk::Releases)) else { return Ok(()) };
     let whose = if format.trainer.is_empty() {

@@ -4,10 +4,10 @@ use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
-/// The last minor release of each major one, up to the newest that was tried.
+/// The last minor release of each major release, up to the newest one that was tested.
 const LAST: [(u64, u64); 3] = [(1, 7), (2, 1), (3, 4)];
 
-/// A release of XGBoost, without the number of its patch: files mean the same to all patches.
+/// A release of XGBoost without its patch number, since patches do not change the meaning of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release {
     major: u64,
@@ -15,7 +15,7 @@ pub struct Release {
 }
 
 impl Release {
-    /// The newest release that was tried.
+    /// The newest release that was tested.
     pub(crate) const NEWEST: Release = Release::of(3, 4);
 
     /// A release, whether or not it exists.
@@ -23,7 +23,7 @@ impl Release {
         Release { major, minor }
     }
 
-    /// The release before it, of the same major number. The first one is before itself.
+    /// The preceding release with the same major number. For a minor number of 0, the release itself.
     pub(crate) fn previous_minor(self) -> Release {
         Release { minor: self.minor.saturating_sub(1), ..self }
     }
@@ -56,7 +56,7 @@ impl std::error::Error for ParseReleaseError {}
 impl FromStr for Release {
     type Err = ParseReleaseError;
 
-    /// Reads `3.4`, or `3.4.1`, of which the patch is left out.
+    /// Reads `3.4`, or `3.4.1`, whose patch number is ignored.
     fn from_str(text: &str) -> Result<Release, ParseReleaseError> {
         let number =
             |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse::<u64>().ok());
@@ -71,12 +71,12 @@ impl FromStr for Release {
     }
 }
 
-/// A meaning of a file that releases of its trainer changed, and that the model depends on.
+/// A rule that differs between releases of the trainer, and on which the model depends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReleaseRule {
-    /// The releases that compute it, such as `1.0 to 3.1` or `3.2 and later`.
+    /// The releases that follow the rule, such as `1.0 to 3.1` or `3.2 and later`.
     pub releases: String,
-    /// The computation of these releases.
+    /// The rule in words.
     pub meaning: &'static str,
 }
 

@@ -49,14 +49,15 @@ impl Forest {
         RowValues { features: row, num_features: self.num_features, computed, float: self.types.input }
     }
 
-    /// The values of a row that already has its computed columns behind the features.
+    /// The values of a row in which the computed columns already follow the features, as in
+    /// [`Forest::wide_rows`].
     pub fn wide_row<'a, X: Real>(&self, row: &'a [X]) -> RowValues<'a, X> {
         let (num_features, computed) = (self.num_values(), Vec::new());
         RowValues { features: row, num_features, computed, float: self.types.input }
     }
 
-    /// The rows with the values of the computed columns behind the features of each: [`Forest::num_values`]
-    /// values for each row.
+    /// The rows with their computed columns appended: the features of a row, then its computed columns,
+    /// [`Forest::num_values`] values in all.
     pub fn wide_rows<'a, X: Real>(&self, rows: &'a [X]) -> Cow<'a, [X]> {
         if self.computed.read.is_empty() {
             return Cow::Borrowed(rows);

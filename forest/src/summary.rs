@@ -1,4 +1,4 @@
-//! Summaries: a model in numbers, for people and for the choice of a schedule.
+//! Summaries: the numbers that describe a model, for users and for the choice of a schedule.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ pub struct ModelSummary {
     pub trainer: Option<&'static str>,
     /// The release of that program, such as `3.2.0`, if the file states it.
     pub version: Option<String>,
-    /// The meanings that releases of that program changed and that the model depends on, if
-    /// [`ModelSummary::from_file`] says.
+    /// The rules that differ between releases of that program and on which the model depends. Empty unless
+    /// [`ModelSummary::from_file`] made the summary.
     pub rules: Vec<ReleaseRule>,
     /// The trainer's name of the objective.
     pub objective: String,
@@ -74,8 +74,8 @@ pub struct ModelSummary {
     pub features: Vec<FeatureUse>,
     /// Number of different thresholds of all features.
     pub distinct_thresholds: usize,
-    /// Number of thresholds that single precision does not hold. For rows in single precision they are
-    /// rounded to the side that sends each row the same way.
+    /// Number of thresholds that single precision cannot represent. For rows in single precision they are
+    /// rounded so that each row still goes the same way.
     pub wide_thresholds: usize,
     /// Largest number of different thresholds of one feature; 255 or fewer make one-byte bins possible.
     pub max_thresholds: usize,
@@ -83,7 +83,7 @@ pub struct ModelSummary {
     pub leaf_values: Option<LeafRange>,
     /// Default directions of the inner nodes.
     pub missing: MissingDirections,
-    /// Which values are missing.
+    /// The values that count as missing.
     pub missing_values: MissingValues,
 }
 
@@ -94,17 +94,18 @@ pub struct FeatureUse {
     pub feature: u32,
     /// Its name, if the model has names.
     pub name: Option<String>,
-    /// Its type in the trainer's words, such as `float` or `c`, if [`ModelSummary::from_file`] says.
+    /// Its type in the trainer's words, such as `float` or `c`, if the file states it.
     pub trainer_type: Option<String>,
     /// Number of nodes that test it.
     pub nodes: usize,
     /// Number of different thresholds of these nodes.
     pub thresholds: usize,
-    /// Number of thresholds that single precision does not hold.
+    /// Number of thresholds that single precision cannot represent.
     pub wide_thresholds: usize,
     /// Number of different values that nodes compare for equality.
     pub values: usize,
-    /// Number of different sets of categories that nodes test. Above 0, the values are categories.
+    /// Number of different sets of categories that nodes test. If above 0, the feature's values are
+    /// categories.
     pub sets: usize,
     /// Number of categories that have names in the file.
     pub categories: usize,
@@ -143,12 +144,12 @@ pub enum MissingValues {
     Nan,
     /// NaN everywhere; at some nodes also values that are [nearly zero](crate::is_nearly_zero).
     NanAndSomeZeros,
-    /// NaN everywhere; at all nodes that compare also values that are nearly zero.
+    /// NaN everywhere; at all numeric nodes also values that are nearly zero.
     NanAndZeros,
 }
 
 impl ModelSummary {
-    /// Adds what the file says beside the model.
+    /// Adds the facts of the model's file.
     pub fn from_file(mut self, source: &Source, version: &[u64]) -> ModelSummary {
         self.format = source.format.map(|format| format.word);
         self.trainer = (!source.trainer.is_empty()).then_some(source.trainer);
@@ -251,7 +252,7 @@ fn feature_uses(forest: &Forest) -> Vec<FeatureUse> {
         let tests = tests.entry(inner.feature).or_default();
         tests.nodes += 1;
         match inner.predicate {
-            // Adding zero turns -0.0 into 0.0: no comparison distinguishes them.
+            // Adding zero turns -0.0 into 0.0, since no comparison distinguishes them.
             Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold } => {
                 tests.thresholds.push(threshold + 0.0);
             }

@@ -2,13 +2,13 @@
 
 pub use sched_columns::Float;
 
-/// The types a model computes in; trainers differ, and equal predictions need the trainer's own types. Every
-/// combination has a meaning, and none follows from another.
+/// The types in which a model computes. Trainers differ, and equal predictions need the trainer's own types.
+/// The four types are independent of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Types {
     /// The type of rows: feature values are rounded to it before they are compared.
     pub input: Float,
-    /// Thresholds have this type. Values are compared with them in the wider one of both types, which is
+    /// The type of thresholds. Comparisons use the wider of this type and the type of rows, so they are
     /// exact.
     pub threshold: Float,
     /// Leaf values and margins have this type.

@@ -18,7 +18,7 @@ const MAX_NESTING: u32 = 128;
 pub(crate) struct Error {
     /// The message for the user.
     pub message: String,
-    /// Whether the bytes are well formed, but have a value that the caller did not expect.
+    /// Whether the bytes are well-formed, but a value does not have the type that the caller expects.
     pub is_data: bool,
     /// Whether a text is not UTF-8.
     pub is_encoding: bool,
@@ -138,7 +138,7 @@ impl<'de> Reader<'de> {
             self.position += 1;
             let marker = self.byte()?;
             if matches!(marker, b'Z' | b'T' | b'F' | b'N') {
-                return Err(Error::syntax("an array of values without bytes is not accepted"));
+                return Err(Error::syntax("an array of values that take no bytes is not supported"));
             }
             kind = Some(marker);
         }
@@ -164,7 +164,7 @@ impl<'de> Reader<'de> {
     }
 }
 
-/// Bytes of a value of fixed size.
+/// Size in bytes of a number with this type marker; `None` for other types.
 fn width(marker: u8) -> Option<usize> {
     match marker {
         b'i' | b'U' | b'C' => Some(1),
@@ -245,7 +245,7 @@ impl<'de> serde::Deserializer<'de> for Value<'_, 'de> {
         visitor.visit_newtype_struct(self)
     }
 
-    /// Skips arrays of numbers, which are most of a file, without looking at them.
+    /// Skips arrays of numbers, which make up most of a file, without parsing them.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         let start = self.reader.position;
         if self.marker == b'[' {
@@ -394,7 +394,7 @@ mod tests {
         assert!(parse::<Vec<i64>>(count).unwrap_err().contains("larger than the rest"));
         assert!(parse::<IgnoredAny>(count).unwrap_err().contains("larger than the rest"));
         assert!(parse::<IgnoredAny>(b"[#L\x40\0\0\0\0\0\0\0").unwrap_err().contains("larger than the rest"));
-        assert!(parse::<IgnoredAny>(b"[$Z#L\x40\0\0\0\0\0\0\0").unwrap_err().contains("without bytes"));
+        assert!(parse::<IgnoredAny>(b"[$Z#L\x40\0\0\0\0\0\0\0").unwrap_err().contains("that take no bytes"));
         assert!(parse::<IgnoredAny>(&b"[".repeat(100_000)).unwrap_err().contains("nest"));
         assert!(parse::<String>(b"SL\xff\xff\xff\xff\xff\xff\xff\xff").unwrap_err().contains("larger"));
     }

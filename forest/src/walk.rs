@@ -1,4 +1,4 @@
-//! The plain scalar walker: the reference for every other way to predict.
+//! The plain scalar walker: the reference for all compiled code.
 //!
 //! # Promises
 //! Margins are those of the trainer to the last bit: a feature is rounded to the forest's input type,
@@ -34,7 +34,7 @@ pub enum WalkError {
         /// Values that are needed.
         needed: usize,
     },
-    /// Classes were asked of a model that does not predict any.
+    /// The caller wants classes of a model that predicts none.
     NotAClassifier {
         /// The model's objective.
         objective: String,
@@ -99,11 +99,11 @@ pub fn predict<X: Real, Y: Real>(forest: &Forest, rows: &[X], out: &mut [Y]) -> 
     })
 }
 
-/// Predicts classes: one number per row, or for a model that gives several independent yes-or-no answers one
-/// per margin (see [`Forest::num_classes_out`]).
+/// Predicts class numbers: one per row, or one per margin for a model with several independent yes-or-no
+/// outputs (see [`Forest::num_classes_out`]).
 ///
-/// A probability above one half means class 1; of several probabilities the largest wins, and the first of
-/// equals.
+/// The class follows the model's [`ClassRule`](crate::ClassRule), for example the largest of several
+/// probabilities, the first of equal ones.
 ///
 /// # Errors
 /// A [`WalkError`] if sizes do not fit or the model is no classifier.
@@ -131,7 +131,7 @@ pub fn predict_leaves<X: Real>(forest: &Forest, rows: &[X], out: &mut [u32]) -> 
 /// Finds what trees add to their margins: one number per row and tree, in the accumulator's type.
 ///
 /// # Errors
-/// A [`WalkError`] if sizes do not fit: there are [`Forest::num_tree_values`] of a row.
+/// A [`WalkError`] if sizes do not fit: a row has [`Forest::num_tree_values`] results.
 pub fn predict_trees<X: Real, Y: Real>(forest: &Forest, rows: &[X], out: &mut [Y]) -> Result<(), WalkError> {
     for_each_row(forest, rows, out, forest.num_tree_values(), |row, out| {
         for ((number, tree), out) in forest.trees.iter().enumerate().zip(out) {
@@ -146,13 +146,13 @@ pub fn predict_trees<X: Real, Y: Real>(forest: &Forest, rows: &[X], out: &mut [Y
 }
 
 impl Forest {
-    /// Values that trees add to a row, one of each tree; none where leaves hold vectors.
+    /// Number of values of [`predict_trees`] for a row: one for each tree, or 0 if leaves hold vectors.
     pub fn num_tree_values(&self) -> usize {
         let scalar = self.trees.iter().all(|tree| tree.target != Target::All);
         if scalar { self.trees.len() } else { 0 }
     }
 
-    /// The counts of which the outputs have columns.
+    /// The counts that decide how many columns each output has.
     pub fn counts(&self) -> Counts {
         Counts {
             values: self.num_outputs(),
@@ -163,7 +163,7 @@ impl Forest {
         }
     }
 
-    /// Turns the sums of one row, widened, into classes; they are used up.
+    /// Turns the sums of one row, widened, into classes. Overwrites the sums.
     ///
     /// # Errors
     /// [`WalkError::NotAClassifier`].
@@ -183,8 +183,8 @@ impl Forest {
     pub fn added(&self, margin: usize, sum: f64, value: f64) -> f64 {
         match self.types.accumulator {
             Float::F64 if self.single_margins.get(margin) != Some(&true) => sum + value,
-            // The sum of two numbers of single precision, rounded to double and then to single precision, is
-            // the sum that is rounded once.
+            // Rounding the sum of two singles first to double and then to single precision gives the same
+            // result as rounding once.
             _ => f64::from((sum + value) as f32),
         }
     }
@@ -284,7 +284,7 @@ fn tree_value<X: Real>(forest: &Forest, tree: usize, leaf: usize, row: &RowValue
     value.unwrap_or(forest.trees[tree].leaves[leaf].values[0])
 }
 
-/// The sum of a linear leaf; none where the leaf's value takes its place.
+/// The sum of a linear leaf; `None` if the leaf's value takes its place, since a feature is missing.
 fn linear_value<X: Real>(forest: &Forest, leaf: &LinearLeaf, row: &RowValues<'_, X>) -> Option<f64> {
     let round = |x: f64| match forest.types.accumulator {
         Float::F32 => f64::from(x as f32),

@@ -1,11 +1,12 @@
 //! Thresholds of single precision for rows of double precision.
 //!
-//! A trainer that rounds rows to single precision compares `round(x) <= t`. Rounding is monotone, so that
-//! this is `x <= w` for the largest double `w` that rounds to `t` or below: rows need not be rounded.
+//! A trainer that rounds rows to single precision compares `round(x) <= t`. Rounding is monotone, so this
+//! equals `x <= w` for the largest double `w` that rounds to `t` or below. Rows then need no rounding.
 
 /// The largest double that single precision rounds to `threshold` or to a smaller number.
 pub(crate) fn widened(threshold: f32) -> f64 {
-    // Beyond the largest finite number, doubles round to infinity from half a step on.
+    // Doubles round to infinity from the midpoint between the largest finite single and the next power of two
+    // on.
     const STEP_BEYOND: f64 = (1u128 << 127) as f64 * 2.0;
     let finite = |x: f32| match x {
         x if x == f32::INFINITY => STEP_BEYOND,

@@ -31,27 +31,28 @@ fn key(float: Float, x: f64) -> i64 {
     }
 }
 
-/// The way to each leaf of a tree: nodes, and whether it goes left there.
-fn ways(tree: &Tree) -> Vec<Vec<(u32, bool)>> {
-    let mut ways = vec![Vec::new(); tree.leaves.len()];
+/// The path to each leaf of a tree: its nodes, and whether it goes left at each of them.
+fn leaf_paths(tree: &Tree) -> Vec<Vec<(u32, bool)>> {
+    let mut leaf_paths = vec![Vec::new(); tree.leaves.len()];
     let mut todo = vec![(tree.root, Vec::new())];
-    while let Some((node, way)) = todo.pop() {
+    while let Some((node, path)) = todo.pop() {
         match node {
-            NodeRef::Leaf(leaf) => ways[leaf as usize] = way,
+            NodeRef::Leaf(leaf) => leaf_paths[leaf as usize] = path,
             NodeRef::Inner(index) => {
                 let inner = &tree.inner[index as usize];
                 for (child, left) in [(inner.left, true), (inner.right, false)] {
-                    let mut longer = way.clone();
+                    let mut longer = path.clone();
                     longer.push((index, left));
                     todo.push((child, longer));
                 }
             }
         }
     }
-    ways
+    leaf_paths
 }
 
-/// Values that a node has seen.
+/// Values of the rows that reached a node. Numbers are kept as keys: the largest one that went left, and the
+/// smallest one that went right.
 #[derive(Default)]
 struct Seen {
     last_left: Option<i64>,
@@ -63,7 +64,7 @@ struct Seen {
 
 fn solve(forest: &Forest, rows: Float, name: &str) -> usize {
     let mut boundary = Boundary::new(forest, BoundaryOptions { rows, finite: false });
-    let ways: Vec<_> = forest.trees.iter().map(ways).collect();
+    let leaf_paths: Vec<_> = forest.trees.iter().map(leaf_paths).collect();
     let mut seen: BTreeMap<(usize, u32), Seen> = BTreeMap::new();
     let mut reached: BTreeSet<(usize, u32)> = BTreeSet::new();
     let mut row = vec![0.0; forest.num_features];
@@ -80,7 +81,7 @@ fn solve(forest: &Forest, rows: Float, name: &str) -> usize {
             let leaf: &Leaf = forest.leaf(tree, &forest.row_values(&row));
             let leaf = tree.leaves.iter().position(|other| std::ptr::eq(other, leaf)).unwrap();
             reached.insert((number, leaf as u32));
-            for (node, left) in &ways[number][leaf] {
+            for (node, left) in &leaf_paths[number][leaf] {
                 let inner = &tree.inner[*node as usize];
                 let x = row[inner.feature as usize];
                 let seen = seen.entry((number, *node)).or_default();
@@ -107,24 +108,25 @@ fn solve(forest: &Forest, rows: Float, name: &str) -> usize {
     assert!(reached.is_disjoint(&unreachable), "{name}");
     assert_eq!(reached.len() + unreachable.len(), coverage.leaves, "{name}");
     for (number, tree) in forest.trees.iter().enumerate() {
-        for way in &ways[number] {
-            complete(forest, number, tree, way, &seen, (rows, name));
+        for path in &leaf_paths[number] {
+            complete(forest, number, tree, path, &seen, (rows, name));
         }
     }
     count
 }
 
-/// On a way, each node whose feature no node above tests has met all that there is.
+/// Checks that rows brought all values of interest to nodes whose feature no ancestor tests: NaN, an
+/// infinity, both neighbours of a threshold, each member of a set, and a category outside of it.
 fn complete(
     forest: &Forest,
     number: usize,
     tree: &Tree,
-    way: &[(u32, bool)],
+    path: &[(u32, bool)],
     seen: &BTreeMap<(usize, u32), Seen>,
     (rows, name): (Float, &str),
 ) {
     let mut tested = BTreeSet::new();
-    for (node, _) in way {
+    for (node, _) in path {
         let Inner { feature, predicate, .. } = &tree.inner[*node as usize];
         let Some(seen) = seen.get(&(number, *node)) else { return };
         if !tested.insert(*feature) {
@@ -134,14 +136,15 @@ fn complete(
         assert!(seen.nan && seen.infinite, "{what}");
         match predicate {
             Predicate::Numeric { .. } => {
-                // Some thresholds are infinite, so that all numbers go to one side.
+                // If a threshold is infinite, all numbers may go to one side.
                 let left = seen.last_left.unwrap_or(key(rows, f64::NEG_INFINITY) - 1);
                 let right = seen.first_right.unwrap_or(key(rows, f64::INFINITY) + 1);
                 assert_eq!(left + 1, right, "{what} {rows:?}");
             }
             Predicate::Member { set } => {
                 let members = forest.sets[*set as usize].members();
-                // Some are too large for the trainer, or for the type.
+                // Some members are too large for the trainer's rule of categories, or are not exact in the
+                // type of the rows.
                 let rounded = |x: u32| if rows == Float::F32 { f64::from(x as f32) } else { x.into() };
                 let can = |member: &&u32| forest.category_rule.category(rounded(**member)) == Some(**member);
                 let mut members_in_reach = members.iter().filter(can);
@@ -167,8 +170,7 @@ fn every_fixture_is_covered() {
     assert!(models > 200 && rows > 1000, "{models} models, {rows} rows");
 }
 
-/// A forest of one tree that asks of one feature whether it is below 1, and then, to the left, whether it is
-/// below 2.
+/// A forest of one tree, which tests whether feature 1 is below 1 and, if so, whether it is below 2.
 fn contradiction(missing_left: bool) -> Forest {
     let model = br#"{"version":[3,2,0],"learner":{
         "learner_model_param":{"base_score":"[5E-1]","num_class":"0","num_feature":"2"},
@@ -184,8 +186,8 @@ fn contradiction(missing_left: bool) -> Forest {
 }
 
 #[test]
-fn leaves_behind_contradictions_are_found() {
-    // NaN goes left first and right then, where no number gets.
+fn leaves_below_contradictions_are_found() {
+    // NaN goes left at the root and right at its child. No number reaches that leaf.
     let with_nan = contradiction(false);
     let boundary = Boundary::new(&with_nan, BoundaryOptions { rows: Float::F32, finite: false });
     assert_eq!(boundary.unreachable_leaves().count(), 0);
@@ -216,7 +218,8 @@ fn complete_tree(depth: u32, children: &mut Vec<(NodeRef, NodeRef)>, leaves: &mu
     NodeRef::Inner(own as u32)
 }
 
-/// So much is wanted that rows leave some trees to others.
+/// Rows for a forest with more than `LARGE` values give up on some trees, and later rows meet the values of
+/// these.
 #[test]
 fn large_forests_are_covered_too() {
     let mut parts = contradiction(false).into_parts();
@@ -268,8 +271,7 @@ fn trainers_that_refuse_infinities_get_none() {
     assert!(nan && boundary.coverage().met_values == boundary.coverage().values);
 }
 
-/// Full-size models, if `SCHEDC_MODELS` names a folder of them: prints how long it takes, and how many rows
-/// it takes.
+/// Prints the time and the number of rows for full-size models, if `SCHEDC_MODELS` names a folder of them.
 #[test]
 fn large_models_are_covered() {
     let Some(folder) = std::env::var_os("SCHEDC_MODELS").map(PathBuf::from) else {
@@ -337,7 +339,7 @@ fn rows_lie_on_edges_of_computed_columns() {
     for (feature, edge) in [(0, 2.5), (1, -1.0), (1, 7.0_f32)] {
         assert!([edge.next_down(), edge, edge.next_up()].into_iter().all(|value| has(feature, value)));
     }
-    // The first row reaches the leaf. Random rows follow those on edges.
+    // The first row reaches the leaf. Then come rows on edges, and after them random ones.
     assert!(rows.len() > 500, "{} rows", rows.len());
     assert!(rows[1..7].iter().all(|row| row.iter().all(|value| value.is_finite())));
 }

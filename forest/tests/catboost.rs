@@ -1,5 +1,5 @@
-//! Small CatBoost models, as fixtures made by `fixtures/make_catboost.py`: sums must be CatBoost's bit for
-//! bit, and predictions close to its own, which come from an exponential of its own.
+//! Small CatBoost models, as fixtures made by `fixtures/make_catboost.py`: margins must be CatBoost's bit for
+//! bit, and predictions close to CatBoost's, which has another implementation of the exponential.
 use std::path::{Path, PathBuf};
 
 use crate::common::{
@@ -22,7 +22,7 @@ struct Expected {
     slice: Vec<u64>,
 }
 
-/// Rows with categories where the model has them: the code of a name, or that of an unknown one.
+/// Rows of codes and numbers: a category that the fixture names has its code, or the code of an unknown name.
 fn rows(forest: &Forest, expected: &Expected) -> Vec<f64> {
     let numbers = floats(&expected.rows);
     if expected.categories.is_empty() {
@@ -97,7 +97,7 @@ fn what_is_not_computed_is_refused_with_help() {
     }
 }
 
-/// A model that was saved without training data has the names of features in another place.
+/// A file that was saved without training data has the names of features in another field.
 #[test]
 fn names_of_features_are_found_without_training_data() {
     let text = std::fs::read_to_string(fixtures("catboost/categories.json")).unwrap();
@@ -122,7 +122,7 @@ fn leaves_alone_and_old_biases_are_read() {
     let oblivious = r#"{"oblivious_trees":[{"leaf_values":[3.5]}],"scale_and_bias":[1,0]}"#;
     for text in [trees, oblivious] {
         let mut out = [0.0];
-        // Without features, a row has one column that nothing reads.
+        // Models without features have rows of one column, which nothing reads.
         predict(&read(text.as_bytes()).unwrap(), &[0.0f64], &mut out).unwrap();
         assert_eq!(out, [3.5]);
     }

@@ -1,4 +1,5 @@
-//! Forests made by hand: what the gate refuses, and how the walker treats everything that the types allow.
+//! Forests made by hand: `Forest::new` refuses invalid ones, and the walker handles all that the types can
+//! express.
 use sched_diagnostics::Code;
 use sched_forest::{
     CategoryRule, ClassRule, Comparison, Float, Forest, ForestParts, Inner, Label, Leaf, LinearLeaf,
@@ -61,7 +62,8 @@ fn oblivious_trees_are_found_by_their_shape() {
     let level = tree(vec![root.clone(), pair(1, 0), pair(1, 2)]);
     let tests = level.level_tests().unwrap();
     assert_eq!(tests.iter().map(|test| test.feature).collect::<Vec<_>>(), [0, 1]);
-    // Another feature, another side for missing values, a leaf that is not as deep.
+    // Not oblivious: nodes of a level test different features, or differ in the side of missing values, or
+    // leaves have different depths.
     assert!(!tree(vec![root.clone(), pair(1, 0), pair(2, 2)]).is_oblivious());
     let other = Inner { missing_left: true, ..pair(1, 2) };
     assert!(!tree(vec![root, pair(1, 0), other]).is_oblivious());
@@ -70,7 +72,7 @@ fn oblivious_trees_are_found_by_their_shape() {
 }
 
 #[test]
-fn a_forest_goes_apart_and_together() {
+fn forests_are_taken_apart_and_rebuilt() {
     let forest = Forest::new(parts(vec![tree(), tree()])).unwrap();
     assert_eq!(forest.iteration_starts, [0, 1, 2]);
     assert_eq!(Forest::new(forest.clone().into_parts()).unwrap(), forest);
@@ -180,7 +182,7 @@ fn scaled(bias: Vec<f64>) -> Output {
     Output { raw: vec![Transform::Scale { factor: 2.0, bias }], ..Output::default() }
 }
 
-/// The walk of the tree over what only some trainers test.
+/// A function that says whether a value goes left at a node with this test.
 fn tested(predicate: Predicate, missing_left: bool, rule: CategoryRule) -> impl Fn(f32) -> bool {
     let mut parts = parts(vec![tree()]);
     parts.sets = vec![[7].into_iter().collect(), [0, 2, 4_294_967_295].into_iter().collect()];

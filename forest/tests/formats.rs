@@ -1,5 +1,5 @@
-//! The table of formats against files of each format, and against the lists in Python and in the documents,
-//! which cannot read it.
+//! Checks the table of formats against files of each format, and against the lists in Python and in the
+//! documents, which are written by hand.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use crate::common::{files, fixtures};
 use sched_forest::{FORMATS, Format, ReadOptions, load};
 
-/// A file of the repository.
+/// The text of a file of the repository.
 fn text(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Words that the table has in one of its fields, each once.
+/// The distinct values of one field of the table, without the empty text.
 fn words(field: impl Fn(&Format) -> &'static str) -> BTreeSet<&'static str> {
     FORMATS.iter().map(|format| field(format)).filter(|word| !word.is_empty()).collect()
 }
 
-/// The trainer of a format, or its own name where files name no trainer.
+/// The trainer of a format, or the format's word if its files name no trainer.
 fn family(format: &Format) -> &'static str {
     if format.trainer.is_empty() { format.word } else { format.trainer }
 }

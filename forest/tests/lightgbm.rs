@@ -1,6 +1,5 @@
-//! Small LightGBM models as text, as fixtures made by `fixtures/make_lightgbm.py`: what is read must give
-//! LightGBM's numbers bit for bit, and what is damaged or not understood must be refused with its code and
-//! its place.
+//! Small LightGBM models as text, made by `fixtures/make_lightgbm.py`: results must be LightGBM's bit for
+//! bit. Damaged or unsupported files must be refused with a code and a place.
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -14,7 +13,7 @@ use serde::Deserialize;
 struct Expected {
     rows: Vec<u64>,
     all: Outputs,
-    /// Leaves of the same rows in single precision.
+    /// Leaves that the rows reach after rounding to single precision.
     narrow_leaves: Vec<u32>,
     #[serde(rename = "1..2")]
     part: Option<Outputs>,
@@ -74,7 +73,7 @@ fn numbers_are_those_of_lightgbm() {
     assert_eq!((objectives.len(), parts), (22, 4), "{objectives:?}");
 }
 
-/// The fixtures cover what the format has.
+/// Checks that the fixtures have more than one node or leaf of each kind.
 #[test]
 fn fixtures_have_all_kinds_of_nodes() {
     let (mut numeric, mut zero, mut sets, mut linear, mut left, mut right, mut single) =
@@ -138,10 +137,10 @@ fn pandas_categories_get_their_features() {
     for other in
         ["[categorical_feature: 1,2]", "[categorical_feature: 2,1,3]", "[categorical_feature: 0,1,2]"]
     {
-        // One assignment fits, whatever features are declared.
+        // Only one assignment of the lists to features fits, so the line does not matter.
         assert_eq!(notes(&with(other)), (expected.to_vec(), String::new()), "{other}");
     }
-    // A column of numbers may be the one whose names are listed.
+    // The lists of names may belong to another column of numbers, too.
     let codes =
         text.replacen("feature_infos=[", "feature_infos=[0:3] [", 1).replacen("number", "code number", 1);
     let codes = codes.replacen("max_feature_idx=3", "max_feature_idx=4", 1);
@@ -207,12 +206,12 @@ fn leaves_that_are_no_numbers_say_where_they_come_from() {
 }
 
 #[test]
-fn remarks_are_made() {
+fn notes_are_made() {
     let notes = |text: &str| {
         let notes = load(text.as_bytes(), &ReadOptions::default()).unwrap().notes;
         notes.into_iter().map(|note| note.0).collect::<Vec<_>>().join("; ")
     };
-    // Releases before 2.2.3 average, and those after it transform the average.
+    // Releases before 2.2.3 average transformed values, and later ones transform the average.
     let forest = text("average-binary");
     assert_eq!(notes(&forest), "");
     let early = forest.replacen("version=v4", "version=v2", 1);
@@ -222,12 +221,13 @@ fn remarks_are_made() {
     assert_eq!(notes(&text), "");
     assert!(notes(&text.replacen("version=v4", "version=v5", 1)).contains("version 5"));
     let plain = text.replacen("objective=multiclass num_class:3\n", "", 1);
-    assert!(notes(&plain).contains("objective of its own"));
+    assert!(notes(&plain).contains("custom objective"));
     let trees = &text[text.find("Tree=0").unwrap()..text.find("end of trees").unwrap()];
     assert!(notes(&text.replacen(trees, "", 1)).contains("no trees"));
 }
 
-/// Changes to a fixture: the text that is replaced, the new one, and what the reader says.
+/// Changes to fixtures: the name, the text that is replaced, the new text, and the code and the place of the
+/// error.
 const DAMAGED: &[(&str, &str, &str, &str, &str)] = &[
     ("binary", "version=v4\n", "", "M0002", "version"),
     ("binary", "version=v4", "version=v1", "M0002", "version"),
@@ -369,7 +369,7 @@ fn many_nodes_may_share_a_large_set() {
 }
 
 #[test]
-fn what_needs_far_more_memory_than_the_file_has_bytes_is_refused() {
+fn files_that_need_far_more_memory_than_their_size_are_refused() {
     let dense = one_set(1, &"4294967295 ".repeat(20_000));
     let names = text("pandas").replacen("[3, 10, 200]", &format!("[0{}]", ",0".repeat(30_000)), 1);
     let short = chain(2).replacen("feature_names=a", &format!("feature_names={}", "a ".repeat(20_000)), 1);

@@ -1,8 +1,9 @@
-//! Full-size models with the predictions of the trainer, which are too large to be kept beside the code.
+//! Full-size models with the trainer's predictions. They are too large for the repository.
 //!
-//! Runs when `SCHEDC_MODELS` names a folder of models: for each model a folder with `model.json` (`model.txt`
-//! for LightGBM), `X_test.npy`, `expected.npy` and perhaps `expected_raw.npy`, and a folder `random` of
-//! `<m>.json`, `<m>.X.npy`, `<m>.y.npy`. Models of ONNX have `model.onnx`, and predictions of ONNX Runtime.
+//! These tests run if `SCHEDC_MODELS` names a folder of models. Each model is a folder with `model.json`
+//! (`model.txt` for LightGBM), `X_test.npy`, `expected.npy` and perhaps `expected_raw.npy`. A folder `random`
+//! has `<m>.json`, `<m>.X.npy` and `<m>.y.npy`. Models of ONNX have `model.onnx`, and predictions of ONNX
+//! Runtime.
 
 use std::path::{Path, PathBuf};
 

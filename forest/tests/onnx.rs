@@ -1,5 +1,5 @@
-//! Small ONNX models as fixtures made by `fixtures/make_onnx.py`: what is read must give ONNX Runtime's
-//! numbers bit for bit, and what is damaged or not supported must be refused with its code and its place.
+//! Small ONNX models, made by `fixtures/make_onnx.py`: results must be ONNX Runtime's bit for bit. Damaged or
+//! unsupported files must be refused with a code and a place.
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ fn floats(bits: &[u64], wide: bool) -> Vec<f64> {
     bits.iter().map(float).collect()
 }
 
-/// Equal bits, but zeros of either sign and any NaN.
+/// Whether numbers are equal. Zeros of both signs are equal here, and all NaN.
 fn equal(left: f64, right: f64) -> bool {
     left == right || left.is_nan() && right.is_nan()
 }
@@ -77,7 +77,8 @@ fn check_model(name: &str, forest: &Forest, expected: &Expected) {
     let names = &forest.output.classes.as_ref().unwrap().labels;
     let found: Vec<Value> =
         classes(forest, &rows).iter().map(|&class| label(&names[class as usize])).collect();
-    // ONNX Runtime's own rule for two columns of votes is not that of the operator: a note says so.
+    // For two columns of votes, ONNX Runtime does not follow the operator's description. schedc does, and a
+    // note says so.
     if name != "two-columns" {
         assert_eq!(&found, labels, "{name}: classes");
     }
@@ -121,7 +122,7 @@ fn the_first_operator_is_named() {
         message("M0040-scaler")
             .contains("graph.node[0]: the operator `ai.onnx.ml.Scaler` (node `scaling`) before")
     );
-    assert!(message("M0040-log").contains("graph.node[1]: the operator `Log` behind the trees"));
+    assert!(message("M0040-log").contains("graph.node[1]: the operator `Log` after the trees"));
     assert!(message("M0040-cast-to-int").contains("`Cast` to int64"));
     assert!(message("M0041-min").contains("graph.node[0].aggregate_function: `aggregate_function` is `MIN`"));
     assert!(message("M0042-half").contains("float16"));
@@ -144,11 +145,11 @@ fn types_are_those_of_the_graph() {
 }
 
 #[test]
-fn remarks_are_made() {
+fn notes_are_made() {
     let notes = |name: &str| load(&model(name), &ReadOptions::default()).unwrap();
     let loaded = notes("v5-post-1");
     assert_eq!(loaded.version, [1, 2]);
-    assert!(loaded.notes[0].0.contains("LOGISTIC in ONNX Runtime"), "{:?}", loaded.notes);
+    assert!(loaded.notes[0].0.contains("computes LOGISTIC, as ONNX Runtime does"), "{:?}", loaded.notes);
     assert!(notes("two-columns").notes[0].0.contains("above 0"));
     assert!(notes("modes").notes.is_empty());
 }
@@ -195,7 +196,7 @@ fn nodes_may_have_any_numbers_and_order() {
         (0, 4, "LEAF", 0, 0),
     ];
     assert_eq!((leaf(&root_second, 0.0), leaf(&root_second, 0.5)), ((2, 1), (3, 1)));
-    // Nodes that no walk reaches are no part of the tree.
+    // Nodes that no walk reaches are left out.
     let unreached = [STUMP[0], STUMP[1], STUMP[2], (0, 3, "LEAF", 0, 0)];
     assert_eq!(leaf(&unreached, 1.0), (2, 0));
 }
@@ -203,7 +204,7 @@ fn nodes_may_have_any_numbers_and_order() {
 #[test]
 fn equalities_that_share_what_follows_are_sets() {
     let leaf = |id| (0, id, "LEAF", 0, 0);
-    // The threshold of a node is its place: 0, 1 and 2 go to node 3.
+    // The threshold of a node is its position in the list, so the values 0, 1 and 2 go to node 3.
     let chain =
         [(0, 0, "BRANCH_EQ", 3, 1), (0, 1, "BRANCH_EQ", 3, 2), (0, 2, "BRANCH_EQ", 3, 4), leaf(3), leaf(4)];
     let forest = read(&regressor(&chain, ints)).unwrap();
@@ -219,7 +220,7 @@ fn equalities_that_share_what_follows_are_sets() {
 }
 
 #[test]
-fn arithmetic_behind_a_regressor_is_done() {
+fn arithmetic_after_a_regressor_is_computed() {
     let steps = |name: &str| {
         let forest = read(&model(name)).unwrap();
         forest.output.value.iter().map(Transform::name).collect::<Vec<_>>()
@@ -256,7 +257,7 @@ fn nodes_that_form_no_tree_are_refused() {
         ),
         ("twice", vec![leaf(1), leaf(1)], codes::NOT_A_TREE, "nodes_nodeids[1]"),
         (
-            "unreached vote behind a first leaf",
+            "unreached vote after a first leaf",
             vec![leaf(2), (0, 0, "BRANCH_LT", 1, 2), leaf(1), (0, 4, "BRANCH_LT", 1, 2)],
             codes::UNSUPPORTED_ENSEMBLE,
             "nodes_nodeids[2]",
@@ -294,7 +295,7 @@ fn equal_sets_are_kept_once() {
 fn every_truncation_is_refused() {
     for name in ["modes", "binary-logistic", "v5-f32", "cast-to-f64", "sk-forest-texts"] {
         let bytes = model(name);
-        // The bytes behind the graph (the sets of operators) are not needed to read the trees.
+        // Trees can be read without the bytes after the graph, which hold the operator sets.
         let mut accepted = 0;
         for length in 0..bytes.len() {
             match read(&bytes[..length]) {

@@ -16,7 +16,7 @@ struct Counting;
 static USED: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: all is handed on to the system's allocator.
+// SAFETY: all calls are forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let used = USED.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
@@ -35,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Reads a file and tells how many times its size was used at once.
+/// Reads a file and returns the peak of allocated bytes, divided by the size of the file.
 fn times(name: &str, file: &[u8]) -> f64 {
     let before = USED.load(Ordering::Relaxed);
     MOST.store(before, Ordering::Relaxed);
@@ -61,7 +61,7 @@ fn trees(count: i64) -> Vec<NodeRow> {
     (0..count).flat_map(tree).collect()
 }
 
-/// One test, so that nothing else allocates meanwhile.
+/// Measures in the only test of this file, so that no other test allocates at the same time.
 #[test]
 fn memory_is_bounded() {
     let single: Vec<NodeRow> = (0..20_000).map(|tree| (tree, 0, "LEAF", 0, 0)).collect();
@@ -110,7 +110,7 @@ fn memory_is_bounded() {
     assert!(read(&cases[0].1).is_ok());
     let too_large = read(&many_classes).unwrap_err();
     assert_eq!(too_large.code, codes::TOO_LARGE, "{too_large}");
-    // Sums of as many classes as are allowed take memory of their own, which the count bounds.
+    // Each class takes memory, too. The limit on their number bounds it.
     assert!(times("only classes", &only_classes) < 30.0);
     assert_eq!(read(&number(1, 10)).unwrap_err().code, codes::UNKNOWN_FORMAT);
     assert_eq!(

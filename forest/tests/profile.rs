@@ -1,4 +1,4 @@
-//! Profiles: what is counted, and the file that keeps it.
+//! Profiles: counts of rows at leaves, and the file that holds them.
 
 use sched_forest::{
     Forest, ForestParts, Inner, Leaf, NodeRef, Predicate, Profile, Target, Tree, WalkError, codes,
@@ -25,7 +25,7 @@ fn forest() -> Forest {
 }
 
 #[test]
-fn rows_are_counted_where_they_end() {
+fn rows_are_counted_at_their_leaves() {
     let forest = forest();
     let profile = Profile::count(&forest, &[0.0f32, 1.5, 1.7, 5.0, f32::NAN]).unwrap();
     assert_eq!(profile.rows, 5);
@@ -52,7 +52,7 @@ fn a_file_comes_back_as_it_was() {
 }
 
 #[test]
-fn what_is_no_profile_of_the_model_is_refused() {
+fn files_that_are_not_profiles_of_the_model_are_refused() {
     let forest = forest();
     let text = Profile::count(&forest, &[0.0f32]).unwrap().to_json(FINGERPRINT);
     let refused = |text: &str| {
@@ -85,7 +85,7 @@ fn any_part_of_a_file_is_read_or_refused() {
         assert!(cut.is_err() || text[at..].trim_ascii().is_empty(), "byte {at}");
         let mut bytes = text.clone();
         bytes[at] = b'9';
-        // The result does not matter, only that there is one.
+        // Only a panic would be wrong: any result is accepted.
         let _ = Profile::from_json(&bytes, &forest, FINGERPRINT);
     }
 }

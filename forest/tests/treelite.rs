@@ -1,5 +1,5 @@
-//! Small Treelite checkpoints, as fixtures made by `fixtures/make_treelite.py`: sums must be those of
-//! Treelite's own evaluator bit for bit, and predictions those of scikit-learn where it made the model.
+//! Small Treelite checkpoints, made by `fixtures/make_treelite.py`: margins must be those of Treelite's
+//! evaluator bit for bit. Predictions must be near Treelite's, and near scikit-learn's for its models.
 use std::path::Path;
 
 use crate::common::{damaged, expected, files, fixtures, floats, leaves, margins, predictions};
@@ -39,13 +39,13 @@ fn check_model(path: &Path) {
     let forest = read(&std::fs::read(path).unwrap()).unwrap_or_else(|error| panic!("{name}: {error}"));
     let rows = floats(&expected.rows);
     let (margins, predictions) = outputs(&forest, &rows);
-    // In single precision, Treelite adds a base score of double precision, which may not be one of single
-    // precision.
+    // For models in single precision, Treelite adds a base score in double precision. The model of this name
+    // has one that is not exact in single precision.
     let tolerance = if name == "base-rounded" { 1e-7 } else { 0.0 };
     close(name, "margins", &margins, &floats(&expected.margins), tolerance);
     let last = match forest.types.accumulator {
         Float::F32 => 2e-7,
-        // Treelite's softmax goes through single precision.
+        // Treelite computes the softmax partly in single precision.
         Float::F64 if name == "gb-classes" || name == "hgb-classes" => 2e-7,
         Float::F64 => 1e-15,
     };
@@ -77,7 +77,7 @@ fn one_kind_of_comparison_stays_as_it_is() {
 }
 
 #[test]
-fn iterations_are_turns_of_the_outputs() {
+fn an_iteration_has_a_tree_for_each_output() {
     let bytes = model("gb-classes.tl");
     let whole = read(&bytes).unwrap();
     assert_eq!((whole.trees.len(), whole.iteration_starts.clone()), (9, vec![0, 3, 6, 9]));
@@ -97,7 +97,7 @@ fn an_average_is_over_the_trees_that_are_used() {
     assert_eq!(out, leaf.values[..]);
 }
 
-/// A model without the numbers of nodes, which a checkpoint does not keep.
+/// A model without the trainer's numbers of leaves, which checkpoints do not hold.
 fn unnumbered(forest: Forest) -> Forest {
     let mut parts = forest.into_parts();
     for tree in &mut parts.trees {
@@ -107,7 +107,7 @@ fn unnumbered(forest: Forest) -> Forest {
 }
 
 #[test]
-fn what_is_written_is_read_as_the_same() {
+fn written_models_are_read_unchanged() {
     let models =
         files(&fixtures("treelite")).into_iter().filter(|path| path.extension().is_some_and(|it| it == "tl"));
     let mut written = 0;

@@ -1,6 +1,5 @@
-//! Small XGBoost models of several releases, as fixtures made by `fixtures/make.py`: what is read must give
-//! XGBoost's numbers bit for bit, and what is damaged or not supported must be refused with its code and its
-//! place.
+//! Small XGBoost models of several releases, made by `fixtures/make.py`: results must be XGBoost's bit for
+//! bit. Damaged or unsupported files must be refused with a code and a place.
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -126,7 +125,7 @@ fn unsupported_files_are_named() {
     assert_eq!(codes.len(), 2, "{codes:?}");
 }
 
-/// The parent of the value at a path such as `a.b[3]`, and the last step.
+/// The parent of the value at a path such as `a.b[3]`, and the last step of the path.
 fn parent<'a>(document: &'a mut Value, path: &str) -> (&'a mut Value, String) {
     let pointer = format!("/{}", path.replace(['.', '['], "/").replace(']', ""));
     let (parent, last) = pointer.rsplit_once('/').unwrap();
@@ -166,7 +165,7 @@ fn damaged_models_are_refused_with_code_and_place() {
     }
 }
 
-/// A fixture of the newest release, and as a document that can be changed.
+/// A fixture of the newest release, as a forest and as a document that can be changed.
 fn document(name: &str) -> (Forest, Value) {
     let bytes = std::fs::read(fixtures("3.2.0").join(name)).unwrap();
     (read(&bytes).unwrap(), serde_json::from_slice(&bytes).unwrap())
@@ -269,7 +268,7 @@ fn base_scores_that_xgboost_refuses_are_refused() {
 }
 
 #[test]
-fn base_scores_that_xgboost_takes_are_taken() {
+fn base_scores_that_xgboost_accepts_are_accepted() {
     let taken = [
         ("binary:logistic", "0E0", -13.815_51),
         ("binary:logistic", "1E0", 13.815_51),
@@ -305,7 +304,7 @@ fn classes_have_to_be_counted() {
 }
 
 #[test]
-fn dart_weights_may_stand_beside_the_trees() {
+fn dart_weights_are_read_from_the_model_of_the_trees() {
     let (forest, mut document) = document("dart.json");
     let booster = &mut document["learner"]["gradient_booster"];
     let mut model = booster["gbtree"]["model"].take();
@@ -315,7 +314,7 @@ fn dart_weights_may_stand_beside_the_trees() {
 }
 
 #[test]
-fn remarks_are_made() {
+fn notes_are_made() {
     let note = |name: &str, change: &dyn Fn(&mut Value)| {
         let (_, mut document) = document(name);
         change(&mut document);
@@ -421,7 +420,8 @@ fn deep_trees_neither_overflow_nor_pass() {
     drop(forest);
 }
 
-/// The sides of a node's categories: members go right, and values that are no category go left.
+/// Checks that members of a node's set go right, and that other categories and values that are no categories
+/// go left.
 #[test]
 fn members_go_right() {
     let text = chain(1).replace("\"split_conditions\":[0,1,2]", "\"split_conditions\":[NaN,1,2]").replace(
@@ -436,7 +436,7 @@ fn members_go_right() {
     let rows = [3.0, 9.0, 3.9, 2.0, -3.0, 16_777_216.0, f32::INFINITY, f32::NAN];
     let mut leaves = [0; 8];
     predict_leaves(&forest, &rows, &mut leaves).unwrap();
-    // The left child of the file is node 2.
+    // Node 2 is the left child in the file.
     assert_eq!(leaves, [1, 1, 1, 2, 2, 2, 2, 2]);
 }
 
@@ -467,7 +467,7 @@ fn vectors_are_read_from_both_places() {
         serde_json::json!({"Model": document}).to_string()
     };
     assert_eq!(read(snapshot("2.1.4/vector.json").as_bytes()).unwrap(), old);
-    // The newer place, filled from the older one.
+    // Moves the vectors to the field that newer releases write.
     let new = tree("3.2.0/vector.json");
     let (_, mut document) = document("vector.json");
     for tree in document.pointer_mut("/learner/gradient_booster/model/trees").unwrap().as_array_mut().unwrap()

@@ -1,5 +1,5 @@
-//! A file of XGBoost means what the release computed that saved it, and what another release computes where
-//! that is asked for. The fixtures are made by `fixtures/make_releases.py`.
+//! Predictions of an XGBoost file are those of the release that saved it, or of the release that the caller
+//! names. `fixtures/make_releases.py` makes the fixtures.
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 struct Expected {
     num_rows: usize,
     rows: Vec<u32>,
-    /// By release; nothing where the release refuses to predict.
+    /// Outputs by release, or nothing if the release refuses to predict.
     releases: BTreeMap<String, Option<Outputs>>,
 }
 
@@ -43,7 +43,7 @@ fn check(what: &str, forest: &Forest, expected: &Expected, outputs: &Outputs) {
     assert_eq!(bits(predictions(forest, &rows)), outputs.predictions, "{what}: predictions");
 }
 
-/// Quantiles of 3.4 are sorted, which is refused.
+/// Whether the release sorts the quantiles that this model predicts. schedc refuses such models.
 fn is_sorted(path: &Path, release: &str) -> bool {
     path.to_str().unwrap().contains("quantiles") && release == "3.4"
 }
@@ -76,7 +76,7 @@ fn numbers_are_those_of_the_release() {
                 );
             }
         }
-        // If releases disagree, the reader records in the model whose rule it followed.
+        // If releases disagree, the reader records which release's rules it followed.
         if expected.releases.len() > 1 && !name.contains("dart") {
             assert_eq!(read(&path, Some(&saved_by)).unwrap().source.rules.len(), 1, "{name}");
         }
@@ -87,7 +87,7 @@ fn numbers_are_those_of_the_release() {
     assert_eq!(meanings.len(), 13);
 }
 
-/// The values that users reported.
+/// Checks values that users reported.
 #[test]
 fn reported_values_are_right() {
     let first = |name: &str| {
@@ -136,7 +136,7 @@ fn probabilities_of_0_and_1_are_for_later_releases() {
 }
 
 #[test]
-fn files_that_do_not_say_their_release_are_remarked_upon() {
+fn files_that_do_not_say_their_release_get_a_note() {
     let mut model = document("3.1.3-base-score.json");
     model.as_object_mut().unwrap().remove("version");
     let loaded = load_document(&model).unwrap();
@@ -145,7 +145,7 @@ fn files_that_do_not_say_their_release_are_remarked_upon() {
 }
 
 #[test]
-fn early_sums_are_remarked_upon() {
+fn early_orders_of_sums_get_a_note() {
     let mut model = document("1.2.1-logitraw.json");
     let note = |model: &Value| {
         load_document(model).unwrap().notes.into_iter().map(|note| note.0).collect::<String>()
@@ -241,7 +241,7 @@ fn leaves_that_are_no_numbers_say_where_they_come_from() {
 }
 
 #[test]
-fn other_trainers_have_one_meaning() {
+fn files_of_other_trainers_take_no_release() {
     let options = ReadOptions { as_release: Some("3.4".parse().unwrap()), ..ReadOptions::default() };
     for name in ["lightgbm/binary.txt", "onnx/sk-tree.onnx"] {
         let error = load(&std::fs::read(fixtures(name)).unwrap(), &options).unwrap_err();

@@ -293,9 +293,9 @@ def test_categories_that_are_refused(libraries):
     array = numpy.array([codes[name] for name in houses.features]).T
     assert numpy.array_equal(houses.values(array), by_codes.values(codes))
     array[0, houses.features.index("floor")] = 30
-    with pytest.raises(ValueError, match="30 is the name of a category, and numbers are codes here"):
+    with pytest.raises(ValueError, match="30 is the name of a category, and numbers of this column"):
         houses.values(array)
-    with pytest.raises(ValueError, match="is a number, and no name"):
+    with pytest.raises(ValueError, match="is a number, and no category"):
         BatchPredictor(libraries["houses"], categories="names").values(array)
     for name, wrong, words in [
         ("country", [2, 0], 'row 1: "2" is a number.*categories="codes"'),

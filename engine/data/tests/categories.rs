@@ -158,15 +158,15 @@ fn truth_values_have_names() {
 #[test]
 fn cells_with_several_meanings_are_refused() {
     let refused = |bytes: &[u8]| words(&rows(bytes, Unseen::Missing, false).unwrap_err());
-    let among_texts = "\"1\" is a number, and no name of these categories is one";
+    let among_texts = "\"1\" is a number, and no category of this column has a number as its name";
     assert_eq!(
         refused(b"floor,colour,x\n10,1,1\n"),
         format!("D0028: rows, line 2, column 2 (colour): {among_texts}")
     );
     assert_eq!(
         refused(b"floor,colour,x\n10,green ,1\n"),
-        "D0028: rows, line 2, column 2 (colour): \"green \" has blanks around it, and is a category \
-         without them"
+        "D0028: rows, line 2, column 2 (colour): \"green \" has blanks around it; without them it is the \
+         name of a category"
     );
     let x: ArrayRef = Arc::new(Float32Array::from(vec![1.0]));
     let table = |colour: ArrayRef, floor: ArrayRef| {
@@ -184,7 +184,7 @@ fn cells_with_several_meanings_are_refused() {
         format!("D0028: rows, column 1 (colour): {among_texts}, {place}")
     );
     let red: ArrayRef = Arc::new(StringArray::from(vec!["red"]));
-    let among_numbers = "\"10\" is text, and no name of these categories is one";
+    let among_numbers = "\"10\" is text, and no category of this column has a text as its name";
     assert_eq!(
         refused(&table(Arc::clone(&red), Arc::new(StringArray::from(vec!["10"])))),
         format!("D0028: rows, column 3 (floor): {among_numbers}, {place}")
@@ -193,7 +193,7 @@ fn cells_with_several_meanings_are_refused() {
         "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }",
         &[0_f32, 1.0, 30.0].map(f32::to_le_bytes).concat(),
     );
-    let among_codes = "30 is the name of a category, and numbers are codes here, from 0 to 2";
+    let among_codes = "30 is the name of a category, and numbers of this column are codes, from 0 to 2";
     assert_eq!(refused(&array), format!("D0028: rows, column 3: {among_codes}, {place}"));
     // A number that is neither a name nor a code is treated as the trainer does.
     assert_eq!(show(&rows(b"floor,colour,x\n99,red,1\n", Unseen::Other, false).unwrap()), "0 1 -1");

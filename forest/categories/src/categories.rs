@@ -10,7 +10,7 @@ use crate::names::Names;
 pub struct Categories {
     features: Vec<NameIndex>,
     choices: Choices,
-    /// The treatment of unindex categories if the user chose none.
+    /// The trainer's treatment of unknown categories, which applies if the user chose none.
     of_trainer: Unseen,
 }
 

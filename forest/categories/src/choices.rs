@@ -8,12 +8,12 @@ pub enum Unseen {
     Error,
     /// A missing value (LightGBM, scikit-learn).
     Missing,
-    /// A category that no tree asks for (CatBoost, pipelines of ONNX).
+    /// A category that is in no set that a tree tests (CatBoost, pipelines of ONNX).
     Other,
 }
 
 impl Unseen {
-    /// The treatment by a trainer; `trainer` is a name from `Source::trainer`.
+    /// The trainer's own treatment; `trainer` is a name from `Source::trainer`.
     pub fn of_trainer(trainer: &str) -> Unseen {
         match trainer {
             "LightGBM" | "scikit-learn" => Unseen::Missing,
@@ -57,7 +57,7 @@ impl NumbersAs {
     }
 }
 
-/// The kind of input that contains the cells.
+/// The kind of input from which the cells come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A table: CSV, Parquet, Arrow or a data frame, whose columns have types and names of their own.

@@ -1,4 +1,4 @@
-//! Categories in the text about a library's model.
+//! Categories in the JSON description that a library holds of its model.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::choices::Unseen;
 use crate::label::Label;
 use crate::names::{Names, Naming};
 
-/// The text about the categories of a model: null if no feature has names.
+/// The description of a model's categories: null if all features are plain numbers.
 pub fn to_json(features: &[Names], unseen: Unseen) -> Value {
     if features.iter().all(Names::are_codes) {
         return Value::Null;
@@ -19,8 +19,8 @@ pub fn to_json(features: &[Names], unseen: Unseen) -> Value {
     })
 }
 
-/// The names of each feature and the trainer's treatment of unknown ones, from what [`to_json`] made; `None`
-/// if the text names no categories.
+/// Reads what [`to_json`] made: the names of each feature, and the trainer's treatment of unknown names.
+/// `None` if there are no categories.
 pub fn from_json(about: &Value) -> Option<(Vec<Names>, Unseen)> {
     let lists = about.get("names")?.as_array()?;
     let unseen = about.get("unseen").and_then(Value::as_str).and_then(Unseen::of_word).unwrap_or_default();
@@ -41,7 +41,8 @@ fn word(naming: Naming) -> &'static str {
     }
 }
 
-/// The naming with this word. Libraries of older releases have none; their names are listed.
+/// The naming that a description calls by this word. Libraries of older releases have no such word: their
+/// names are `Listed`.
 fn naming(word: &str) -> Naming {
     match word {
         "doubtful" => Naming::Doubtful,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The name of a class or of a category. Truth values are shown as Python spells them.
+/// The name of a class or of a category. Truth values are spelled as in Python, `True` and `False`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Label {
     /// A whole number.

@@ -45,12 +45,12 @@ impl<'a> Lookup<'a> {
         Lookup { index, unseen, choices, origin }
     }
 
-    /// Whether single precision cannot represent some code.
+    /// Whether some code needs double precision.
     pub fn is_wide(&self) -> bool {
         self.index.wide
     }
 
-    /// Whether plain numbers are codes themselves, so that a numeric column needs no look-up.
+    /// Whether plain numbers in this kind of input are codes, so that a numeric column needs no look-up.
     pub fn takes_codes(&self) -> bool {
         let chosen = self.choices.numbers;
         let codes = chosen.unwrap_or(match self.origin {
@@ -60,7 +60,7 @@ impl<'a> Lookup<'a> {
         codes == NumbersAs::Codes && self.index.names.naming != Naming::Spelled
     }
 
-    /// Names that are texts, in no order.
+    /// Names that are texts, in arbitrary order.
     pub fn texts(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         self.index.texts.keys().map(String::as_str)
     }
@@ -96,7 +96,7 @@ impl<'a> Lookup<'a> {
     /// A [`Refusal`] if it is not certain which category the cell means.
     pub fn code_of_untyped(&self, cell: &str, value: impl FnOnce() -> Option<f64>) -> Result<f64, Refusal> {
         let plain = cell.trim();
-        // If numbers are codes, a cell that looks like a number is a code and no name.
+        // If numbers are codes, a cell that looks like a number is a code, even if it is a name too.
         if self.takes_codes()
             && let Ok(number) = plain.parse::<f64>()
             && !number.is_nan()
@@ -176,7 +176,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The code of a number among names, some of which are numbers.
+    /// The code of a number that is read as a name.
     fn of_number(&self, number: Cell<'_>, form: Form) -> Result<f64, Refusal> {
         if let Cell::Number(value) = number
             && value.abs() >= EXACT as f64
@@ -188,14 +188,15 @@ impl<'a> Lookup<'a> {
             return Ok(code);
         }
         let index = self.index;
-        // To Python 1 and True are one name, to schedc a number and a truth value.
+        // In Python, 1 equals True. For schedc they are two names, so such a cell is uncertain.
         let truth = [("0", false), ("1", true)].into_iter().find(|(text, _)| text_of(number) == *text);
         if let Some((_, truth)) = truth
             && index.truth(truth).is_some()
         {
             return Err(Refusal::NumberOrTruth(truth));
         }
-        // If the user chose a treatment of unknown names, a number may be such a name.
+        // A number may be an unknown name if some names are numbers, or if the user chose a treatment of
+        // unknown names.
         let may_be_name = index.has_numbers() || form == Form::Dictionary || self.choices.unseen.is_some();
         match index.names.naming {
             _ if may_be_name || index.names.labels.is_empty() => self.of_unknown(&text_of(number)),
@@ -228,9 +229,9 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The number itself, if it is a code. A number that is no code but a name is a mistake: the user meant
-    /// the name. Any other number is passed on as the trainer does, unless the user chose a treatment of
-    /// unknown categories.
+    /// The number itself, if it is a code. A number that is a name but not a code is refused, since the user
+    /// probably meant the name. Any other number is passed on, as trainers do, unless the user chose a
+    /// treatment of unknown categories.
     fn of_code(&self, number: Cell<'_>) -> Result<f64, Refusal> {
         let value = match number {
             Cell::Integer(number) => number as f64,

@@ -11,11 +11,11 @@ pub(crate) struct NameIndex {
     pub(crate) names: Names,
     pub(crate) texts: HashMap<String, f64>,
     pub(crate) integers: HashMap<i64, f64>,
-    /// Codes of numbers that are names, by the result of [`bits`].
+    /// Codes of names that are floating-point numbers. The key is [`bits`] of the number.
     pub(crate) numbers: HashMap<u64, f64>,
     /// The codes of false and of true.
     truths: [Option<f64>; 2],
-    /// Whether single precision cannot represent some code.
+    /// Whether some code needs double precision.
     pub(crate) wide: bool,
 }
 
@@ -30,7 +30,7 @@ impl NameIndex {
         for (place, label) in names.labels.iter().enumerate() {
             let code = names.code(place);
             index.wide |= is_wide(code);
-            // If names are equal, the first counts, as for trainers.
+            // Of equal names the first counts, as in trainers.
             match label {
                 Label::Text(text) => index.texts.entry(text.clone()).or_insert(code),
                 Label::Integer(number) => index.integers.entry(*number).or_insert(code),
@@ -42,7 +42,7 @@ impl NameIndex {
         index
     }
 
-    /// Whether some names are numbers.
+    /// Whether some name is a number.
     pub(crate) fn has_numbers(&self) -> bool {
         !self.integers.is_empty() || !self.numbers.is_empty()
     }
@@ -51,13 +51,15 @@ impl NameIndex {
     pub(crate) fn truth(&self, truth: bool) -> Option<f64> {
         match self.names.naming {
             Naming::Spelled => self.texts.get(if truth { "1" } else { "0" }).copied(),
-            _ => self.truths[usize::from(truth)],
+            Naming::Listed | Naming::Doubtful | Naming::Texts | Naming::TextsAndEmpty => {
+                self.truths[usize::from(truth)]
+            }
         }
     }
 
-    /// Whether a truth value is a name, or may be an unknown name. In a CatBoost model with the names `True`
-    /// and `False` this is uncertain: it depends on whether the training data had a column of objects or of
-    /// truth values.
+    /// Whether a truth value can be a name of this feature, known or unknown. Uncertain, and so false, in a
+    /// CatBoost model with the names `True` and `False`: CatBoost reads a truth value as such a text only if
+    /// the training data had a column of objects.
     pub(crate) fn takes_truths(&self) -> bool {
         let some = self.truth(false).or(self.truth(true)).is_some();
         let texts = ["False", "True"].iter().any(|text| self.texts.contains_key(*text));

@@ -2,27 +2,28 @@
 
 use crate::label::Label;
 
-/// The relation of names and codes, which differs by trainer.
+/// The rule that gives each name its code in rows. Trainers have different rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Naming {
-    /// The code of a name is its place in the list (LightGBM, XGBoost).
+    /// The code of a name is its position in the list (LightGBM, XGBoost).
     #[default]
     Listed,
-    /// As `Listed`, but the model's file does not say which feature the list belongs to. Plain numbers of a
-    /// table may be names or codes, and are refused until the user chooses (LightGBM).
+    /// As `Listed`, but the model's file does not say which feature the list belongs to (LightGBM). Plain
+    /// numbers in a table may be names or codes, so the look-up refuses them until the user chooses.
     Doubtful,
-    /// Every name is a text, and a whole number means the name with the same digits. There are no other
-    /// codes: in rows of numbers, a whole number is its own code (CatBoost).
+    /// Every name is a text, and a whole number stands for the name with the same digits (CatBoost). The code
+    /// of such a name is the number itself, also in rows of numbers.
     Spelled,
-    /// As `Listed`, but the model's own rows hold the texts, and never codes. A cell of CSV is a text, even
-    /// if it looks like a number. The empty text is a missing one, as ONNX has no other (pipelines of ONNX).
+    /// As `Listed`, but the model's own input holds texts, never codes (pipelines of ONNX). A cell of CSV is
+    /// a text, even if it looks like a number. The empty text is a missing value, since ONNX has no other
+    /// missing text.
     Texts,
-    /// As `Texts`, but the empty text is a text as any other (pipelines compiled from Python objects).
+    /// As `Texts`, but the empty text is a name like others (pipelines compiled from Python objects).
     TextsAndEmpty,
 }
 
 impl Naming {
-    /// Whether the model's own rows hold the texts.
+    /// Whether the model's own input holds texts.
     pub fn is_of_texts(self) -> bool {
         matches!(self, Naming::Texts | Naming::TextsAndEmpty)
     }
@@ -34,7 +35,7 @@ impl Naming {
 pub struct Names {
     /// The names, in the order of the model's file. If two are equal, the first counts.
     pub labels: Vec<Label>,
-    /// The relation of names and codes.
+    /// The rule that gives each name its code.
     pub naming: Naming,
 }
 
@@ -47,7 +48,7 @@ impl Names {
         Names { labels, naming: Naming::Listed }
     }
 
-    /// Names of a column of texts that the model itself reads.
+    /// Names for a model whose own input holds texts.
     pub fn texts(labels: Vec<Label>) -> Names {
         Names { labels, naming: Naming::Texts }
     }
@@ -62,7 +63,7 @@ impl Names {
         Names { labels: Vec::new(), naming: Naming::Doubtful }
     }
 
-    /// Whether numbers of tables can only be codes, since the categories have no names.
+    /// Whether every value is a plain number or a code, since there are no names.
     pub fn are_codes(&self) -> bool {
         self.labels.is_empty() && self.naming == Naming::Listed
     }
@@ -80,17 +81,17 @@ impl Names {
         }
     }
 
-    /// The code of a category that no tree asks for, valid for every trainer. LightGBM, XGBoost and
-    /// ONNX refuse negative codes.
+    /// A code that is in no set that a tree tests, for unknown names. -1 is no category in LightGBM, XGBoost
+    /// and ONNX, and no name of CatBoost has the code -0.25.
     pub fn other(&self) -> f64 {
         match self.naming {
             Naming::Spelled => -0.25,
-            _ => -1.0,
+            Naming::Listed | Naming::Doubtful | Naming::Texts | Naming::TextsAndEmpty => -1.0,
         }
     }
 
-    /// Each name as text with its code, for look-ups by text alone. A whole number of a floating-point type
-    /// (`3.0`) is listed with and without its point.
+    /// Each name as text with its code, for look-ups by text alone. A floating-point name without a fraction
+    /// is listed twice, as `3.0` and as `3`.
     pub fn spellings(&self) -> Vec<(String, f64)> {
         let mut all = Vec::with_capacity(self.labels.len());
         for (place, label) in self.labels.iter().enumerate() {

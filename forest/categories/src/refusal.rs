@@ -7,36 +7,37 @@ pub enum Refusal {
     Unseen(String),
     /// An empty cell of text, if the model has a category with an empty name.
     Empty,
-    /// A number, if no name is a number.
+    /// A number, if none of the feature's names is a number.
     NumberAmongOthers(String),
-    /// A number in a column of texts that the model itself reads.
+    /// A number, if the model's own input holds texts in this column.
     NumberForText(String),
-    /// A text, if no name is a text.
+    /// A text, if none of the feature's names is a text.
     TextAmongOthers(String),
-    /// A truth value, if no name is a truth value.
+    /// A truth value, if none of the feature's names is a truth value.
     Truth(bool),
     /// A number that may be a name or a code, because the model's file does not say to which feature its
     /// names belong.
     Doubtful(String),
-    /// A name of the model with blanks around it.
+    /// A text that is a name once the blanks around it are removed.
     Blanks(String),
     /// A cell without a type that is one name as a text, and another name as a number.
     TextAndNumber(String),
     /// A name, if the model's file has no reliable names.
     NoNames(String),
-    /// A number that is a name but not a code, if numbers are codes. The second field is the number of codes.
+    /// A number that is a name but not a code, in a column whose numbers are codes. The second field is the
+    /// number of codes.
     NameAmongCodes(f64, usize),
-    /// A number with a fraction, if names are whole numbers and texts.
+    /// A number with a fraction, for CatBoost, whose names are whole numbers and texts.
     Fraction(f64),
-    /// A number 0 or 1 if the truth value is a name, or the other way round.
+    /// The number 0 or 1 if only the truth value is a name, or a truth value if only the number is.
     NumberOrTruth(bool),
     /// The number -1 among codes of a table, which pandas writes for a missing value.
     MissingCode,
-    /// A whole number that its floating-point type does not represent exactly.
+    /// A floating-point number so large that it may stand for several whole numbers.
     Inexact(f64),
 }
 
-/// The form in which help names the user's choices.
+/// The form in which help writes the user's choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
     /// Options of a command: `--categories codes`.
@@ -62,16 +63,19 @@ impl Refusal {
             Refusal::Unseen(name) => format!("{} is not a category of the model", quote(name)),
             Refusal::Empty => "the cell is empty, and the empty text is a category of the model".to_owned(),
             Refusal::NumberAmongOthers(number) => {
-                format!("{} is a number, and no name of these categories is one", quote(number))
+                format!(
+                    "{} is a number, and no category of this column has a number as its name",
+                    quote(number)
+                )
             }
             Refusal::NumberForText(number) => {
                 format!("{} is a number, and the model reads texts in this column", quote(number))
             }
             Refusal::TextAmongOthers(text) => {
-                format!("{} is text, and no name of these categories is one", quote(text))
+                format!("{} is text, and no category of this column has a text as its name", quote(text))
             }
             Refusal::Truth(truth) => {
-                format!("{truth} is a truth value, and no name of these categories is one")
+                format!("{truth} is a truth value, and no category of this column has one as its name")
             }
             Refusal::Doubtful(number) => format!(
                 "{} may be a name or a code: the model's file lists names without saying which feature \
@@ -79,7 +83,7 @@ impl Refusal {
                 quote(number)
             ),
             Refusal::Blanks(name) => {
-                format!("{} has blanks around it, and is a category without them", quote(name))
+                format!("{} has blanks around it; without them it is the name of a category", quote(name))
             }
             Refusal::TextAndNumber(cell) => {
                 format!(
@@ -89,28 +93,30 @@ impl Refusal {
             }
             Refusal::NoNames(name) => {
                 format!(
-                    "{} is a name, and the model's file gives no names of these categories to rely on",
+                    "{} is a name, and the model's file has no reliable names for the categories of this \
+                     column",
                     quote(name)
                 )
             }
             Refusal::NameAmongCodes(number, count) => format!(
-                "{number} is the name of a category, and numbers are codes here, from 0 to {}",
+                "{number} is the name of a category, and numbers of this column are codes, from 0 to {}",
                 count.saturating_sub(1)
             ),
             Refusal::NumberOrTruth(truth) => {
                 format!(
-                    "the cell may be the number {} or the value {truth}, of which one is a name",
+                    "the cell may be the number {} or the truth value {truth}, and only one of them is a \
+                     category",
                     u8::from(*truth)
                 )
             }
-            Refusal::MissingCode => "-1 is no code, and pandas writes it for a missing value".to_owned(),
+            Refusal::MissingCode => "-1 is not a code; pandas writes it for a missing value".to_owned(),
             Refusal::Fraction(number) => {
-                format!("{number} is no category: these are whole numbers and text to CatBoost")
+                format!("{number} is not a category: CatBoost's categories are whole numbers and texts")
             }
             Refusal::Inexact(number) => {
                 format!(
-                    "{number} may stand for several whole numbers, which floating-point numbers do not \
-                     tell apart"
+                    "{number} may stand for several whole numbers, since a floating-point number of this \
+                     size is not exact"
                 )
             }
         }
@@ -122,18 +128,18 @@ impl Refusal {
         let other = words.choice("unseen", "other");
         match self {
             Refusal::Unseen(_) => format!(
-                "{} takes such values as missing, and {other} as a category that no tree asks for",
+                "{} takes such values as missing, and {other} as a category that no tree tests",
                 words.choice("unseen", "missing")
             ),
             Refusal::Empty => {
                 "save the rows as Parquet or Arrow, in which an empty text is not missing".to_owned()
             }
             Refusal::NumberAmongOthers(_) => format!(
-                "write the names that the model was trained on; or say {codes} if the numbers are codes from \
-                 0 on in the order of the model's names, and {other} if they are unknown names"
+                "write the names that the model was trained on; or use {codes} if the numbers are positions \
+                 in the model's list of names, from 0 on, or {other} if they are unknown names"
             ),
             Refusal::NumberForText(_) => format!(
-                "give the column as text, as it was in training; or say {other}, which takes numbers as an \
+                "give the column as text, as it was in training; or use {other}, which takes numbers as an \
                  unknown category"
             ),
             Refusal::TextAmongOthers(_) => {
@@ -141,20 +147,20 @@ impl Refusal {
             }
             Refusal::Truth(_) => "write the names that the model was trained on".to_owned(),
             Refusal::Doubtful(_) => {
-                format!(
-                    "say {codes} if the model was trained on these numbers, and {names} if they are names"
-                )
+                format!("use {codes} if the model was trained on these numbers, or {names} if they are names")
             }
             Refusal::NameAmongCodes(..) => {
-                format!("write codes in all columns of categories, or names in all of them and say {names}")
+                format!(
+                    "write codes in all columns of categories, or write names in all of them and use {names}"
+                )
             }
             Refusal::Blanks(_) => {
-                format!("remove the blanks; or say {other}, which takes the cell as an unknown category")
+                format!("remove the blanks; or use {other}, which takes the cell as an unknown category")
             }
             Refusal::TextAndNumber(_) => {
                 "save the rows as Parquet or Arrow, whose columns have types".to_owned()
             }
-            Refusal::NoNames(_) => format!("write the categories' codes, as in training, and say {codes}"),
+            Refusal::NoNames(_) => format!("write the categories' codes, as in training, and use {codes}"),
             Refusal::NumberOrTruth(_) => "write the name in the type that it had in training".to_owned(),
             Refusal::MissingCode => "leave the cell empty if the value is missing".to_owned(),
             Refusal::Fraction(_) => {

@@ -23,7 +23,7 @@ fn names(model: &str) -> Result<Names> {
     })
 }
 
-/// A cell as the page writes it: its kind and its spelling.
+/// A cell as written on the page: its kind and its value.
 #[derive(Clone, Copy)]
 struct Written<'a> {
     kind: &'a str,
@@ -53,7 +53,7 @@ impl<'a> Written<'a> {
         })
     }
 
-    /// The code of the cell in CSV.
+    /// The code of this cell in a CSV file.
     fn in_csv(self, lookup: Lookup<'_>) -> std::result::Result<f64, Refusal> {
         lookup.code_of_untyped(self.text, || match self.kind {
             "missing" => Some(f64::NAN),
@@ -186,8 +186,8 @@ fn unknown_names_are_what_the_user_says() -> Result<()> {
     Ok(())
 }
 
-/// Names that look like numbers: a number of CSV is an unknown one of them if the model reads texts, or the
-/// user says so. A number of a typed column is never such a text.
+/// A number in CSV is an unknown name if the model's own input holds texts, or if the user chose a treatment
+/// of unknown names. A number of a typed column is refused unless the user chose one.
 #[test]
 fn numbers_are_unknown_names_of_models_that_read_texts() -> Result<()> {
     let labels = || vec![Label::Text("01".into()), Label::Text("02".into())];
@@ -243,7 +243,7 @@ fn numbers_that_pandas_writes_for_missing_values_are_no_codes() -> Result<()> {
     let of = |origin| Ok::<_, Box<dyn Error>>(lookup_of(names("N")?, codes, origin, Cell::Integer(-1)));
     assert_eq!(of(Origin::Table)?, Err(Refusal::MissingCode));
     assert_eq!(of(Origin::Array)?, Ok(-1.0));
-    // A negative name in an array is no code.
+    // A negative number in an array that is a name is not read as a code.
     let negative = Names::listed(vec![Label::Integer(-3), Label::Integer(0)]);
     let found = lookup_of(negative, Choices::default(), Origin::Array, Cell::Number(-3.0));
     assert_eq!(found, Err(Refusal::NameAmongCodes(-3.0, 2)));

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Coefficients of the functions of columns, and values that their tests compare with.
+"""Prints the coefficients of the functions of columns, or the values that their tests compare with.
 
 Needs mpmath. Run in this folder:
 
     python3 functions.py coefficients > ../src/functions/coefficients.rs
     python3 functions.py values > ../src/functions/values.txt
 
-A coefficient minimizes the largest error of a polynomial on an interval (the exchange algorithm of Remez).
+Coefficients minimize the largest error of a polynomial on an interval (the exchange algorithm of Remez).
 """
 
 import random
@@ -19,7 +19,7 @@ mp.dps = 50
 
 
 def solve(f, weight, low, high, degree):
-    """The polynomial with the least largest value of `weight * |f - polynomial|`, and that value."""
+    """The polynomial that minimizes the largest value of `weight * |f - polynomial|`, and that value."""
     count = degree + 2
     grid = [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * i / 600) for i in range(601)]
     values = [(x, f(x), weight(x)) for x in grid]
@@ -62,7 +62,7 @@ def exp_rest(r):
 
 
 def log_rest(z, terms):
-    """`2 atanh(s) / s` without the first `terms` terms of its series in `z = s^2`, over a power of `z`."""
+    """`2 atanh(s) / s` without the first `terms` terms of its series in `z = s^2`, divided by `z^terms`."""
     if z < mpf("1e-6"):
         return sum(mpf(2) / (2 * (i + terms) + 1) * z**i for i in range(8))
     s = mp.sqrt(z)
@@ -78,12 +78,12 @@ def erf_ratio(w):
     return mp.erf(x) / x - 1
 
 
-# A point of the variable `t = 1 / (x + TAIL)` of the complement of the error function.
+# The complement of the error function is a polynomial of `t = 1 / (x + TAIL)`.
 TAIL = mpf(2)
 
 
 def erf_tail(t):
-    """`exp(x^2) (1 - erf(x))`."""
+    """`exp(x^2) (1 - erf(x))`, with `t = 1 / (x + TAIL)`."""
     x = 1 / t - TAIL
     return mp.exp(x * x) * mp.erfc(x)
 
@@ -118,12 +118,12 @@ def log_series_behind(z):
     return log_rest(z, 2)
 
 
-# By name: the text, the function, the weight of its errors, the interval and the degree.
 EXP_TEXT = "`(exp(r) - 1 - r) / r^2` for `|r| <= ln(2) / 2`"
 LOG_TEXT = "`(2 atanh(s) / s - 2) / z`, with `z = s^2 <= 0.0295`"
 LONG_TEXT = "`(2 atanh(s) / s - 2 - 2 z / 3) / z^2`"
 TAIL_TEXT = "`exp(x^2) (1 - erf(x))` for `1 <= x <= 6`, in `1 / (x + 2)`"
 SHORT = ", for results in single precision"
+# The name, the text, the function, the weight of errors, the interval and the degree of each polynomial.
 POLYNOMIALS = [
     ("EXP", EXP_TEXT, exp_rest, squared, LN2_HALVES, 9),
     ("EXP_SHORT", EXP_TEXT + SHORT, exp_rest, squared, LN2_HALVES, 5),
@@ -140,7 +140,7 @@ def double(x):
 
 
 def high(x, bits):
-    """The first bits of a number."""
+    """A number truncated to its first `bits` significant bits."""
     whole = struct.unpack("<Q", struct.pack("<d", double(x)))[0]
     whole &= ~((1 << (53 - bits)) - 1)
     return struct.unpack("<d", struct.pack("<Q", whole))[0]
@@ -200,7 +200,8 @@ def hexadecimal(x):
 
 
 def values():
-    """Lines: the function, and the bits of operands, of the result's nearest double and of the remainder."""
+    """Prints lines: a function, and the bits of its operands, of the double nearest to the exact result, and
+    of the rest of that result."""
     chance = random.Random(7)
 
     def pick(span):

@@ -1,18 +1,18 @@
 //! Categories: the numbers that trainers read from values.
 
-/// The rule that turns a feature value that is not missing into a category. A value that becomes none is in
-/// no set.
+/// The rule that turns a feature value into a category, unless it is missing. A value that is no category is
+/// in no set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CategoryRule {
-    /// The value without its fraction, if that is not negative and below 2^31: -0.5 is category 0 (LightGBM).
+    /// The value without its fraction, if the result is from 0 to 2^31 - 1: -0.5 is category 0 (LightGBM).
     Truncated,
-    /// A value that is not negative and below the bound, without its fraction: -0.5 is none (XGBoost, with
-    /// 2^24).
+    /// The value without its fraction, if the value itself is from 0 to below a bound: -0.5 is no category
+    /// (XGBoost, with a bound of 2^24).
     Positive {
         /// The first value that is too large.
         below: f64,
     },
-    /// A value without a fraction: 2.5 is none (ONNX).
+    /// The value itself, if it is a whole number from 0 to 2^32 - 1: 2.5 is no category (ONNX).
     Whole,
 }
 

@@ -7,7 +7,7 @@ use crate::functions;
 use crate::trees::ColumnTrees;
 use crate::value::{ColumnType, ColumnValue};
 
-/// Applies an operation on floating-point numbers in their own type.
+/// Applies an operation on floating-point numbers in the type of its operand.
 macro_rules! on_float {
     ($x:expr, $f:expr) => {
         match $x {
@@ -18,7 +18,7 @@ macro_rules! on_float {
     };
 }
 
-/// Applies an arithmetic operation on two numbers in their own type.
+/// Applies an arithmetic operation on two numbers in the type of its operands.
 macro_rules! arithmetic {
     ($x:expr, $y:expr, $float:tt, $whole:ident) => {
         match ($x, $y) {
@@ -31,7 +31,7 @@ macro_rules! arithmetic {
 }
 
 impl Columns {
-    /// The values of some columns for a row. A feature that the row lacks is missing.
+    /// The values of the `wanted` columns for a row. A feature beyond the end of the row is missing.
     pub fn evaluate(&self, wanted: &[ColumnId], row: &[f64]) -> Vec<ColumnValue> {
         let mut values: Vec<Option<ColumnValue>> = vec![None; self.len()];
         for column in self.needed_for(wanted) {
@@ -41,7 +41,7 @@ impl Columns {
         wanted.iter().filter_map(|column| values[column.index()]).collect()
     }
 
-    /// The value of an expression for a row, given those of the columns that it reads.
+    /// The value of an expression for a row, given the values of the columns that it reads.
     pub fn value(expr: &Expr, row: &[f64], operand: impl Fn(ColumnId) -> ColumnValue) -> ColumnValue {
         let of = |column: &ColumnId| operand(*column);
         match expr {
@@ -79,7 +79,7 @@ impl Columns {
     }
 }
 
-/// A number plus a value of each tree. `operand` gives the value of an operand, widened.
+/// A number plus the chosen value of one leaf of each tree. `operand` gives the value of an operand, widened.
 fn sum_of_trees(
     trees: &ColumnTrees,
     (start, result): (ColumnValue, u32),
@@ -108,7 +108,7 @@ fn squared_distance(
 }
 
 impl Unary {
-    /// The operation's value. Columns have the types that it takes.
+    /// The value of the operation. The operands must have types that it accepts.
     pub fn apply(self, x: ColumnValue) -> ColumnValue {
         match self {
             Unary::Cast(to) => x.cast(to),
@@ -120,7 +120,8 @@ impl Unary {
                 ColumnValue::I64(x) => ColumnValue::I64(x.wrapping_abs()),
                 x => on_float!(x, f64::abs),
             },
-            // The square root of a single, rounded from double to single precision, is the nearest one.
+            // For singles, a square root computed in double precision and rounded is the correctly rounded
+            // single.
             Unary::SquareRoot
             | Unary::Exp
             | Unary::ExpMinusOne
@@ -139,7 +140,7 @@ impl Unary {
 }
 
 impl Binary {
-    /// The operation's value. Columns have the types that it takes.
+    /// The value of the operation. The operands must have types that it accepts.
     pub fn apply(self, x: ColumnValue, y: ColumnValue) -> ColumnValue {
         match self {
             Binary::Add => arithmetic!(x, y, +, wrapping_add),
@@ -171,7 +172,7 @@ impl Binary {
     }
 }
 
-/// The value of a function, in the type of its number.
+/// The value of a function, in the type of its argument.
 fn function(op: Unary, x: ColumnValue) -> ColumnValue {
     match x {
         ColumnValue::F32(of) => {

@@ -35,7 +35,7 @@ pub enum Expr {
         /// The type: `f32` or `f64`.
         float: Float,
     },
-    /// The value, in every row.
+    /// One value for all rows.
     Const(ColumnValue),
     /// An operation on one column.
     Unary(Unary, ColumnId),
@@ -50,7 +50,7 @@ pub enum Expr {
         /// The column for false, of the type of `then`.
         otherwise: ColumnId,
     },
-    /// The number of edges that a value reaches, an integer. NaN reaches none.
+    /// The number of edges that a value reaches, an integer. NaN reaches no edge.
     Step {
         /// A column of floating-point numbers.
         of: ColumnId,
@@ -64,22 +64,22 @@ pub enum Expr {
         /// The table.
         table: Arc<CategoryTable>,
     },
-    /// The constant at an index. An index before the first constant or behind the last one selects that one.
+    /// The constant at an index. An index below 0 selects the first constant, one beyond the end the last.
     Pick {
         /// A column of integers.
         of: ColumnId,
         /// The constants, at least one, of one type.
         values: Arc<[ColumnValue]>,
     },
-    /// A number plus the products of columns with constants, added in their order. Each product and each sum
-    /// is rounded.
+    /// A weighted sum: a number plus the products of columns with constants, added in order. Each product and
+    /// each sum is rounded.
     Dot {
         /// The number, of a floating-point type.
         start: ColumnValue,
         /// The terms, whose columns and constants are of the type of `start`.
         terms: Arc<[Term]>,
     },
-    /// The sum of the squared differences between columns and constants, from 0 on, in their order. Each
+    /// The sum of the squared differences between columns and constants, added to 0 in order. Each
     /// difference, square and sum is rounded.
     SquaredDistance {
         /// Columns of one floating-point type, at least one.
@@ -87,15 +87,15 @@ pub enum Expr {
         /// A constant for each column, of the type of the columns.
         point: Arc<[ColumnValue]>,
     },
-    /// A number plus the values of trees for the row, added in the order of the trees. Each sum is rounded.
+    /// A number plus a leaf value of each tree, added in the order of the trees. Each sum is rounded.
     Trees {
-        /// The operands of the trees, of their type.
+        /// The operands that the trees test, of the type of thresholds.
         of: Arc<[ColumnId]>,
         /// The number, of the type of the sums.
         start: ColumnValue,
         /// The trees, which columns of other results share.
         trees: Arc<ColumnTrees>,
-        /// The value of each leaf that is added.
+        /// The index, among the values of a leaf, of the value that is added.
         result: u32,
     },
     /// Whether a bit of an integer is set.
@@ -107,7 +107,7 @@ pub enum Expr {
     },
 }
 
-/// A product of a sum.
+/// A term of a weighted sum: the product of a column with a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Term {
     /// The column.
@@ -141,15 +141,15 @@ pub enum Unary {
     Logistic,
     /// The error function.
     Erf,
-    /// The largest whole number that is not above.
+    /// The largest whole number that is not above the value.
     Floor,
-    /// The smallest whole number that is not below.
+    /// The smallest whole number that is not below the value.
     Ceil,
     /// The nearest whole number, ties to even.
     Round,
     /// Whether a floating-point number is NaN.
     IsNan,
-    /// The other truth value.
+    /// The opposite truth value.
     Not,
 }
 
@@ -170,15 +170,15 @@ pub enum Binary {
     Min,
     /// The larger value; NaN if one is NaN.
     Max,
-    /// Whether the first value is below the second. NaN is below nothing.
+    /// Whether the first value is below the second. False if one is NaN.
     Less,
-    /// Whether the first value is not above the second. NaN is not.
+    /// Whether the first value is at most the second. False if one is NaN.
     LessOrEqual,
-    /// Whether both numbers are equal. NaN equals nothing, and the zeros are equal.
+    /// Whether both numbers are equal. NaN equals nothing; -0 and 0 are equal.
     Equal,
     /// Whether both are true.
     And,
-    /// Whether one is true.
+    /// Whether at least one is true.
     Or,
 }
 
@@ -187,7 +187,7 @@ pub enum Binary {
 pub struct Edges {
     /// The numbers, ascending, without NaN.
     pub at: Vec<f64>,
-    /// Which interval an edge itself belongs to.
+    /// The interval to which a value on an edge belongs.
     pub ties: Ties,
 }
 
@@ -210,7 +210,7 @@ impl Hash for Edges {
     }
 }
 
-/// A value for each category.
+/// A table with a value for each category.
 #[derive(Clone, Debug)]
 pub struct CategoryTable {
     /// The rule that finds the category of a value.
@@ -240,7 +240,7 @@ impl CategoryTable {
         entries.into_iter().all(|value| value.column_type() == column_type).then_some(column_type)
     }
 
-    /// The rule as numbers, by which tables are equal.
+    /// The rule as numbers, for the comparison of tables.
     fn rule_key(&self) -> (u8, u64) {
         match self.rule {
             CategoryRule::Truncated => (0, 0),

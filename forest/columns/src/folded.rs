@@ -1,4 +1,4 @@
-//! Columns without operations on constants.
+//! Constant folding of columns while they are added.
 
 use crate::columns::{Columns, TypeMismatch};
 use crate::expr::{Binary, ColumnId, Expr, Unary};
@@ -45,7 +45,7 @@ impl Columns {
         self.add(expr)
     }
 
-    /// Adds a column of casts to a type, if the column has another one.
+    /// The column converted to a type: the column itself if it already has the type, else a new cast.
     ///
     /// # Errors
     /// If there is no such cast.

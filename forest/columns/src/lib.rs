@@ -5,7 +5,7 @@
 //! features and other columns, with a type of its own. [`Columns`] holds each once, and evaluates them in
 //! plain loops. This evaluation *defines* the result: code in LIR computes the same bits.
 //!
-//! Columns are row-wise: a column depends on values of its own row alone.
+//! The value of a column in a row depends on that row alone.
 
 mod category_rule;
 mod columns;

@@ -1,6 +1,6 @@
-//! The side of ties.
+//! Ties: values that lie exactly on an edge or a threshold.
 
-/// The side of a value that lies on an edge.
+/// The side of an edge to which a value on the edge belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ties {
     /// The value reaches its edge: `edge <= value`.

@@ -1,4 +1,4 @@
-//! Trees as columns: sums of the leaves that the values of other columns lead to.
+//! Trees as columns: sums of the leaves in which a row ends, by tests of other columns.
 
 use crate::float::Float;
 use crate::ties::Ties;
@@ -17,7 +17,7 @@ pub enum TreeNode {
 /// A test of an operand against a threshold. A value that reaches the threshold goes right.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TreeTest {
-    /// The number of the operand.
+    /// The index of the operand.
     pub operand: u32,
     /// The threshold, in the type of the operands, widened.
     pub threshold: f64,
@@ -34,13 +34,14 @@ pub struct TreeTest {
 pub struct ColumnTree {
     /// The first node of each walk.
     pub root: TreeNode,
-    /// The tests. A child has one parent, and a larger index than it.
+    /// The tests. Each child has one parent, whose index is smaller than its own.
     pub tests: Vec<TreeTest>,
     /// The values of all leaves, leaf by leaf, in the type of the sums, widened.
     pub values: Vec<f64>,
 }
 
-/// Trees that several columns share: each of the columns is one of their results.
+/// Trees with several results. A column adds one result of each leaf, and columns for other results share the
+/// trees.
 #[derive(Clone)]
 pub struct ColumnTrees {
     form: TreesForm,
@@ -48,7 +49,7 @@ pub struct ColumnTrees {
     digest: u64,
 }
 
-/// Properties that the trees of a set share.
+/// Properties that all trees of a [`ColumnTrees`] share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TreesForm {
     /// The number of operands.
@@ -63,12 +64,14 @@ pub struct TreesForm {
     pub ties: Ties,
 }
 
-/// Most tests and leaves of all trees: their numbers fit integers of 32 bits, also as bytes.
+/// Maximum number of tests and leaf values of all trees, so that 32-bit integers hold byte offsets of
+/// four-byte entries too.
 const MOST_NODES: usize = 1 << 28;
 
 impl ColumnTrees {
-    /// Trees of a form. None if a tree is not one, names an operand that does not exist, or has numbers that
-    /// are NaN or need a wider type; and if there are more than 2^28 nodes.
+    /// Trees of a form. `None` if the nodes of a tree do not form a tree, or a test names an operand that
+    /// does not exist. Also `None` if a number is NaN or needs a wider type, and for more than 2^28 tests and
+    /// leaf values.
     pub fn new(form: TreesForm, trees: Vec<ColumnTree>) -> Option<ColumnTrees> {
         let results = form.results as usize;
         let nodes: usize = trees.iter().map(|tree| tree.tests.len() + tree.values.len()).sum();
@@ -87,14 +90,14 @@ impl ColumnTrees {
         &self.trees
     }
 
-    /// The edges on the longest paths of all trees, added up.
+    /// The sum of the depths of all trees.
     pub fn steps(&self) -> usize {
         self.trees.iter().map(|tree| tree.depth() as usize).sum()
     }
 }
 
 impl ColumnTree {
-    /// The index of the leaf that values of operands lead to.
+    /// The index of the leaf in which a walk ends. `operand` gives the value of an operand.
     pub(crate) fn leaf(&self, ties: Ties, operand: impl Fn(usize) -> f64) -> u32 {
         let mut node = self.root;
         loop {
@@ -165,7 +168,7 @@ fn holds(float: Float, number: f64) -> bool {
     }
 }
 
-/// A number that differs for other trees, the same in each run of a program.
+/// A hash of the trees, the same in each run of a program.
 fn digest(form: &TreesForm, trees: &[ColumnTree]) -> u64 {
     let mut digest = 0xcbf2_9ce4_8422_2325_u64;
     let mut mix = |n: u64| digest = (digest ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
@@ -189,7 +192,7 @@ fn digest(form: &TreesForm, trees: &[ColumnTree]) -> u64 {
 }
 
 impl PartialEq for ColumnTrees {
-    /// Thresholds and values are equal if their bits are: the zeros differ.
+    /// Compares thresholds and values by their bits, so -0 differs from 0.
     fn eq(&self, other: &ColumnTrees) -> bool {
         self.digest == other.digest && self.form == other.form && self.trees == other.trees
     }
@@ -204,7 +207,7 @@ impl Hash for ColumnTrees {
 }
 
 impl fmt::Debug for ColumnTrees {
-    /// The form and the digest: trees have thousands of nodes.
+    /// Shows the form and the digest, since trees may have thousands of nodes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ColumnTrees")
             .field("form", &self.form)

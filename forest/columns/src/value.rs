@@ -32,8 +32,8 @@ impl ColumnType {
     }
 }
 
-/// A value of a column. Two values are equal if their types and all their bits are: NaN equals itself, and
-/// the zeros differ.
+/// A value of a column. Two values are equal if their types and all their bits are equal: NaN equals itself,
+/// and -0 differs from 0.
 #[derive(Clone, Copy, Debug)]
 pub enum ColumnValue {
     /// A number in single precision.
@@ -57,9 +57,9 @@ impl ColumnValue {
         }
     }
 
-    /// The value in another type. Floating-point numbers are rounded to the nearest, ties to even. Integers
-    /// are made by dropping the fraction; numbers out of range become the nearest integer, and NaN becomes 0.
-    /// A truth value is 0 or 1. Each number but 0 is true, also NaN.
+    /// The value converted to another type. To floating-point types it is rounded to nearest, ties to even.
+    /// To integers the fraction is dropped; numbers out of range become the nearest integer, and NaN becomes
+    /// 0. Truth values become 0 or 1. All numbers but 0 become true, also NaN.
     #[must_use]
     pub fn cast(self, to: ColumnType) -> ColumnValue {
         match (self, to) {

@@ -2,7 +2,7 @@
 //! reference walker (`sched_forest::predict_output`), and a kernel. `tests/main.rs` writes the lists of C,
 //! Python and the documents from the table.
 
-/// Element type of an output, as far as it depends on the model.
+/// Element type of an output. Some depend on the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
     /// The model's type of results.
@@ -89,7 +89,7 @@ macro_rules! outputs {
 
 outputs! {
     {
-        /// The word for the output in options, in Python and in texts about libraries.
+        /// The word for the output in options, in Python and in descriptions of libraries.
         word: &'static str,
         /// The sentence about the output in `--help`.
         help: &'static str,
@@ -99,7 +99,7 @@ outputs! {
         plural: &'static str,
         /// The verb between the heading and a number, such as `is` in "margin 2 is 0.5".
         verb: &'static str,
-        /// The function that counts the columns of the output of a model that has all kernels.
+        /// The function that counts the columns of the output, for a model that has all kernels.
         count: fn(&Counts) -> usize,
         /// The type of the output's elements.
         element: Element,
@@ -165,7 +165,7 @@ outputs! {
 }
 
 impl Kind {
-    /// The columns of the output of a model that has all kernels.
+    /// The number of columns of the output, for a model that has all kernels.
     pub fn columns(self, counts: &Counts) -> usize {
         (self.count())(counts)
     }
@@ -190,7 +190,7 @@ impl Kind {
         if self.walks_itself() { self } else { Kind::Raw }
     }
 
-    /// The columns of the output of code that has its own kernel or lacks it.
+    /// The number of columns of the output in compiled code that has the output's own kernel or lacks it.
     pub fn columns_of_code(self, counts: &Counts, has_kernel: bool) -> usize {
         match self.needs() {
             Needs::Finish if !has_kernel => counts.margins,

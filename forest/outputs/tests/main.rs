@@ -1,4 +1,4 @@
-//! The table of outputs, and the lists of C, Python and the documents that are written from it.
+//! The table of outputs, and the lists in C, Python and the documents, which must agree with it.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -6,7 +6,7 @@ use sched_outputs::{Counts, Element, Kind};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file of the repository.
+/// The path of a file of the repository.
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
@@ -21,7 +21,8 @@ fn between<'t>(text: &'t str, start: &str, end: &str) -> &'t str {
     rest.split_once(end).unwrap_or_else(|| panic!("no `{end}` after `{start}`")).0
 }
 
-/// Compares a part of a file with the table's; writes it if `UPDATE` is set.
+/// Compares the part of a file between two texts with the wanted text. If `UPDATE` is set, writes the wanted
+/// text.
 fn keep(name: &str, (start, end): (&str, &str), wanted: &str) {
     let text = text(name);
     let found = between(&text, start, end);
@@ -32,7 +33,7 @@ fn keep(name: &str, (start, end): (&str, &str), wanted: &str) {
     assert_eq!(found, wanted, "{name}: run UPDATE=1 cargo test -p sched-outputs");
 }
 
-/// Words in quotes, in the order of the text.
+/// The parts of a text within double quotes, in order.
 fn quoted(text: &str) -> Vec<&str> {
     text.split('"').skip(1).step_by(2).collect()
 }
@@ -68,7 +69,7 @@ fn python_has_the_outputs_of_the_table() {
     let words = Kind::ALL.map(Kind::word);
     let list = words.map(|word| format!("\"{word}\"")).join(", ");
     keep("python/runtime/schedc_runtime/_native.pyi", ("Output = Literal[", "]"), &list);
-    // Batches and fitted objects have fewer outputs, with the words and headings of the table.
+    // Batches and fitted objects have the first few outputs only, with the words and headings of the table.
     for file in ["python/runtime/schedc_runtime/batch.py", "python/compiler/schedc/model.py"] {
         let text = text(file);
         let some = quoted(between(&text, "Output = Literal[", "]"));

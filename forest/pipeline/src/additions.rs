@@ -1,35 +1,36 @@
-//! Chains of additions, and the pass *sums*, which makes each long one a sum.
+//! Chains of additions, and the pass *sums*, which turns long chains into weighted sums.
 //!
-//! A file can write a sum of columns as additions in turn: `((a + b) + c) + d`. Code of such an expression
-//! grows with the columns, and the code of each column that reads it repeats it. As an [`Expr::Dot`] with
-//! weights of 1 the sum is computed once for each row, by a loop. The mean of 120 kernels that
-//! `KernelPCA` subtracts from each of them took LLVM minutes, and takes half a second as a sum. A chain that
-//! one result reads stays: squares of differences from 20 means took 56 ns a row, and 76 as sums (Zen 4).
+//! A file can write a sum of columns as a chain of additions: `((a + b) + c) + d`. The code of a chain grows
+//! with the columns, and each column that reads the chain repeats its code. As an [`Expr::Dot`] with weights
+//! of 1, the sum is computed once for each row, by a loop. `KernelPCA` subtracts the mean of its kernels from
+//! each of them: for 120 kernels LLVM took minutes for the chain, and half a second for the sum. A chain that
+//! only one result reads is kept: squares of differences from 20 means took 56 ns a row as chains, and 76 ns
+//! as sums (Zen 4).
 //!
-//! A sum keeps the bits of its chain. It adds the same numbers in the same order, since a product with 1 and
-//! a sum with -0 change no number. Additions that associate in another way stay.
+//! A sum has the same bits as its chain. It adds the same numbers in the same order, and multiplying by 1 or
+//! adding -0 changes no number. Additions with other parentheses are kept.
 
 use crate::fault::{PassFault, seeded};
 use crate::pipeline::{Pipeline, Stage};
 use sched_columns::{Binary, ColumnId, ColumnValue, Columns, Expr, Term, TypeMismatch};
 use std::collections::{HashMap, HashSet};
 
-/// Fewest additions of a chain that becomes a sum. Norms of 10 columns took 3 % longer as sums.
+/// Smallest number of additions of a chain that becomes a sum. Norms of 10 columns took 3 % longer as sums.
 const FEWEST: usize = 16;
 
-/// A left-leaning chain of additions: a first number, and columns that are added to it in turn.
+/// A left-leaning chain of additions: a first number, and columns that are added to it one after the other.
 pub(crate) struct Additions {
     /// The first number; -0 if the chain begins with a column.
     pub start: ColumnValue,
     /// The columns with their weights.
     pub terms: Vec<Term>,
-    /// The partial sums, which the chain replaces.
+    /// The columns of partial sums, which are not needed once the chain becomes a sum.
     partial: Vec<ColumnId>,
 }
 
 impl Additions {
-    /// The chain that ends with a column, if it is a sum of numbers. A partial sum that several columns read
-    /// is the chain's first column.
+    /// The chain whose last addition is `column`; `None` if that is no addition of floating-point numbers.
+    /// The chain begins at the latest partial sum that several columns read, which stays a column.
     pub fn of(columns: &Columns, column: ColumnId, readers: &Readers) -> Option<Additions> {
         if !columns.column_type(column).is_float() {
             return None;
@@ -73,7 +74,7 @@ fn addition(columns: &Columns, column: ColumnId) -> Option<(ColumnId, ColumnId)>
     }
 }
 
-/// Number of readers of each column.
+/// The number of columns that read each column.
 pub(crate) struct Readers {
     counts: Vec<u32>,
     /// Whether several results, or columns that they read, repeat the column's code.
@@ -81,7 +82,7 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// The readers among the columns that some `results` depend on. Each result has one reader more.
+    /// Counts readers among the columns on which some `results` depend. Each result counts as read once more.
     pub fn new(columns: &Columns, results: &[ColumnId]) -> Readers {
         let (mut counts, mut are_repeated) = (vec![0; columns.len()], vec![false; columns.len()]);
         results.iter().for_each(|column| counts[column.index()] += 1);
@@ -100,11 +101,11 @@ impl Readers {
     }
 }
 
-/// Makes a sum of each long chain of additions whose code several columns would repeat, among the columns
-/// that stages read. A partial sum that several columns read stays a column of its own.
+/// Turns each long chain of additions into a sum, if several columns that stages need would repeat its code.
+/// A partial sum that several columns read stays a separate column.
 ///
 /// # Errors
-/// None if columns have the types that their readers take, as those of [`Columns::add`] have.
+/// Never, if columns have types that their readers accept, as [`Columns::add`] ensures.
 pub fn sums(pipeline: Pipeline) -> Result<Pipeline, TypeMismatch> {
     let old = &pipeline.columns;
     let tested: Vec<ColumnId> = pipeline.stages.iter().flat_map(Stage::tested).copied().collect();

@@ -1,13 +1,13 @@
-//! Classes of categories: categories that no set of a feature distinguishes share a class.
+//! Classes of categories: categories that are in the same sets of a feature share a class.
 
 use sched_forest::{CategorySet, Forest};
 use std::collections::HashMap;
 
-/// The classes of a feature's categories, by number. Class 0 holds missing values alone, class 1 the values
-/// in no set. Each further class is in some set.
+/// The classes of a feature's categories, by number. Class 0 holds missing values alone, and class 1 the
+/// values in no set. Each further class is in some set.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CategoryClasses {
-    /// The class of each category, from 0 on; larger ones are in no set.
+    /// The class of each category, from category 0 on. Categories beyond the list are in no set.
     pub(crate) of_categories: Vec<u32>,
 }
 
@@ -18,10 +18,10 @@ pub(crate) enum Side {
     Right,
 }
 
-/// Most bytes of a set of classes: what is looked up at once.
+/// Maximum size of a set of classes in bytes, so that one table look-up covers it.
 pub const MOST_SET_BYTES: u32 = 256;
 
-/// Most categories that are counted through.
+/// Maximum number of categories of a feature for which classes are computed.
 const MOST_CATEGORIES: u32 = 1 << 20;
 
 /// The class of missing values.
@@ -30,7 +30,7 @@ pub(crate) const MISSING: u32 = 0;
 pub(crate) const IN_NO_SET: u32 = 1;
 
 impl CategoryClasses {
-    /// The classes of a feature with these sets, if sets of them are short.
+    /// The classes of a feature with these sets; `None` if there are too many categories or classes.
     pub(crate) fn of(forest: &Forest, sets: &[u32]) -> Option<CategoryClasses> {
         let mut sets_of: HashMap<u32, Vec<u32>> = HashMap::new();
         for set in sets {
@@ -58,7 +58,7 @@ impl CategoryClasses {
         self.of_categories.iter().copied().max().unwrap_or(IN_NO_SET).max(IN_NO_SET)
     }
 
-    /// The classes of a set of categories, with that of missing values if these go left.
+    /// The set of the classes of a set of categories. Includes [`MISSING`] if missing values go left.
     pub(crate) fn in_set(&self, forest: &Forest, set: u32, missing: Side) -> CategorySet {
         let members = forest.sets.get(set as usize).map_or(&[][..], CategorySet::members);
         let classes = members.iter().filter_map(|category| self.of_categories.get(*category as usize));

@@ -1,14 +1,14 @@
-//! The pass *constants*: a column whose operands are the same in every row is a constant.
+//! The pass *constants*: a column whose operands are constants becomes a constant.
 
 use crate::fault::{PassFault, seeded};
 use crate::pipeline::{Pipeline, Stage};
 use sched_columns::{ColumnId, Columns, Expr, TypeMismatch};
 use std::collections::HashMap;
 
-/// Replaces columns that are the same in every row by constants.
+/// Replaces columns that have the same value in every row by constants.
 ///
 /// # Errors
-/// None if columns have the types that their readers take, as those of [`Columns::add`] have.
+/// Never, if columns have types that their readers accept, as [`Columns::add`] ensures.
 pub fn constants(pipeline: Pipeline) -> Result<Pipeline, TypeMismatch> {
     let mut columns = Columns::default();
     let mut numbers: HashMap<ColumnId, ColumnId> = HashMap::new();
@@ -28,7 +28,7 @@ pub fn constants(pipeline: Pipeline) -> Result<Pipeline, TypeMismatch> {
 }
 
 impl Stage {
-    /// The stage with other columns.
+    /// The stage with other columns in place of those that it reads.
     #[must_use]
     pub(crate) fn with_tested(self, map: impl Fn(ColumnId) -> ColumnId) -> Stage {
         let Stage::Forest { name, forest, tested } = self;

@@ -1,16 +1,17 @@
-//! Columns in words.
+//! Descriptions of columns for `schedc inspect`.
 
 use crate::pipeline::Input;
 use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
 use std::collections::HashSet;
 
-/// Most features that a description names, but for the number of others.
+/// Maximum number of features that a description names. Of more, it names two and counts the others.
 const MOST_NAMES: usize = 4;
 
-/// Most operations that a description lists.
+/// Maximum number of operations that a description lists.
 const MOST_WORDS: usize = 6;
 
-/// A column as its features and the operations that compute it, such as `age: subtract, divide`.
+/// A description of a column: its features and the operations that compute it, such as `age: subtract,
+/// divide`.
 pub(crate) fn describe(inputs: &[Input], columns: &Columns, column: ColumnId) -> String {
     let (mut features, mut words): (Vec<u32>, Vec<&str>) = (Vec::new(), Vec::new());
     let mut seen = HashSet::new();
@@ -61,9 +62,9 @@ fn unary(op: Unary) -> &'static str {
         Unary::Abs => "abs",
         Unary::SquareRoot => "square root",
         Unary::Exp => "exp",
-        Unary::ExpMinusOne => "exp - 1",
+        Unary::ExpMinusOne => "exp(x) - 1",
         Unary::Log => "log",
-        Unary::LogOnePlus => "log of 1 more",
+        Unary::LogOnePlus => "log(1 + x)",
         Unary::Tanh => "tanh",
         Unary::Logistic => "logistic",
         Unary::Erf => "erf",

@@ -10,17 +10,17 @@ pub enum PassFault {
     LiveDropsColumn,
     /// *Constants*: an operation on constants has the value of its first operand.
     ConstantsSkipOperation,
-    /// *Fold*: the value above a threshold passes, too.
+    /// *Fold*: the value next above a threshold passes the test, too.
     FoldThresholdBeside,
     /// *Fold*: missing values go to the side of values that do not pass.
     FoldForgetsMissing,
     /// *Fold*, categories: a set lacks its last member.
     FoldLosesMember,
-    /// *Tables*: a value on the first edge has the entry below the edge.
+    /// *Tables*: a value on the first edge gets the entry of the values below the edge.
     TableEdgeBeside,
     /// *Tables*: the last two entries are swapped.
     TableEntriesSwapped,
-    /// *Tables*: a missing value has the entry of the smallest values.
+    /// *Tables*: a missing value gets the entry of the smallest values.
     TableForgetsMissing,
     /// *Sums*: the last number of a chain of additions is not added.
     SumLosesColumn,
@@ -41,7 +41,7 @@ pub fn with_pass_fault<R>(fault: PassFault, body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// Whether a fault is switched on in this thread.
+/// Whether this fault is switched on in this thread.
 pub(crate) fn seeded(fault: PassFault) -> bool {
     SEEDED.get() == Some(fault)
 }

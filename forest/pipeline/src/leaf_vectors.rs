@@ -1,21 +1,22 @@
-//! The pass *leaf vectors*: trees that differ in their leaves' values alone become one tree.
+//! The pass *leaf vectors*: trees that differ only in the values of their leaves become one tree with leaf
+//! vectors.
 //!
-//! A leaf of an ONNX file has one number, so that a forest of classes has each tree once for each class. One
-//! walk finds the leaves of all of them. Each margin still adds the same numbers in the same order. Margins
-//! of other trees get -0.0, which leaves sums unchanged.
+//! A leaf in an ONNX file has one number, so a random forest for several classes has each tree once for each
+//! class. After the pass, one walk finds the leaves for all classes. Each margin still adds the same numbers
+//! in the same order. Margins to which no merged tree adds get -0.0, which leaves sums unchanged.
 
 use crate::pipeline::{Pipeline, Stage};
 use sched_forest::{Forest, Leaf, LinearLeaf, ModelError, Target, Tree};
 
-/// Values of all leaf vectors that a row adds, for each tree before the pass, at most. More of them cost as
-/// much as the walks that merging saves.
+/// Maximum number of values that a row adds from leaf vectors, per tree before the pass. Beyond it, the
+/// additions cost as much as the saved walks.
 const MOST_ADDED: usize = 8;
 
-/// A tree with its linear leaves, if it has some.
+/// A tree with its linear leaves, if any.
 type WholeTree<'f> = (&'f Tree, &'f [LinearLeaf]);
 
-/// Merges the trees of each group that follow each other, for consecutive margins, with equal tests. A forest
-/// that keeps more than half of its trees stays as it is.
+/// Merges each group of consecutive trees with equal tests that add to consecutive margins. If more than half
+/// of the trees would remain, the forest stays unchanged.
 ///
 /// # Errors
 /// A [`ModelError`] if a forest with the merged trees is not valid.
@@ -29,10 +30,10 @@ pub fn leaf_vectors(pipeline: Pipeline) -> Result<Pipeline, ModelError> {
     Ok(Pipeline { stages, ..pipeline })
 }
 
-/// The forest with merged trees.
+/// The forest with merged trees, or the forest itself if merging does not pay.
 ///
 /// # Errors
-/// A [`ModelError`] if it is not valid.
+/// A [`ModelError`] if the forest with merged trees is not valid.
 pub(crate) fn merged(forest: Forest) -> Result<Forest, ModelError> {
     let margins = forest.num_margins;
     let linear = forest.linear.iter().map(Vec::as_slice).chain(std::iter::repeat(&[][..]));
@@ -67,7 +68,7 @@ fn is_next((one, its_linear): &WholeTree, (next, linear): &WholeTree) -> bool {
         && one.leaves.len() == next.leaves.len()
 }
 
-/// One tree for a group of trees. Its vectors have -0.0 for the margins of other trees.
+/// The merged tree of a group. Its leaf vectors have -0.0 for margins to which the group does not add.
 fn one_tree(source: u32, group: &[WholeTree], margins: usize) -> Tree {
     let first = group[0].0;
     let leaf = |(number, leaf): (usize, &Leaf)| {

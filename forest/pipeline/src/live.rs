@@ -1,11 +1,11 @@
-//! The pass *live*: columns that no node tests, and that no tested column reads, go.
+//! The pass *live*: removes columns that no node tests and no tested column reads.
 
 use crate::fault::{PassFault, seeded};
 use crate::pipeline::{Pipeline, Stage};
 use sched_columns::{ColumnId, ColumnValue, Columns};
 use std::collections::HashMap;
 
-/// Removes columns that change no result. A stage reads a constant in place of a column that it never tests.
+/// Removes columns that affect no result. In a stage, a constant replaces each column that is never tested.
 #[must_use]
 pub fn live(pipeline: Pipeline) -> Pipeline {
     let Pipeline { inputs, columns, stages } = pipeline;
@@ -30,7 +30,7 @@ pub fn live(pipeline: Pipeline) -> Pipeline {
     Pipeline { inputs, columns: kept, stages }
 }
 
-/// The columns of a stage that some node tests.
+/// For each feature of a stage, its column if a node tests it or a sum reads it.
 fn tested_columns(stage: &Stage) -> Vec<Option<ColumnId>> {
     let Stage::Forest { forest, tested, .. } = stage;
     let mut is_tested = vec![false; tested.len()];

@@ -1,4 +1,4 @@
-//! From the bytes of a model's file to a forest, by way of a pipeline where the file has one.
+//! Reads a model's file into a forest. A file with steps before its trees is first read into a pipeline.
 
 use crate::additions::sums;
 use crate::constants::constants;
@@ -17,20 +17,20 @@ use sched_forest::{ModelError, ONNX, Quirk, ReadOptions, Source, codes};
 pub struct LoadedModel {
     /// The model.
     pub model: sched_forest::Loaded,
-    /// The columns that each stage could test; no stages for a model without steps before its trees.
+    /// For each stage, the columns that it can test. No stages for a model without steps before its trees.
     pub stages: Vec<StageSummary>,
 }
 
-/// A stage of a pipeline in numbers.
+/// A summary of a stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageSummary {
     /// The name of its node in the file; empty if it has none.
     pub name: String,
-    /// The columns that it could test, in the order of its features.
+    /// The columns that it can test, in the order of its features.
     pub columns: Vec<ColumnSummary>,
 }
 
-/// A column of a stage.
+/// A summary of a column of a stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnSummary {
     /// The features that it depends on, and the operations that compute it, such as `age: subtract, divide`.
@@ -39,15 +39,14 @@ pub struct ColumnSummary {
     pub fate: Fate,
 }
 
-/// The treatment of unknown categories that [`Source::trainer`] asks for: a file of a pipeline says itself
-/// what they mean.
+/// The trainer's name for [`Source::trainer`], which decides the treatment of unknown categories: in a
+/// pipeline, the file itself defines it.
 const TRAINER: &str = "ONNX";
 
-/// Reads a model of any format. Steps before the trees become tests of the trees, or columns
-/// that these read.
+/// Reads a model of any format. Steps before the trees become tests of features, or columns that trees test.
 ///
 /// # Errors
-/// A [`ModelError`] if the bytes are no model, or one that is not understood.
+/// A [`ModelError`] if the bytes are no model, or a model that is not understood.
 pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<LoadedModel, ModelError> {
     let error = match sched_forest::load(bytes, options) {
         Ok(model) => return Ok(LoadedModel { model, stages: Vec::new() }),
@@ -65,7 +64,7 @@ pub fn load(bytes: &[u8], options: &ReadOptions) -> Result<LoadedModel, ModelErr
     Ok(LoadedModel { model: sched_forest::Loaded { forest, version, notes, source }, stages })
 }
 
-/// The forest of a pipeline, with what became of its columns.
+/// Runs the passes, and returns the forest of a pipeline with the fates of its columns.
 ///
 /// # Errors
 /// A [`ModelError`] if the forest is not valid.
@@ -90,8 +89,11 @@ fn folded(pipeline: Pipeline) -> Result<(sched_forest::Forest, Vec<StageSummary>
     let stages = stages.collect();
     let pipeline = sums(folding.pipeline).map_err(impossible)?;
     let forest = pipeline.into_forest().map_err(|_| {
-        ModelError::new(codes::UNSUPPORTED_OPERATOR, "the model has several stages of trees")
-            .help("convert the model without the stages before the last one, and give it their results")
+        ModelError::new(
+            codes::UNSUPPORTED_OPERATOR,
+            "the steps of the model cannot be turned into a single forest",
+        )
+        .help("convert only the last trees, and give the model the results of the steps before them")
     })?;
     Ok((forest, stages))
 }

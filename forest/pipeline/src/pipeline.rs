@@ -7,7 +7,7 @@ use sched_forest::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// A model as columns and stages: the form between a file's graph and a forest.
+/// A model as columns and stages: the intermediate form between the graph of a file and a forest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pipeline {
     /// The features of a row, in order.
@@ -55,7 +55,7 @@ pub enum Stage {
         name: String,
         /// The trees.
         forest: Box<Forest>,
-        /// The column that each feature of the trees is, of a floating-point type.
+        /// For each feature of the trees, the column that holds its value, of a floating-point type.
         tested: Vec<ColumnId>,
     },
 }
@@ -67,7 +67,7 @@ impl Stage {
         name
     }
 
-    /// The columns that the stage reads, with repetitions.
+    /// For each feature of the stage, its column. Columns may repeat.
     pub fn tested(&self) -> &[ColumnId] {
         let Stage::Forest { tested, .. } = self;
         tested
@@ -91,8 +91,8 @@ impl Pipeline {
         rows.chunks_exact(self.inputs.len().max(1)).flat_map(of_row).collect()
     }
 
-    /// The predictions of the last stage for rows of [`Pipeline::inputs`]: the definition of a pipeline's
-    /// result, in plain loops.
+    /// The predictions of the last stage for rows of [`Pipeline::inputs`], in plain loops. Defines the
+    /// results of a pipeline.
     ///
     /// # Errors
     /// A [`WalkError`] if sizes do not fit.
@@ -125,8 +125,8 @@ impl Pipeline {
         }
     }
 
-    /// The type of rows that hold all inputs that columns read: double precision if one of them is of doubles
-    /// or of whole numbers.
+    /// The type of rows: double precision if a needed input holds doubles or whole numbers, else single
+    /// precision.
     pub fn row_type(&self) -> Float {
         let tested: Vec<ColumnId> = self.stages.iter().flat_map(|stage| stage.tested()).copied().collect();
         let is_wide = |column: ColumnId| match self.columns.expr(column) {
@@ -142,11 +142,11 @@ impl Pipeline {
         }
     }
 
-    /// The forest over the inputs, if the only stage is a forest that tests inputs themselves, in order, and
-    /// computed columns behind them.
+    /// The forest over the inputs, if the pipeline has a single stage whose features are the inputs, in
+    /// order, and then computed columns.
     ///
     /// # Errors
-    /// The pipeline itself if it is another one.
+    /// The pipeline itself if it has another form.
     pub fn into_forest(self) -> Result<Forest, Box<Pipeline>> {
         let count = self.inputs.len();
         let made = match self.stages.as_slice() {
@@ -160,7 +160,8 @@ impl Pipeline {
                 let is_input = |(feature, column)| *self.columns.expr(column) == input(feature);
                 let fits =
                     tested.len() >= count && (0..).zip(tested.iter().copied()).take(count).all(is_input);
-                // Rows in double precision whose features are singles: these are rounded by columns.
+                // If rows are doubles and the forest compares singles, columns that round them replace the
+                // inputs.
                 let first = if rows == forest.types.input { count } else { 0 };
                 fits.then(|| with_computed(forest, &self.columns, count, &tested[first..]).ok()).flatten()
             }
@@ -173,11 +174,11 @@ impl Pipeline {
     }
 }
 
-/// The forest over `num_features` features, whose other features are columns. If there are columns for all,
-/// they take the place of the features.
+/// The forest over `num_features` features, whose last features become computed columns. If there are columns
+/// for all features, they replace them.
 ///
 /// # Errors
-/// If a column has no type of rows, or the forest is not valid.
+/// If a column cannot be cast to the type of rows, or the forest is not valid.
 fn with_computed(
     forest: &Forest,
     columns: &Columns,
@@ -212,7 +213,7 @@ fn with_computed(
     Forest::new(ForestParts { num_features, computed: ComputedColumns { columns: kept, read }, ..parts })
 }
 
-/// The forest with the names of inputs.
+/// The forest with the names of the inputs and of their categories.
 fn with_inputs(mut forest: Forest, inputs: &[Input]) -> Forest {
     if inputs.iter().all(|input| !input.name.is_empty()) {
         forest.feature_names = inputs.iter().map(|input| input.name.clone()).collect();

@@ -1,12 +1,12 @@
 //! Forests whose tests are all numeric, over columns.
 //!
-//! Layouts of trees know one test: a value against a threshold. Other tests of trainers (sets of categories,
-//! equality, zeros that count as missing) depend on one feature alone, so that a column replaces them. A
-//! [`Prepared`] forest tests such columns.
+//! Layouts of trees support only one kind of test: comparing a value with a threshold. Each other test of a
+//! trainer (a set of categories, equality, zeros that count as missing) depends on one feature. A column
+//! computed from the feature can replace it. A [`Prepared`] forest tests such columns.
 //!
-//! With thousands of sets, one column for each set costs a row more than its walks. So a feature with many
-//! sets can have two columns for all of them, which hold the [class](CategoryClasses) of its category: sets
-//! of categories become sets of classes ([`SetTests::OfClasses`]).
+//! With thousands of sets, computing a column for each set takes longer than the walks. So a feature with
+//! many sets can have two columns instead, which hold the [class](CategoryClasses) of its category. Sets of
+//! categories become sets of classes ([`SetTests::OfClasses`]).
 
 use crate::category_classes::{CategoryClasses, Side};
 use crate::test_columns::{ClassPart, TablesTooLarge, Test, TestColumns};
@@ -15,36 +15,37 @@ use sched_forest::{ComputedColumns, Forest, Inner, Predicate};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// A forest of simpler tests, and the columns that it tests.
+/// A forest with simpler tests, and the columns that it tests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
-    /// The forest whose features are the tested columns, with the leaves and the output of the original. Its
-    /// tests are numeric, or test whether a class is in a set. A test of a set names the first of the two
-    /// columns of a class, and its set gives missing values a side.
+    /// The forest over the tested columns, with the leaves and the output of the original. A test is numeric,
+    /// or tests whether a class is in a set. A test of a set names the first of the two columns of a class.
+    /// Its set also decides the side of missing values, by their class.
     pub forest: Arc<Forest>,
-    /// The columns of a row, in the type of the forest's rows where trees test them.
+    /// All columns. Those that trees test have the type of the forest's rows.
     pub columns: Columns,
-    /// The column that each feature of the forest is. Columns of the same form are adjacent.
+    /// For each feature of the forest, its column. Columns of the same form are adjacent.
     pub tested: Vec<ColumnId>,
     /// Number of features whose sets are tested by class.
     pub class_features: usize,
-    /// Number of tested columns that each stand for one set of categories.
+    /// Number of tested columns for membership in a set of categories.
     pub set_columns: usize,
 }
 
-/// The way of testing sets of categories.
+/// The replacement of tests of sets of categories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetTests {
-    /// Each set has a column of its own, so that all tests are numeric.
+    /// Each set has its own column, so all tests are numeric.
     OfColumns,
-    /// Features with many sets have two columns of their category's class.
+    /// Features with many sets have two columns for the class of the category.
     OfClasses,
 }
 
-/// Threshold for columns of zeros and ones: zeros go left.
+/// Threshold for columns that are 0 or 1, so that 0 goes left.
 const HALF: f64 = 0.5;
 
-/// Maximum sets of a feature for one column each: they take less work than two columns with look-ups.
+/// Maximum number of sets of a feature for which each set has its own column. These take less work than two
+/// columns with look-ups.
 const FEW_SETS: usize = 4;
 
 impl Prepared {
@@ -67,7 +68,7 @@ impl Prepared {
         let test_of = |inner: &Inner| Test::of(inner, classes.contains_key(&inner.feature));
         let mut wanted: Vec<Test> = tests().map(test_of).collect();
         wanted.extend(classes.keys().map(|feature| Test::Class(*feature, ClassPart::Bit)));
-        // Linear leaves read values themselves.
+        // Linear leaves read the values of features.
         wanted.extend(terms().map(|(feature, _)| Test::Value(*feature)));
         wanted.sort_unstable();
         wanted.dedup();
@@ -115,7 +116,7 @@ impl Prepared {
     }
 }
 
-/// The classes of the features that have many sets, if there are not too many classes.
+/// The classes of each feature that has many sets, but not too many classes.
 fn category_classes(forest: &Forest) -> BTreeMap<u32, CategoryClasses> {
     let mut sets: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for inner in forest.trees.iter().flat_map(|tree| &tree.inner) {
@@ -131,8 +132,8 @@ fn category_classes(forest: &Forest) -> BTreeMap<u32, CategoryClasses> {
     many.filter_map(|(feature, sets)| Some((feature, CategoryClasses::of(forest, &sets)?))).collect()
 }
 
-/// Numbers of sets of classes, in order of first use, so that neighbouring nodes have neighbouring sets. The
-/// key of a set is its feature, its number among sets of categories, and the side of missing values.
+/// Numbers sets of classes in the order of first use, so that neighbouring nodes have neighbouring sets. The
+/// key of a set is its feature, its index among the sets of categories, and the side of missing values.
 #[derive(Default)]
 struct SetNumbers {
     numbers: HashMap<(u32, u32, Side), u32>,

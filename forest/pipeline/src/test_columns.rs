@@ -1,4 +1,5 @@
-//! Columns of the tests of trees: values, zeros as missing values, equality, and sets of categories.
+//! Builds the columns that replace tests of trees: values, zeros as missing values, equality, and sets of
+//! categories.
 
 use crate::category_classes::{CategoryClasses, IN_NO_SET, MISSING};
 use sched_columns::{
@@ -9,25 +10,26 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-/// The test that a column is for. The order puts columns of one form side by side, in the order of features.
+/// The test for which a column is made. The order of variants makes columns of the same form adjacent, in the
+/// order of features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Test {
     /// The value of the feature.
     Value(u32),
-    /// The value of the feature, or missing where that is nearly zero.
+    /// The value of the feature, or missing if that is nearly zero.
     ZeroIsMissing(u32),
-    /// 0 where the feature's value has these bits, else 1.
+    /// 0 if the feature's value is the number with these bits, else 1.
     Equal(u32, u64),
-    /// A number of the category's class. A missing value has a class too.
+    /// One of the two numbers of the class of the feature's category. A missing value has a class too.
     Class(u32, ClassPart),
-    /// 0 where the category is in the set of this number, else 1.
+    /// 0 if the feature's category is in the set with this index, else 1.
     Member(u32, u32),
 }
 
-/// The two numbers of a class, of which the second column follows the first.
+/// The two numbers of a class. Their columns are adjacent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum ClassPart {
-    /// The index of the byte of a set that holds the bit of the class.
+    /// The index of the byte, in a set of classes, that holds the bit of the class.
     Byte,
     /// The bit of the class within its byte, as a power of two.
     Bit,
@@ -43,13 +45,13 @@ impl ClassPart {
 }
 
 impl Test {
-    /// The column that a node needs, whose feature has classes or not.
+    /// The test for which a node needs a column. `has_classes` says whether its feature has classes.
     pub(crate) fn of(inner: &Inner, has_classes: bool) -> Test {
         let feature = inner.feature;
         match inner.predicate {
             Predicate::Numeric { .. } => Test::Value(feature),
             Predicate::NumericNotZero { .. } => Test::ZeroIsMissing(feature),
-            // Both zeros are one value.
+            // -0 and 0 are the same value.
             Predicate::Equal { value } => Test::Equal(feature, (value + 0.0).to_bits()),
             Predicate::Member { .. } if has_classes => Test::Class(feature, ClassPart::Byte),
             Predicate::Member { set } => Test::Member(feature, set),
@@ -67,22 +69,22 @@ impl Test {
     }
 }
 
-/// Most bytes of the tables of all columns.
+/// Maximum size in bytes of the tables of all columns.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// Most categories of a feature.
+/// Maximum number of categories of a feature.
 const MOST_CATEGORIES: u32 = 1 << 24;
 
-/// Sets of a word: an integer has a bit for each, in 32 bits.
+/// Number of sets in a word: an integer of 32 bits has a bit for each.
 const WORD: usize = 32;
 
-/// Bytes of an integer, or of a number in single precision, in a table.
+/// Size in bytes of an entry of a table.
 const ENTRY_BYTES: u64 = 4;
 
 /// The error for tables of categories that exceed their limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TablesTooLarge {
-    /// Cause of the size.
+    /// The part of the model that makes the tables too large.
     pub what: String,
     /// Limit of all tables in MiB.
     pub mebibytes: u64,
@@ -104,7 +106,7 @@ impl<'a> TestColumns<'a> {
         TestColumns { forest, classes, float: forest.types.input, columns, bytes: 0 }
     }
 
-    /// The columns of tests, in their order. Tests of one feature's sets are adjacent.
+    /// The columns of tests, in the order of `tests`, in which tests of one feature's sets must be adjacent.
     pub(crate) fn all(mut self, tests: &[Test]) -> Result<(Columns, Vec<ColumnId>), TablesTooLarge> {
         let mut tested = Vec::new();
         let is_alike = |a: &Test, b: &Test| {
@@ -123,7 +125,7 @@ impl<'a> TestColumns<'a> {
         Ok((self.columns, tested))
     }
 
-    /// The column of a feature's values, or the computed column of this number.
+    /// The column of a feature, or the computed column with this number.
     fn value(&mut self, feature: u32) -> ColumnId {
         let computed = (feature as usize).checked_sub(self.forest.num_features);
         match computed.and_then(|computed| self.forest.computed.read.get(computed)) {
@@ -140,7 +142,7 @@ impl<'a> TestColumns<'a> {
         }
     }
 
-    /// A missing value where that of `x` is missing, else that of another column.
+    /// A missing value if `x` is missing, else the value of another column.
     fn unless_missing(&mut self, x: ColumnId, otherwise: ColumnId) -> Result<ColumnId, TypeMismatch> {
         let condition = self.columns.add(Expr::Unary(Unary::IsNan, x))?;
         let then = self.columns.constant(self.number(f64::NAN));
@@ -158,7 +160,8 @@ impl<'a> TestColumns<'a> {
 
     fn equal(&mut self, feature: u32, value: f64) -> Result<ColumnId, TypeMismatch> {
         let x = self.value(feature);
-        // Rows in single precision have no value that needs more: NaN equals none of them.
+        // A value that needs double precision never equals one of rows in single precision. NaN stands for
+        // it.
         let rounded = self.number(value);
         let value = if rounded.to_f64() == value { rounded } else { self.number(f64::NAN) };
         let value = self.columns.constant(value);
@@ -168,7 +171,7 @@ impl<'a> TestColumns<'a> {
         self.unless_missing(x, differs)
     }
 
-    /// The column of a number of a feature's class.
+    /// The column of one of the two numbers of a feature's class.
     fn of_class(&mut self, feature: u32, part: ClassPart) -> Result<ColumnId, TypeMismatch> {
         let x = self.value(feature);
         let classes = self.classes.get(&feature);
@@ -182,15 +185,15 @@ impl<'a> TestColumns<'a> {
         self.columns.add(Expr::Pick { of: class, values })
     }
 
-    /// A table by category, in which missing values count as others.
+    /// A table by category, in which missing values have the entry of other values.
     fn table(&self, values: impl Iterator<Item = ColumnValue>, other: ColumnValue) -> CategoryTable {
         let rule = self.forest.category_rule;
         CategoryTable { rule, values: values.collect(), other, missing: other }
     }
 
-    /// Adds the columns of a feature's sets. Each category has a word with a bit for each of some sets, which
-    /// is set where the category is not in the set. If there are several words, a category has a class and
-    /// the class has the words, since many categories are in the same sets.
+    /// Adds the columns of a feature's sets. A word has a bit for each of up to 32 sets, which is set if the
+    /// category is not in the set. One word is looked up by category. Several words are looked up by the
+    /// category's class, since many categories are in the same sets.
     fn members(
         &mut self,
         feature: u32,
@@ -274,7 +277,7 @@ impl fmt::Display for TablesTooLarge {
 impl std::error::Error for TablesTooLarge {}
 
 impl From<TypeMismatch> for TablesTooLarge {
-    /// Columns of tests have fitting types, so this never happens.
+    /// Never needed in practice, since columns of tests have the right types.
     fn from(error: TypeMismatch) -> TablesTooLarge {
         TablesTooLarge { what: error.to_string(), mebibytes: 0 }
     }

@@ -1,11 +1,12 @@
-//! Damaged files: whatever comes of them is no panic, and whatever is still read folds to the same leaves.
+//! Damaged files: no reader may panic, and a pipeline that is still read must reach the same leaves after
+//! folding.
 
 use sched_forest::{Float, ReadOptions};
 use sched_pipeline::{Input, InputKind, Pipeline, constants, fold, live, load, read_pipeline};
 use std::fs;
 use std::path::Path;
 
-/// Files with all kinds of operators, and small.
+/// Small files that together have all kinds of operators.
 const FILES: &[&str] = &[
     "fixtures/standard-forest-f32.onnx",
     "fixtures/onehot-drop-forest.onnx",
@@ -16,7 +17,7 @@ const FILES: &[&str] = &[
     "skl2onnx/adaboost.onnx",
 ];
 
-/// Places at which a file is changed.
+/// Number of positions at which a file is truncated or changed.
 const PLACES: usize = 200;
 
 #[test]

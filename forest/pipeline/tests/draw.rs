@@ -1,4 +1,4 @@
-//! Random inputs, columns and rows.
+//! Draws random inputs, columns and rows.
 
 use sched_columns::{
     Binary, CategoryTable, ColumnId, ColumnTree, ColumnTrees, ColumnType, ColumnValue, Columns, Edges, Expr,
@@ -8,10 +8,10 @@ use sched_forest::{CategoryRule, Float, Label, Names};
 use sched_pipeline::{Input, InputKind, OTHER};
 use std::sync::Arc;
 
-/// Pipelines by default; `SCHEDC_CASES` chooses another number.
+/// Default number of pipelines. `SCHEDC_CASES` sets another one.
 const CASES: u64 = 400;
 
-/// Names of a text.
+/// Number of categories of each text input.
 const NAMES: u32 = 5;
 
 pub fn cases() -> u64 {
@@ -41,7 +41,8 @@ impl Random {
         from[self.below(from.len() as u64) as usize]
     }
 
-    /// A number on a grid, or any other, or a special one.
+    /// A number: often on a grid of quarters or a small whole one, sometimes another, and sometimes a special
+    /// one.
     pub fn number(&mut self) -> f64 {
         match self.below(8) {
             0..4 => self.below(80) as f64 / 4.0 - 8.0,
@@ -62,7 +63,7 @@ impl Random {
         }
     }
 
-    /// A constant of a scaler: finite, and mostly of ordinary size.
+    /// A constant of a scaler: finite, and zero or not tiny.
     pub fn constant(&mut self) -> f64 {
         let number = self.number();
         if number.is_finite() && (number == 0.0 || number.abs() > 1e-30) { number } else { 0.37 }
@@ -110,7 +111,7 @@ impl Draw {
         self.columns.constant(value)
     }
 
-    /// The column of a feature in the type of its values.
+    /// A column of a feature, in the type of the input. Texts are mapped to random numbers.
     pub fn input(&mut self, feature: u32) -> ColumnId {
         let kind = self.inputs[feature as usize].kind;
         let float = if kind == InputKind::Float(Float::F32) { Float::F32 } else { Float::F64 };
@@ -134,7 +135,7 @@ impl Draw {
         self.columns.cast(column, to).expect("any cast")
     }
 
-    /// A column computed from another one, and from a second one now and then.
+    /// A column computed from another one, and sometimes also from a feature.
     pub fn step(&mut self, x: ColumnId) -> ColumnId {
         let column_type = self.columns.column_type(x);
         if column_type == ColumnType::Bool {
@@ -206,7 +207,7 @@ impl Draw {
         }
     }
 
-    /// A result of trees over a column, and over a feature now and then.
+    /// A result of trees over a column, and sometimes also over a feature.
     fn trees(&mut self, x: ColumnId) -> ColumnId {
         let column_type = self.columns.column_type(x);
         let other = self.random.below(self.inputs.len() as u64) as u32;

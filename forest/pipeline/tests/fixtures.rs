@@ -1,5 +1,5 @@
-//! Pipelines of scikit-learn: those that schedc exports against scikit-learn's own predictions, and those
-//! that skl2onnx converts against the answers of ONNX Runtime.
+//! Pipelines of scikit-learn: files that schedc exports against scikit-learn's predictions, and files that
+//! skl2onnx converts against the predictions of ONNX Runtime.
 
 use sched_categories::{Categories, Cell, Choices, Form, Origin, Unseen};
 use sched_forest::{Label, Names, ReadOptions, codes, predict, predict_classes};
@@ -27,7 +27,7 @@ impl Fixture {
         names.retain(|path| path.extension().is_some_and(|ending| ending == "onnx"));
         names.sort();
         let read = |path: PathBuf| {
-            // Files that are refused have no rows.
+            // Fixtures whose files schedc refuses have no rows.
             let text = fs::read_to_string(path.with_extension("json")).unwrap_or_else(|_| "null".into());
             Fixture {
                 name: path.file_stem().expect("a name").to_string_lossy().into_owned(),
@@ -42,7 +42,7 @@ impl Fixture {
         self.content["rows"].as_u64().expect("a number of rows") as usize
     }
 
-    /// The rows, with the codes of names.
+    /// The rows, with codes in place of names.
     fn rows(&self, categories: &[Names]) -> Vec<f64> {
         let inputs = self.content["inputs"].as_array().expect("inputs");
         let mut columns: Vec<Vec<f64>> = Vec::new();
@@ -78,7 +78,7 @@ fn number(kind: &Value, cell: &Value, names: Option<&Names>) -> f64 {
     }
 }
 
-/// Exports that fold completely.
+/// Exports whose models compute no columns once they are folded.
 const FOLDED: &[&str] = &[
     "binarizer-forest",
     "bins-onehot-forest-f32",
@@ -106,8 +106,8 @@ const FOLDED: &[&str] = &[
     "union-forest",
 ];
 
-/// Files of skl2onnx that are refused, with words of the message.
-const REFUSED: &[(&str, &str)] = &[("no-class-of-part", "the operator `Cast` behind the trees")];
+/// Files of skl2onnx that schedc refuses, with words of the message.
+const REFUSED: &[(&str, &str)] = &[("no-class-of-part", "the operator `Cast` after the trees")];
 
 #[test]
 fn exported_pipelines_predict_as_scikit_learn() {
@@ -125,8 +125,8 @@ fn exported_pipelines_predict_as_scikit_learn() {
     }
 }
 
-/// Pipelines that `fixtures/grid.py --write FOLDER` draws, where `SCHEDC_PIPELINES` names the folder. Prints
-/// how many are read, and the reasons of refusals.
+/// Checks the pipelines that `fixtures/grid.py --write FOLDER` draws, if `SCHEDC_PIPELINES` names the folder.
+/// Prints how many are read, and why the others are refused.
 #[test]
 fn drawn_pipelines_predict_as_scikit_learn() {
     let Some(folder) = std::env::var_os("SCHEDC_PIPELINES") else { return };
@@ -179,9 +179,9 @@ fn check(fixture: &Fixture, loaded: &LoadedModel) {
     let inputs = fixture.content["inputs"].as_array().expect("inputs");
     let is_single = inputs.iter().any(|input| input["type"] == "f32");
     for output in fixture.content["outputs"].as_array().expect("outputs") {
-        // Sums of single precision differ by their order.
+        // Sums in single precision depend on the order of their terms.
         let bound = match output["promise"] == "single" {
-            // ONNX Runtime's sums of kernels have lost some digits.
+            // ONNX Runtime computes sums of kernels less exactly.
             true => 1e-5,
             false if is_single || output["type"] == "f32" => 1e-6,
             false => 1e-13,
@@ -189,9 +189,9 @@ fn check(fixture: &Fixture, loaded: &LoadedModel) {
         let of = output["name"].as_str().expect("a name");
         let expected = output["values"].as_array().expect("values");
         match of {
-            // Rows beside a threshold may differ.
+            // Predictions of rows near a threshold may differ.
             _ if output["promise"] == "outside" => {}
-            // The model has other margins.
+            // A note says that the model's margins differ from this output.
             _ if loaded.model.notes.iter().any(|note| note.0.contains(&format!("`{of}`"))) => {}
             "label" => {
                 let mut classes = vec![0; fixture.n_rows() * forest.num_classes_out()];
@@ -227,7 +227,7 @@ fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-/// Compares values with those of an output of a fixture: all bits, or within a bound of their size.
+/// Compares values with an output of a fixture: bit for bit, or within a bound relative to their size.
 fn compare(
     (name, of): (&str, &str),
     (promise, bound): (&Value, f64),
@@ -249,7 +249,7 @@ fn compare(
     }
 }
 
-/// The file is drawn: `fixtures/grid.py --only 48 --write FOLDER`.
+/// Reads a file made by `fixtures/grid.py --only 48 --write FOLDER`.
 #[test]
 fn texts_that_no_step_reads_are_accepted() {
     let bytes = fs::read(folder("fixtures").join("grid48.onnx")).expect("a model");

@@ -1,4 +1,4 @@
-//! Tests of pipelines as a whole.
+//! Tests of whole pipelines.
 
 mod damaged;
 mod draw;

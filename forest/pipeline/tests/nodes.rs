@@ -1,8 +1,8 @@
-//! ONNX's own tests of single operators, which its package has in `onnx/backend/test/data/node`.
+//! Runs ONNX's own tests of single operators, from the folder `onnx/backend/test/data/node` of its package.
 //!
-//! The first axis of an input is that of rows. Each test is tried with every choice of inputs that are
-//! constants of the file instead, as parameters are. What is read must be right, and the rest is refused by
-//! name.
+//! The first axis of an input is taken as that of rows. Each test runs once for each choice of inputs that
+//! hold rows; the others become constants of the file, as parameters are. Models that are read must predict
+//! the expected results. Refusals must name the operator or the place.
 
 use sched_forest::onnx::{Message, Tensor, Value, element};
 use sched_forest::{Float, Forest, Label, ModelError, ReadOptions, codes, predict, predict_classes};
@@ -12,7 +12,7 @@ use std::fs;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
-/// Numbers of the fields of ONNX messages.
+/// Field numbers of ONNX messages.
 mod field {
     pub const GRAPH: u32 = 7;
     pub const OPERATOR_SET: u32 = 8;
@@ -26,31 +26,32 @@ mod field {
     pub const TENSOR: u32 = 1;
 }
 
-/// Distance of a result from the expected one in ONNX's own runner: a part of the result, and a number.
+/// Relative and absolute distance from the expected result that ONNX's own test runner allows. Their sum is
+/// the bound.
 const BOUNDS: (f64, f64) = (1e-3, 1e-7);
 
-/// Most inputs of which every choice is tried.
+/// Maximum number of inputs for which every choice is tried.
 const MOST_CHOSEN: usize = 5;
 
-/// The end of a test.
+/// The outcome of a test.
 #[derive(Clone, Debug, PartialEq)]
 enum Outcome {
-    /// All results are right. They have the same bits, or are near.
+    /// All results are right: equal in all bits, or within the bounds.
     Right { is_equal: bool },
-    /// The code of the message, and the message without names.
+    /// The model is refused: the code, and the message without its parts in backquotes.
     Refused(String),
-    /// A description of the difference.
+    /// A result is wrong: a description of the difference.
     Wrong(String),
 }
 
-/// A test: a model, and a call with its results.
+/// A test: a model with one operator, and the tensors of its inputs and outputs.
 struct NodeTest {
     model: Vec<u8>,
     inputs: Vec<Vec<u8>>,
     outputs: Vec<Vec<u8>>,
 }
 
-/// A tensor of a call: its axes, and its numbers or texts.
+/// A tensor of an input or output: its shape, and its numbers or texts.
 struct CallTensor {
     element: i64,
     shape: Vec<usize>,
@@ -59,7 +60,7 @@ struct CallTensor {
 }
 
 impl CallTensor {
-    /// The tensor of a message; none if its type is not read.
+    /// The tensor of a message, or `None` if this reader does not know its type.
     fn of(bytes: &[u8]) -> Option<CallTensor> {
         let tensor = Tensor::new(Message::new(bytes)).ok()?;
         let (mut numbers, mut texts) = (Vec::new(), Vec::new());
@@ -72,7 +73,8 @@ impl CallTensor {
         Some(CallTensor { element: tensor.element(), shape: tensor.shape().ok()?, numbers, texts })
     }
 
-    /// The cells of a row, of which there are `n_rows`, as the numbers that rows have.
+    /// The cells of one of `n_rows` rows, as numbers. Texts become codes by the names of the features from
+    /// `first` on.
     fn row(&self, row: usize, n_rows: usize, forest: &Forest, first: usize) -> Vec<f64> {
         let width = self.shape[1..].iter().product::<usize>();
         assert_eq!(self.shape[0], n_rows);
@@ -90,7 +92,7 @@ impl CallTensor {
     }
 }
 
-/// A field of a message.
+/// Writes a field of bytes.
 fn bytes_field(number: u32, bytes: &[u8]) -> Vec<u8> {
     let mut out = varint(u64::from(number) << 3 | 2);
     out.extend(varint(bytes.len() as u64));
@@ -108,7 +110,7 @@ fn varint(mut value: u64) -> Vec<u8> {
     out
 }
 
-/// A node that turns a value into doubles.
+/// A node that casts a value to doubles.
 fn to_doubles(value: &str, result: &str) -> Vec<u8> {
     let (integer, kind) = ([varint(3 << 3), varint(11)].concat(), [varint(20 << 3), varint(2)].concat());
     let attribute = [bytes_field(1, b"to"), integer, kind].concat();
@@ -139,7 +141,7 @@ impl NodeTest {
         })
     }
 
-    /// The model with one output, and with some inputs as constants.
+    /// The model with only one output. Inputs that do not hold rows become constants.
     fn rewritten(&self, output: usize, is_row: &dyn Fn(usize) -> bool) -> Result<Vec<u8>, ModelError> {
         let model = Message::new(&self.model);
         let graph = model.child(field::GRAPH)?;
@@ -169,7 +171,7 @@ impl NodeTest {
         Ok(whole)
     }
 
-    /// Tries one choice of inputs that are rows.
+    /// Runs the test with one choice of the inputs that hold rows.
     fn outcome(&self, output: usize, is_row: &dyn Fn(usize) -> bool) -> Outcome {
         let loaded = self.rewritten(output, is_row).and_then(|bytes| load(&bytes, &ReadOptions::default()));
         let forest = match loaded {
@@ -208,7 +210,7 @@ impl NodeTest {
     }
 }
 
-/// Compares classes with texts.
+/// Compares predicted classes with expected texts.
 fn classes(forest: &Forest, cells: &[f64], expected: &CallTensor) -> Outcome {
     let mut found = vec![0; expected.texts.len()];
     if let Err(error) = predict_classes(forest, cells, &mut found) {
@@ -222,7 +224,7 @@ fn classes(forest: &Forest, cells: &[f64], expected: &CallTensor) -> Outcome {
     }
 }
 
-/// Compares numbers, whole ones exactly.
+/// Compares predicted numbers with the expected ones, whole numbers exactly.
 fn compared(values: &[f64], expected: &CallTensor) -> Outcome {
     if values.len() != expected.numbers.len() {
         return Outcome::Wrong(format!("{} numbers for {:?}", values.len(), expected.shape));
@@ -241,7 +243,7 @@ fn compared(values: &[f64], expected: &CallTensor) -> Outcome {
     Outcome::Right { is_equal: are_equal }
 }
 
-/// A refusal, which names what it refuses.
+/// Checks that an error has an expected code and names an operator or a place.
 fn refusal(error: &ModelError) -> Outcome {
     let is_named = error.message.contains('`') || error.to_string().contains("graph.");
     let known = [codes::UNSUPPORTED_OPERATOR, codes::ONNX_TYPE, codes::UNSUPPORTED_ENSEMBLE];
@@ -252,7 +254,8 @@ fn refusal(error: &ModelError) -> Outcome {
     Outcome::Refused(format!("{} {without_names}", error.code))
 }
 
-/// The outcome of a test: right if it is with one choice of rows, and wrong if it is with any.
+/// The outcome over all outputs and all choices: wrong if one is wrong, else right if one is right, else
+/// refused.
 fn outcome_of(folder: &Path) -> Outcome {
     let test = NodeTest::read(folder);
     let count = test.inputs.len();
@@ -270,14 +273,14 @@ fn outcome_of(folder: &Path) -> Outcome {
     }
     let wrong = outcomes.iter().find(|outcome| matches!(outcome, Outcome::Wrong(_)));
     let right = outcomes.iter().find(|outcome| matches!(outcome, Outcome::Right { .. }));
-    // The reason of a node says more than the one of its inputs.
+    // An error about the operator says more than one about its inputs.
     let of_node = |outcome: &&Outcome| matches!(outcome, Outcome::Refused(what) if what.contains("operator"));
     let refused = outcomes.iter().rev().find(of_node).or(outcomes.first());
     wrong.or(right).or(refused).cloned().unwrap_or_else(|| Outcome::Refused("a graph without rows".into()))
 }
 
-/// The tests of the folder that `SCHEDC_ONNX_NODES` names. Prints how many are right, and the reasons of
-/// refusals.
+/// Runs the tests of the folder that `SCHEDC_ONNX_NODES` names. Prints how many are right, and why the others
+/// are refused.
 #[test]
 fn node_tests_of_onnx_are_right_or_refused_by_name() {
     let Some(folder) = std::env::var_os("SCHEDC_ONNX_NODES") else { return };
@@ -310,7 +313,7 @@ fn node_tests_of_onnx_are_right_or_refused_by_name() {
     assert!(right.len() > 100 && wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A graph over rows of two numbers with these nodes, each an operator with inputs and its output.
+/// A graph over rows of two numbers with these nodes. A node is an operator, its inputs and its output.
 fn graph_of(nodes: &[(&str, &[&str], &str)], output: &str) -> Vec<u8> {
     let number = |field: u32, value: u64| [varint(u64::from(field) << 3), varint(value)].concat();
     let mut graph = Vec::new();
@@ -330,7 +333,7 @@ fn graph_of(nodes: &[(&str, &[&str], &str)], output: &str) -> Vec<u8> {
 }
 
 #[test]
-fn shapes_repeat_numbers_and_are_no_results() {
+fn shapes_are_read_but_are_not_results() {
     let filled = [("Shape", ["X"].as_slice(), "shape"), ("ConstantOfShape", &["shape"], "zeros")];
     let sum = [filled.as_slice(), &[("Add", &["X", "zeros"], "sum")]].concat();
     let forest = load(&graph_of(&sum, "sum"), &ReadOptions::default()).expect("a graph").model.forest;
@@ -341,9 +344,12 @@ fn shapes_repeat_numbers_and_are_no_results() {
     let same = ("Equal", ["shape", "shape"].as_slice(), "same");
     let twice = ("Add", ["X", "X"].as_slice(), "twice");
     for (nodes, words) in [
-        (vec![shape, ("Mod", &["shape", "shape"], "y")], "computes with two whole numbers of a row"),
+        (
+            vec![shape, ("Mod", &["shape", "shape"], "y")],
+            "divides by a whole number of the row, or has one as exponent",
+        ),
         (vec![shape, ("Tile", &["X", "shape"], "y")], "repeats rows"),
-        (vec![shape, same, twice, ("Where", &["same", "X", "twice"], "y")], "more than a shape"),
+        (vec![shape, same, twice, ("Where", &["same", "X", "twice"], "y")], "used as a value"),
     ] {
         let error = load(&graph_of(&nodes, "y"), &ReadOptions::default()).expect_err(words);
         assert_eq!(error.code, codes::UNSUPPORTED_OPERATOR);

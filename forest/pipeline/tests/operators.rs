@@ -5,7 +5,8 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Operators whose results are the same bits; libraries round the others in different ways.
+/// Operators whose results must be equal in all bits. Libraries round the results of the others in different
+/// ways.
 const EQUAL: &[&str] = &[
     "sqrt",
     "reciprocal",
@@ -42,7 +43,7 @@ const EQUAL: &[&str] = &[
     "dropout",
 ];
 
-/// Largest distance of other results: a part of the result, and a number.
+/// Relative and absolute distance allowed for other operators. Their sum is the bound.
 fn bounds(is_single: bool) -> (f64, f64) {
     if is_single { (2e-6, 2e-7) } else { (4e-15, 4e-16) }
 }

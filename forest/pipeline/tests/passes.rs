@@ -13,7 +13,7 @@ use sched_pipeline::{
 };
 use std::sync::Arc;
 
-/// A pipeline whose only node asks whether a column is at most a number.
+/// A pipeline of one tree with one node, which tests whether a column is at most `threshold`.
 fn pipeline(kinds: &[InputKind], columns: Columns, column: ColumnId, threshold: f64) -> Pipeline {
     let inputs = kinds.iter().map(|kind| {
         let labels = ["a", "b", "c"].map(|name| Label::Text(name.into())).to_vec();
@@ -39,7 +39,7 @@ fn pipeline(kinds: &[InputKind], columns: Columns, column: ColumnId, threshold: 
 
 const DOUBLE: InputKind = InputKind::Float(Float::F64);
 
-/// The nodes of the folded pipeline, each with the leaves that its children are, if they are leaves.
+/// The nodes of the folded pipeline, each with the trainer's numbers of its children that are leaves.
 fn nodes(pipeline: Pipeline) -> Vec<(Inner, [Option<u32>; 2])> {
     let Folding { pipeline, fates } = fold(constants(live(pipeline)).expect("types")).expect("a forest");
     assert!(!matches!(fates[0][0], Fate::Computed(_)), "{fates:?}");
@@ -52,7 +52,7 @@ fn nodes(pipeline: Pipeline) -> Vec<(Inner, [Option<u32>; 2])> {
     tree.inner.iter().map(|inner| (inner.clone(), [leaf(inner.left), leaf(inner.right)])).collect()
 }
 
-/// Columns over one feature, and the column of it.
+/// Columns with one feature, and the column of that feature.
 fn feature(float: Float) -> (Columns, ColumnId) {
     let mut columns = Columns::default();
     let x = columns.input(0, float);
@@ -93,7 +93,7 @@ fn a_falling_column_swaps_the_sides() {
     let nodes = nodes(pipeline(&[DOUBLE], columns, negated, -2.0));
     let [(inner, leaves)] = nodes.as_slice() else { panic!("{nodes:?}") };
     assert_eq!((&inner.predicate, *leaves), (&upto(2.0_f64.next_down()), [Some(2), Some(1)]));
-    // Missing values went right, to leaf 2.
+    // Missing values went right before, to leaf 2, which is now on the left.
     assert!(inner.missing_left);
 }
 
@@ -122,7 +122,7 @@ fn an_indicator_becomes_a_test_for_missing_values() {
 }
 
 #[test]
-fn decided_tests_go() {
+fn tests_with_one_outcome_are_removed() {
     let (mut columns, x) = feature(Float::F64);
     let is_nan = add(&mut columns, Expr::Unary(Unary::IsNan, x));
     let filler = number(&mut columns, 4.0);
@@ -155,12 +155,12 @@ fn encoders_become_sets() {
     let table = CategoryTable { rule: CategoryRule::Whole, values, other, missing: ColumnValue::F64(0.9) };
     let encoded = add(&mut columns, Expr::Table { of: x, table: Arc::new(table) });
     let text = [InputKind::Text];
-    // Above the threshold are b, others and missing texts.
+    // The entries of b, of unknown names and of missing texts are above the threshold.
     let above = nodes(pipeline(&text, columns.clone(), encoded, 0.3));
     let [(inner, leaves)] = above.as_slice() else { panic!("{above:?}") };
     assert_eq!((&inner.predicate, inner.missing_left), (&Predicate::Member { set: 0 }, false));
     assert_eq!(*leaves, [Some(1), Some(2)]);
-    // Only b is above it, and a missing text: others are not.
+    // Only the entries of b and of missing texts are above the threshold.
     let one = nodes(pipeline(&text, columns, encoded, 0.6));
     let [(inner, leaves)] = one.as_slice() else { panic!("{one:?}") };
     assert_eq!((&inner.predicate, inner.missing_left), (&Predicate::Equal { value: 1.0 }, true));
@@ -221,7 +221,7 @@ fn functions_have_no_proven_order() {
         let forest = pipeline.into_forest().expect("a forest over a feature and a column");
         let mut leaves = [0; 2];
         predict_leaves(&forest, &[-2.0, 2.0], &mut leaves).expect("two rows");
-        // The logarithms of -2 are missing, which goes right.
+        // The logarithms of -2 are NaN, which goes right.
         let first = if matches!(op, Unary::Log | Unary::LogOnePlus) { 2 } else { 1 };
         assert_eq!(leaves, [first, 2], "{op:?}");
     }
@@ -233,7 +233,7 @@ fn functions_have_no_proven_order() {
 }
 
 #[test]
-fn columns_that_no_node_tests_go() {
+fn columns_that_no_node_tests_are_removed() {
     let mut columns = Columns::default();
     let [x, y] = [0, 1].map(|feature| columns.input(feature, Float::F64));
     let half = number(&mut columns, 0.5);
@@ -275,13 +275,13 @@ fn trees_of_equal_tests_become_leaf_vectors() {
         merged.predict(&rows, &mut found).expect("two rows");
         assert_eq!(expected, found);
     }
-    // Trees of other tests stay apart.
+    // Trees with different tests are not merged.
     let mut other = parts.clone();
     other.trees[3].inner[0].missing_left = true;
     let Stage::Forest { forest, .. } = &mut pipeline.stages[0];
     **forest = Forest::new(other).expect("a forest");
     assert_eq!(leaf_vectors(pipeline.clone()), Ok(pipeline.clone()));
-    // Sums stay apart, and trees add nothing to their margins.
+    // Linear sums are not merged into leaf vectors, and the merged trees add -0 to the margin of the sum.
     let sum =
         Tree { inner: Vec::new(), root: NodeRef::Leaf(0), target: Target::One(2), ..parts.trees[0].clone() };
     parts.trees.push(Tree { leaves: sum.leaves[..1].to_vec(), source: 4, ..sum });

@@ -1,4 +1,5 @@
-//! Random pipelines and rows: folded forests against the evaluator of columns and the reference walker.
+//! Random pipelines and rows: folded forests must reach the leaves that the evaluator of columns and the
+//! reference walker reach.
 
 use crate::draw::{Draw, Random, cases};
 use sched_columns::{ColumnId, ColumnValue, Columns};
@@ -59,7 +60,7 @@ fn pipeline(mut draw: Draw) -> (Pipeline, Random) {
     (Pipeline { inputs, columns, stages: vec![stage] }, random)
 }
 
-/// A threshold that rows meet, or one beside it.
+/// A threshold at a value of the column in some row, or next to it.
 fn threshold(random: &mut Random, float: Float, known: &[f64], width: usize, feature: usize) -> f64 {
     let value = known[random.below((known.len() / width) as u64) as usize * width + feature];
     let value = if value.is_nan() { 0.5 } else { value };
@@ -79,7 +80,7 @@ fn leaves(pipeline: &Pipeline, rows: &[f64]) -> Vec<u32> {
     leaves
 }
 
-/// Values on all thresholds of a feature of a folded forest, and their neighbours.
+/// Values on thresholds of a feature of a folded forest, and their neighbours: at most 60.
 fn boundaries(forest: &Forest, input: &Input, feature: u32) -> Vec<f64> {
     let tests = forest.trees.iter().flat_map(|tree| &tree.inner).filter(|inner| inner.feature == feature);
     let value = |predicate: &Predicate| match predicate {
@@ -99,7 +100,7 @@ fn boundaries(forest: &Forest, input: &Input, feature: u32) -> Vec<f64> {
     tests.filter_map(|inner| value(&inner.predicate)).flat_map(near).take(60).collect()
 }
 
-/// Rows of a pipeline: random ones, with values on boundaries put in.
+/// Random rows for a pipeline, and for each value on a boundary a random row with this value.
 fn rows(pipeline: &Pipeline, folded: &Pipeline, random: Random) -> Vec<f64> {
     let mut draw = Draw { random, inputs: pipeline.inputs.clone(), columns: Columns::default() };
     let mut rows: Vec<f64> = (0..60).flat_map(|_| draw.row()).collect();

@@ -1,11 +1,11 @@
-//! The pass *sums*: chains of additions against the sums that replace them.
+//! Compares chains of additions with the sums by which the pass *sums* replaces them.
 
 use crate::draw::{Draw, cases};
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr};
 use sched_forest::{Comparison, Float, Forest, ForestParts, Leaf, NodeRef, Target, Tree, Types};
 use sched_pipeline::{Input, InputKind, PassFault, Pipeline, Stage, sums, with_pass_fault};
 
-/// A stage that reads columns, of any one type.
+/// A stage that reads columns of any types.
 fn stage(tested: Vec<ColumnId>) -> Stage {
     let leaves = vec![Leaf { source: 0, values: [0.0].into() }];
     let tree = Tree { root: NodeRef::Leaf(0), inner: Vec::new(), leaves, target: Target::One(0), source: 0 };
@@ -20,7 +20,8 @@ fn stage(tested: Vec<ColumnId>) -> Stage {
     Stage::Forest { name: "reader".into(), forest, tested }
 }
 
-/// Columns with chains of additions: their numbers are columns, constants, weighted sums and other chains.
+/// A pipeline of columns with chains of additions. The chains add features, constants, other columns and
+/// earlier chains.
 fn chains(mut draw: Draw) -> (Pipeline, Draw) {
     let mut read = Vec::new();
     for _ in 0..1 + draw.random.below(4) {
@@ -40,13 +41,13 @@ fn chains(mut draw: Draw) -> (Pipeline, Draw) {
     (Pipeline { inputs: draw.inputs.clone(), columns: draw.columns.clone(), stages }, draw)
 }
 
-/// Columns that are read twice each.
+/// The columns, each read twice.
 fn twice(mut read: Vec<ColumnId>) -> Vec<ColumnId> {
     read.extend(read.clone());
     read
 }
 
-/// A number of a chain, in its type.
+/// A number that a chain adds, in the type of the chain.
 fn number(draw: &mut Draw, of: ColumnType, read: &[ColumnId]) -> ColumnId {
     let feature = draw.random.below(draw.inputs.len() as u64) as u32;
     match draw.random.below(32) {
@@ -74,8 +75,7 @@ fn number(draw: &mut Draw, of: ColumnType, read: &[ColumnId]) -> ColumnId {
     }
 }
 
-/// The values of the columns that a stage reads, in rows of special and of random numbers, as bits. All NaN
-/// are one.
+/// The values of the columns that the stage reads, as types and bits. All NaN have the same bits.
 fn values(pipeline: &Pipeline, rows: &[Vec<f64>]) -> Vec<(ColumnType, u64)> {
     let bits = |value: ColumnValue| match value {
         ColumnValue::F32(x) if x.is_nan() => u64::MAX,
@@ -97,7 +97,7 @@ fn rows(draw: &mut Draw) -> Vec<Vec<f64>> {
     rows
 }
 
-/// Number of additions and of terms among the columns that a stage reads.
+/// Numbers of additions and of terms of sums that the columns of a stage need.
 fn counts(pipeline: &Pipeline) -> (usize, usize) {
     let columns = &pipeline.columns;
     let needed = columns.needed_for(pipeline.stages[0].tested());
@@ -145,7 +145,7 @@ fn seeded_faults_of_sums_are_found() {
     assert!(wrong >= 20 && found * 10 > wrong * 7, "{found} of {wrong} faults were found");
 }
 
-/// Doubles as columns, and a pipeline that reads some of them.
+/// Columns of features in double precision.
 fn doubles(count: u32) -> (Columns, Vec<ColumnId>) {
     let mut columns = Columns::default();
     let all = (0..count).map(|feature| columns.input(feature, Float::F64)).collect();
@@ -163,19 +163,19 @@ fn add(columns: &mut Columns, x: ColumnId, y: ColumnId) -> ColumnId {
 }
 
 #[test]
-fn another_association_stays() {
-    // ((a + b) + (c + d)) + ..: pairs are columns of their own.
+fn pairs_of_additions_are_not_merged() {
+    // In `((a + b) + (c + d)) + ..`, each pair is a separate column.
     let (mut columns, all) = doubles(32);
     let pairs: Vec<ColumnId> = all.chunks(2).map(|pair| add(&mut columns, pair[0], pair[1])).collect();
     let sum = pairs[1..].iter().fold(pairs[0], |sum, pair| add(&mut columns, sum, *pair));
     let summed = sums(pipeline(columns, 32, twice(vec![sum]))).expect("types that fit");
-    // The first pair begins the chain: its two numbers are terms.
+    // The chain begins with the two numbers of the first pair, so there are 17 terms.
     assert_eq!(counts(&summed), (15, 17));
 }
 
 #[test]
 fn partial_sums_that_are_read_stay() {
-    // Each sum of the first columns is read, so that sums of them all would have quadratic work.
+    // All partial sums are read, so a separate sum for each would take quadratic work.
     let (mut columns, all) = doubles(40);
     let mut partial = vec![all[0]];
     for next in &all[1..] {
@@ -184,6 +184,6 @@ fn partial_sums_that_are_read_stay() {
     let counts_of = |tested| counts(&sums(pipeline(columns.clone(), 40, tested)).expect("types that fit"));
     assert_eq!(counts_of(twice(partial.clone())), (39, 0));
     assert_eq!(counts_of(twice(vec![partial[19], partial[39]])), (0, 20 + 21));
-    // Code of a chain that one result reads is there once.
+    // A chain that only one result reads is not replaced, since its code occurs only once.
     assert_eq!(counts_of(vec![partial[39]]), (39, 0));
 }

@@ -1,4 +1,4 @@
-//! The pass *tables*: sums with table entries against the sums of products that they replace.
+//! Compares sums of products with the sums of table entries by which the pass *tables* replaces them.
 
 use crate::draw::{Draw, Random, cases};
 use sched_columns::{
@@ -14,7 +14,7 @@ use sched_pipeline::{
 };
 use std::sync::Arc;
 
-/// The entries of one encoded feature: columns that are 0 or 1, of which mostly one is 1.
+/// The columns of one encoded feature, most of them 0 or 1. Usually one is 1.
 fn encoded(draw: &mut Draw, float: Float) -> Vec<ColumnId> {
     let feature = draw.random.below(draw.inputs.len() as u64) as u32;
     let wide = if draw.inputs[feature as usize].kind == InputKind::Float(Float::F32) {
@@ -44,7 +44,7 @@ fn encoded(draw: &mut Draw, float: Float) -> Vec<ColumnId> {
     columns.into_iter().map(|column| draw.cast(column, float.into())).collect()
 }
 
-/// Whether a value is each of some whole numbers.
+/// Columns that say whether a value is `first`, `first + 1` and so on.
 fn one_hot(draw: &mut Draw, x: ColumnId, first: i32) -> Vec<ColumnId> {
     let count = 1 + draw.random.below(14) as i32;
     let is = |draw: &mut Draw, number: i32| {
@@ -54,7 +54,7 @@ fn one_hot(draw: &mut Draw, x: ColumnId, first: i32) -> Vec<ColumnId> {
     (first..first + count).map(|number| is(draw, number)).collect()
 }
 
-/// Whether a value is in each of some intervals.
+/// Columns that say in which of some intervals a value is.
 fn bins(draw: &mut Draw, x: ColumnId) -> Vec<ColumnId> {
     let count = 2 + draw.random.below(30);
     let mut at: Vec<f64> = (0..count).map(|_| draw.random.constant()).collect();
@@ -68,7 +68,8 @@ fn bins(draw: &mut Draw, x: ColumnId) -> Vec<ColumnId> {
     (0..=count).map(|bin| is(draw, bin)).collect()
 }
 
-/// Columns that overlap: whether a value is above each of some numbers, and an encoder's table.
+/// Columns of which several may differ from 0: whether a value is above each of some numbers, and an
+/// encoder's table.
 fn thresholds(draw: &mut Draw, x: ColumnId) -> Vec<ColumnId> {
     let mut columns = Vec::new();
     for _ in 0..1 + draw.random.below(3) {
@@ -85,7 +86,7 @@ fn thresholds(draw: &mut Draw, x: ColumnId) -> Vec<ColumnId> {
     columns
 }
 
-/// A weight: mostly an ordinary number.
+/// A weight: usually a number of moderate size, sometimes a special one.
 fn weight(random: &mut Random) -> f64 {
     match random.below(16) {
         0 => random.pick(&[0.0, -0.0, 1e-320, -1e300, 1e30]),
@@ -94,7 +95,7 @@ fn weight(random: &mut Random) -> f64 {
     }
 }
 
-/// A linear model over encoded features and other columns.
+/// A pipeline with a linear model over encoded features and other columns.
 fn linear_model(mut draw: Draw) -> (Pipeline, Draw) {
     let float = draw.random.pick(&[Float::F32, Float::F64]);
     let round = |x: f64| if float == Float::F32 { f64::from(x as f32) } else { x };
@@ -136,7 +137,7 @@ fn linear_model(mut draw: Draw) -> (Pipeline, Draw) {
     (constants(live(pipeline)).expect("types that fit"), draw)
 }
 
-/// The numbers that columns compare a feature with, and their neighbours.
+/// Numbers that columns compare a feature with, and their neighbours: at most 150.
 fn boundaries(columns: &Columns, input: &Input) -> Vec<f64> {
     let mut edges = Vec::new();
     for column in columns.all() {
@@ -159,7 +160,7 @@ fn boundaries(columns: &Columns, input: &Input) -> Vec<f64> {
     edges.into_iter().flat_map(near).take(150).collect()
 }
 
-/// Rows of a pipeline: random ones, with values on boundaries put in.
+/// Random rows for a pipeline, and for each value on a boundary a random row with this value.
 fn rows(draw: &mut Draw, tabulated: &Pipeline) -> Vec<f64> {
     let mut rows: Vec<f64> = (0..60).flat_map(|_| draw.row()).collect();
     for feature in 0..draw.inputs.len() {
@@ -172,7 +173,7 @@ fn rows(draw: &mut Draw, tabulated: &Pipeline) -> Vec<f64> {
     rows
 }
 
-/// The bits of predictions; all NaN are one.
+/// The bits of predictions. All NaN have the same bits.
 fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|value| if value.is_nan() { u64::MAX } else { value.to_bits() }).collect()
 }
@@ -259,7 +260,7 @@ fn one_sum(kind: InputKind, columns: Columns, tested: Vec<ColumnId>, weights: &[
     }
 }
 
-/// Columns that are 1 for one whole number each.
+/// Columns for the whole numbers below `count`: each is 1 where the feature is its number, else 0.
 fn indicators(count: i32) -> (Columns, Vec<ColumnId>) {
     let mut columns = Columns::default();
     let x = columns.input(0, Float::F64);
@@ -287,7 +288,7 @@ fn a_one_hot_encoded_feature_is_one_table() {
     assert_eq!((table.other, table.missing), (ColumnValue::F64(0.0), ColumnValue::F64(0.0)));
 }
 
-/// A model with a sum of each margin over the bins of two features, with other weights.
+/// A model in which each margin is a sum over the bins of two features. Margins have different weights.
 fn sums_of_bins(draw: &mut Draw, margins: u32) -> Pipeline {
     let mut tested = Vec::new();
     for feature in 0..2 {
@@ -305,7 +306,7 @@ fn sums_of_bins(draw: &mut Draw, margins: u32) -> Pipeline {
     several_sums(draw, tested, sums, 0.75)
 }
 
-/// The whole number of a feature as an index, counted from the end if it is negative, as in `Gather`.
+/// A feature as an index. A negative index counts from the end, as in `Gather`.
 fn index_from_the_end(draw: &mut Draw, feature: u32, length: i64) -> ColumnId {
     let x = draw.columns.input(feature, Float::F64);
     let index = draw.cast(x, ColumnType::I64);
@@ -316,8 +317,8 @@ fn index_from_the_end(draw: &mut Draw, feature: u32, length: i64) -> ColumnId {
     draw.cast(index, ColumnType::F64)
 }
 
-/// A model with a sum of each margin over the entries of two features, as additions in turn or as terms. The
-/// margins have tables of their own, and a last number.
+/// A model in which each margin is the sum of a table entry for each of two features and of a constant. Each
+/// margin has its own tables. The sums are chains of additions, or terms.
 fn sums_of_entries(draw: &mut Draw, margins: u32, is_chain: bool) -> Pipeline {
     let mut tested = Vec::new();
     for _ in 0..margins {
@@ -344,7 +345,7 @@ fn sums_of_entries(draw: &mut Draw, margins: u32, is_chain: bool) -> Pipeline {
     several_sums(draw, tested, sums, if is_chain { -0.0 } else { 0.75 })
 }
 
-/// A model with a margin for each of several sums over columns of two features.
+/// A model with one margin for each of these sums over columns of two features.
 fn several_sums(
     draw: &mut Draw,
     tested: Vec<ColumnId>,
@@ -383,8 +384,8 @@ fn several_sums(
     Pipeline { inputs: vec![input(), input()], columns: draw.columns.clone(), stages }
 }
 
-/// Checks that the sums of a pipeline become trees with leaf vectors and the bits of the sums, and that
-/// these rows find faults.
+/// Checks that the sums of a pipeline become this number of trees with leaf vectors, and that their margins
+/// have the bits of the sums. Also checks that these rows find seeded faults.
 fn check_trees(pipeline: &Pipeline, trees: usize, rows: &[f64]) {
     let expected = sums(pipeline, rows);
     let tabulated = tables(pipeline.clone()).expect("a forest").pipeline;
@@ -404,7 +405,7 @@ fn check_trees(pipeline: &Pipeline, trees: usize, rows: &[f64]) {
     }
 }
 
-/// Rows of two features with all pairs of these numbers, the numbers beside them, and special ones.
+/// Rows of two features with all pairs of these numbers, their neighbours and special values.
 fn pairs(numbers: &[f64]) -> Vec<f64> {
     let near = numbers.iter().flat_map(|number| [number.next_down(), *number, number.next_up()]);
     let values: Vec<f64> = near.chain([f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0]).collect();
@@ -417,7 +418,7 @@ fn several_sums_of_bins_are_trees_with_leaf_vectors() {
     for margins in 2..6 {
         check_trees(&sums_of_bins(&mut Draw::new(margins.into()), margins), 2, &pairs(&edges));
     }
-    // One product for each feature takes less work than a walk.
+    // Here one product for each feature takes less work than a walk, so the sums remain.
     let mut few = sums_of_bins(&mut Draw::new(7), 3);
     let Stage::Forest { forest, .. } = &mut few.stages[0];
     let mut parts = forest.clone().into_parts();
@@ -437,7 +438,7 @@ fn sums_of_entries_are_trees_and_their_last_numbers_a_leaf() {
             check_trees(&pipeline, 3, &pairs(&numbers));
         }
     }
-    // Look-ups for two sums take less work than walks.
+    // Here table look-ups for two sums take less work than walks.
     let few = tables(sums_of_entries(&mut Draw::new(7), 2, true)).expect("a forest").pipeline;
     assert_eq!(terms(&few), 2);
 }
@@ -467,7 +468,7 @@ fn columns_that_overlap_stay_products() {
         columns.cast(above, ColumnType::F64).expect("a cast")
     };
     let tested = [1.0, 2.0, 3.0].map(above).to_vec();
-    // The sum of 0.1, 0.2 and 0.3 depends on the order. Each column is a table of its own.
+    // The sum of 0.1, 0.2 and 0.3 depends on the order of additions, so each column becomes a separate table.
     let pipeline = one_sum(DOUBLE, columns, tested, &[0.1, 0.2, 0.3]);
     let tabulated = tables(pipeline.clone()).expect("a forest").pipeline;
     assert_eq!(terms(&tabulated), 3);
@@ -477,7 +478,7 @@ fn columns_that_overlap_stay_products() {
 
 #[test]
 fn an_infinite_weight_makes_no_table() {
-    // 0 times infinity is no number, so that no other product changes the sum.
+    // 0 times infinity is NaN, which makes the whole sum NaN.
     let (columns, tested) = indicators(3);
     let pipeline = one_sum(DOUBLE, columns, tested, &[1.0, f64::INFINITY, 2.0]);
     let tabulated = tables(pipeline.clone()).expect("a forest").pipeline;

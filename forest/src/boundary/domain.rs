@@ -1,4 +1,4 @@
-//! The domain of a feature: the values with which a row follows the chosen paths.
+//! The domain of a feature: the values that keep a row on the paths chosen so far.
 
 use super::keys::{Key, Keys, NAN};
 use smallvec::SmallVec;
@@ -11,7 +11,7 @@ pub(super) fn has(bits: &[u64], at: usize) -> bool {
     bits.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
 }
 
-/// The index of the first bit that is set in both.
+/// The index of the first bit that is set in both bit sets.
 pub(super) fn first_of_both(one: &[u64], other: &[u64]) -> Option<usize> {
     let both = one.iter().zip(other).map(|(one, other)| one & other);
     both.enumerate().find(|(_, word)| *word != 0).map(|(at, word)| at * 64 + word.trailing_zeros() as usize)
@@ -22,7 +22,7 @@ pub(super) fn first_of_both(one: &[u64], other: &[u64]) -> Option<usize> {
 pub(super) struct Cut {
     /// The last key that goes left; below all keys if none does.
     pub last_left: Key,
-    /// The side of missing values.
+    /// Whether missing values go left.
     pub missing_left: bool,
     /// Whether values that are nearly zero are missing.
     pub zero_is_missing: bool,
@@ -33,7 +33,8 @@ pub(super) struct Cut {
 pub(super) enum Domain {
     /// Values of a feature whose tests are all numeric.
     Ordered(Ordered),
-    /// Values of a feature with other tests, as a subset of its list.
+    /// Values of a feature with tests that are not numeric, as a subset of
+    /// [`TestedFeature::listed`](super::lines::TestedFeature).
     Listed(Bits),
 }
 
@@ -42,8 +43,8 @@ pub(super) enum Domain {
 pub(super) struct Ordered {
     /// Whether the set contains NaN.
     pub nan: bool,
-    /// The values below those that are nearly zero, the nearly zero ones, and the values above. If no test
-    /// treats zeros specially, the first part has all values.
+    /// Intervals: values below the nearly zero ones, nearly zero values, and values above. If no test takes
+    /// zeros for missing, the first interval has all values.
     pub parts: [Keys; 3],
 }
 
@@ -59,7 +60,7 @@ impl Ordered {
         Ordered { nan: true, parts }
     }
 
-    /// The values that go to one side.
+    /// The members that a test sends to the left, or to the right.
     pub fn on_side(&self, cut: Cut, left: bool) -> Ordered {
         let missing = cut.missing_left == left;
         let mut rest = *self;
@@ -74,7 +75,7 @@ impl Ordered {
         rest
     }
 
-    /// The set of one member alone.
+    /// The set that holds this key alone, if it is a member.
     pub fn only(&self, key: Key) -> Ordered {
         let parts = self.parts.map(|part| match part.contains(key) {
             true => Keys { first: key, last: key },
@@ -104,7 +105,8 @@ impl Domain {
     }
 }
 
-/// The entries of a subset that go to one side.
+/// The members of a subset that a test sends to the left, or to the right; `goes_left` has the bits of the
+/// listed values that go left.
 pub(super) fn on_side(bits: &[u64], goes_left: &[u64], left: bool) -> Bits {
     let side = |word: u64| if left { word } else { !word };
     bits.iter().zip(goes_left).map(|(bits, word)| bits & side(*word)).collect()

@@ -7,10 +7,10 @@ use crate::forest::Forest;
 use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
 use std::collections::BTreeSet;
 
-/// Most edges of a feature. Features with more have evenly spaced ones of these.
+/// Maximum number of edge values of a feature. Of more, evenly spaced ones are kept.
 const MOST_EDGES: usize = 2048;
 
-/// Keys of the values of each feature on edges of computed columns, ascending.
+/// For each feature, the keys of its values on edges of computed columns, ascending.
 pub(super) fn edges(forest: &Forest, rows: RowKind) -> Vec<Vec<Key>> {
     let mut edges: Vec<BTreeSet<Key>> = vec![BTreeSet::new(); forest.num_features];
     let columns = &forest.computed.columns;
@@ -45,7 +45,7 @@ fn comparisons(columns: &Columns, expr: &Expr) -> Vec<(ColumnId, Vec<f64>)> {
         }
         Expr::Step { of, edges } => Some((*of, edges.at.clone())),
         Expr::Table { of, table } => Some((*of, (0..=table.values.len()).map(|at| at as f64).collect())),
-        // All results of some trees make the same tests.
+        // All results of a set of trees come from the same tests, so the first result is enough.
         Expr::Trees { of, trees, result: 0, .. } => {
             let mut compared: Vec<_> = of.iter().map(|operand| (*operand, Vec::new())).collect();
             for test in trees.trees().iter().flat_map(|tree| &tree.tests) {
@@ -58,7 +58,7 @@ fn comparisons(columns: &Columns, expr: &Expr) -> Vec<(ColumnId, Vec<f64>)> {
     one.into_iter().collect()
 }
 
-/// The feature that a column is, but for missing values and for rounding.
+/// The feature whose value a column holds, apart from rounding and from values that replace missing ones.
 fn feature(columns: &Columns, mut column: ColumnId) -> Option<usize> {
     loop {
         column = match columns.expr(column) {

@@ -8,10 +8,11 @@ use crate::real::rounded;
 use crate::walk::goes_left;
 use std::collections::{BTreeSet, HashMap};
 
-/// Most categories of a feature that are all tried. Of more, the smallest and the largest of each class are
-/// tried; categories of a class are in the same sets.
+/// Maximum number of categories of a feature that are all tried. Of more, only the smallest and the largest
+/// of each class are tried. Categories in the same sets form a class.
 const MOST_CATEGORIES: usize = 1024;
-/// Maximum product of values and tests of a feature for which each test is tried on each value.
+/// Maximum number of evaluations for a feature with listed values: listed values times distinct tests. Above
+/// it, evenly spaced values are listed.
 const MOST_ANSWERS: usize = 1 << 27;
 
 /// A tested feature.
@@ -39,7 +40,7 @@ pub(super) enum Test {
         /// The threshold, rounded to the type of rows.
         near: Key,
     },
-    /// A test of another feature, by its index in [`TestedFeature::sides`].
+    /// A test of a feature with listed values, by its index in [`TestedFeature::sides`].
     Listed(u32),
 }
 
@@ -91,8 +92,8 @@ impl Specials {
     }
 }
 
-/// The cut of a numeric test, and its threshold in the type of rows. Tries the test itself to find the cut.
-/// `None` if the test is not numeric.
+/// The cut of a numeric test, found by evaluating the test, and its threshold in the type of rows. `None` if
+/// the test is not numeric.
 pub(super) fn cut(forest: &Forest, node: &Inner, rows: RowKind) -> Option<(Cut, Key)> {
     let (threshold, zero_is_missing) = match node.predicate {
         Predicate::Numeric { threshold } => (threshold, false),
@@ -183,7 +184,8 @@ impl TestedFeature {
     }
 }
 
-/// One value of each class that some test distinguishes, with its neighbours. Ascending, NaN last.
+/// Values to list for a feature: the special values, and values on and beside the threshold or the members of
+/// each test. Ascending, NaN last.
 fn candidates(forest: &Forest, tests: &[&Inner], rows: RowKind) -> Vec<Key> {
     let mut keys: BTreeSet<Key> = Specials::new(rows).keys.into_iter().collect();
     let all = Keys::all(rows.float, rows.finite);
@@ -215,7 +217,7 @@ fn candidates(forest: &Forest, tests: &[&Inner], rows: RowKind) -> Vec<Key> {
     keys.into_iter().collect()
 }
 
-/// Categories of sets, and values that some trainer does not accept as categories.
+/// Members of the sets, values beside them, and values that some trainer does not accept as categories.
 fn categories(sets: &[&CategorySet]) -> Vec<f64> {
     let mut known: BTreeSet<u32> = sets.iter().flat_map(|set| set.members().iter().copied()).collect();
     if known.len() > MOST_CATEGORIES {
@@ -233,7 +235,7 @@ fn categories(sets: &[&CategorySet]) -> Vec<f64> {
     values
 }
 
-/// The smallest and the largest category of each class that the sets tell apart.
+/// The smallest and the largest category of each class. Categories in the same sets form a class.
 fn of_each_class(sets: &[&CategorySet]) -> BTreeSet<u32> {
     let mut classes: HashMap<u32, usize> = HashMap::new();
     let mut count = 1;

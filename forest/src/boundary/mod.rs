@@ -11,8 +11,8 @@
 //! - Each set of categories has met each of its categories and values that are no category.
 //! - Some row has reached each reachable leaf.
 //!
-//! One row serves many trees. In each tree, the row heads for an open target, with the values that earlier
-//! trees have left open.
+//! One row serves many trees. In each tree, its path goes towards an open target, as far as the values allow
+//! that the paths in earlier trees have not excluded.
 //!
 //! This module repeats no arithmetic: the reference walker determines the cut of each test.
 
@@ -29,14 +29,14 @@ use keys::{Key, Keys, NAN, key, value};
 use lines::{RowKind, Specials, Test, TestedFeature};
 use targets::{Choice, RowValue, Targets};
 
-/// Number of targets above which a row is complete after [`PATIENCE`] trees without a target. Otherwise rows
-/// would meet more targets each, but take longer to make.
+/// Number of values at nodes above which a row gives up after [`PATIENCE`] trees. Without this limit, a row
+/// would meet more targets but take longer to make.
 const LARGE: u64 = 1 << 17;
-/// Number of consecutive trees without a target after which a row is complete.
+/// Maximum number of consecutive trees in which a row of a large forest may miss all targets.
 const PATIENCE: u32 = 8;
 
-/// Number of rows of random values for forests with computed columns, or with sums alone, for which no rows
-/// are solved. Rows with values on the edges of computed columns come first.
+/// Number of rows of random values for forests that test computed columns, or that only add linear terms: no
+/// rows are solved for these. Rows with values on the edges of computed columns come first.
 const RANDOM_ROWS: u32 = 512;
 
 /// The kind of rows to make.
@@ -55,13 +55,12 @@ pub struct Coverage {
     pub nodes: usize,
     /// Inner nodes that some row can reach.
     pub reachable_nodes: usize,
-    /// Number of pairs of such a node and a value that rows should bring to it, such as its threshold and
-    /// both neighbours.
+    /// Number of pairs of a reachable node and a value that rows should bring to it, such as its threshold.
     pub values: u64,
     /// Number of these pairs that the rows so far have brought to their nodes.
     pub met_values: u64,
     /// Inner nodes that test computed columns, for which no rows are solved. The other numbers leave out all
-    /// nodes and leaves of their trees.
+    /// nodes of their trees, and count all leaves of these trees as reached.
     pub computed_nodes: usize,
     /// Leaves of all trees.
     pub leaves: usize,
@@ -69,8 +68,8 @@ pub struct Coverage {
     pub reachable_leaves: usize,
     /// Leaves that some row has reached.
     pub reached_leaves: usize,
-    /// Features with too many tests to try all values. Leaves below these tests may wrongly count as
-    /// unreachable.
+    /// Features with too many values and tests to try all values. Leaves below these tests may wrongly count
+    /// as unreachable.
     pub thinned_features: usize,
 }
 
@@ -87,7 +86,7 @@ pub struct Boundary {
     is_added: Vec<bool>,
     /// The tree with which the next row begins.
     next: usize,
-    /// The remaining domain of each tested feature, while a row is made.
+    /// The remaining domain of each tested feature, while a row is under construction.
     domains: Vec<Domain>,
     touched: Vec<u32>,
     row: Vec<RowValue>,
@@ -96,11 +95,11 @@ pub struct Boundary {
     is_large: bool,
     /// Inner nodes that test computed columns.
     computed_nodes: usize,
-    /// For each feature its values on edges of computed columns.
+    /// For each feature, the keys of its values on edges of computed columns.
     edges: Vec<Vec<Key>>,
-    /// Rows with values on edges so far.
+    /// Number of rows with values on edges made so far.
     edge_rows: usize,
-    /// Rows of random values that are still to make.
+    /// Number of rows of random values still to make.
     random_rows: u32,
 }
 
@@ -205,8 +204,8 @@ impl Boundary {
         met > 0
     }
 
-    /// Makes a row of values on edges of computed columns, if some are left to make. Features without edges
-    /// have numbers, so that no sum is NaN.
+    /// Makes a row of values on edges of computed columns, if some feature has further edges. A feature
+    /// without edges gets a random number, never NaN, so that no sum is NaN.
     fn edge_row(&mut self, row: &mut [f64]) -> bool {
         let number = self.edge_rows;
         if self.edges.iter().all(|keys| keys.len() <= number) {
@@ -221,7 +220,7 @@ impl Boundary {
         true
     }
 
-    /// Makes a row of random values, if some are left to make.
+    /// Makes a row of random values, if some are still to make.
     fn random_row(&mut self, row: &mut [f64]) -> bool {
         let Some(left) = self.random_rows.checked_sub(1) else { return false };
         self.random_rows = left;
@@ -232,7 +231,7 @@ impl Boundary {
     }
 
     /// Descends in a tree towards an open target, and narrows the row's domains to that path. Returns whether
-    /// it has met a target.
+    /// the path meets an open target.
     fn descend(&mut self, number: usize) -> bool {
         let tree = &self.trees[number];
         let mut at = tree.root;
@@ -281,7 +280,7 @@ impl Boundary {
         gets_there || tree.below(at) > 0
     }
 
-    /// Chooses the row's values from the remaining domains.
+    /// Chooses the row's values from the remaining domains, and resets the domains for the next row.
     fn settle(&mut self) {
         for (number, line) in self.lines.iter().enumerate() {
             let random = &mut self.random;

@@ -5,7 +5,7 @@ use super::keys::{Key, NAN};
 use super::lines::{Specials, Test, TestedFeature};
 use crate::forest::NodeRef;
 
-/// A node of a tree with its open targets.
+/// An inner node with the position of its open targets.
 pub(super) struct Node {
     /// The index of its feature among the tested features.
     pub line: u32,
@@ -21,23 +21,23 @@ pub(super) struct Node {
     words: u32,
 }
 
-/// A tree.
+/// A tree with its open targets.
 pub(super) struct Targets {
     /// The first node of walks.
     pub root: NodeRef,
     /// The inner nodes.
     pub nodes: Vec<Node>,
-    /// For each leaf, whether a row is still to reach it.
+    /// For each leaf, whether it is a target that no row has reached yet.
     leaves: Vec<bool>,
-    /// The values that nodes are still to meet, one bit each.
+    /// Open targets of all nodes: a bit for each value that a node has yet to meet.
     wanted: Vec<u64>,
-    /// Open targets in the subtree of each node.
+    /// Number of open targets in the subtree of each node.
     counts: Vec<u32>,
     /// Leaves that no row can reach.
     pub unreachable: Vec<u32>,
     /// Number of nodes that some row can reach.
     pub reachable_nodes: usize,
-    /// Number of values that nodes can meet.
+    /// Number of pairs of a node and a value that it can meet.
     pub values: u64,
 }
 
@@ -61,7 +61,7 @@ impl Node {
         }
     }
 
-    /// Whether an earlier bit has the same value, so that this one is never wanted.
+    /// Whether an earlier bit stands for the same value, so that this bit is never set.
     fn is_repeated(&self, at: usize, key: Key) -> bool {
         match self.test {
             Test::Listed(_) => false,
@@ -69,7 +69,7 @@ impl Node {
         }
     }
 
-    /// The values that go to one side.
+    /// The values of a domain that the node sends to the left, or to the right.
     pub fn side(&self, domain: &Domain, line: &TestedFeature, left: bool) -> Domain {
         match (domain, &self.test) {
             (Domain::Ordered(ordered), Test::Ordered { cut, .. }) => {
@@ -86,7 +86,7 @@ impl Node {
 }
 
 impl Targets {
-    /// A tree with its nodes' tests.
+    /// The targets of a tree whose nodes make these tests.
     pub fn new(
         tree: &crate::forest::Tree,
         tests: Vec<(u32, Test)>,
@@ -190,7 +190,7 @@ impl Targets {
         }
     }
 
-    /// Open targets in a subtree.
+    /// Number of open targets in a subtree.
     pub fn below(&self, node: NodeRef) -> u32 {
         match node {
             NodeRef::Inner(index) => self.counts[index as usize],
@@ -208,7 +208,7 @@ impl Targets {
         self.leaves.iter().filter(|wanted| **wanted).count()
     }
 
-    /// Number of values that nodes are still to meet.
+    /// Number of pairs of a node and a value that it has yet to meet.
     pub fn wanted_values(&self) -> u64 {
         self.wanted.iter().map(|word| u64::from(word.count_ones())).sum()
     }
@@ -217,7 +217,7 @@ impl Targets {
         &self.wanted[node.first as usize..(node.first + node.words) as usize]
     }
 
-    /// Chooses a value of a domain that is a target of a node.
+    /// Chooses a value of a domain that is an open target of the node, if there is one.
     pub fn choose(
         &self,
         node: &Node,
@@ -278,7 +278,7 @@ impl Targets {
         met.count_ones()
     }
 
-    /// Closes the target of a leaf that a row has reached. Returns 1 if it was open, else 0.
+    /// Closes the target of a leaf that a row has reached. Returns 1 if the target was open, else 0.
     pub fn end(&mut self, leaf: u32) -> u32 {
         u32::from(std::mem::take(&mut self.leaves[leaf as usize]))
     }
@@ -294,7 +294,7 @@ impl Targets {
 pub(super) enum Choice {
     /// A value of a feature whose tests are all numeric.
     Key(Key),
-    /// A value of another feature, as an index into its list of values.
+    /// A value of a feature with listed values, as an index into its list.
     Listed(usize),
 }
 
@@ -303,7 +303,7 @@ pub(super) enum Choice {
 pub(super) struct RowValue {
     /// The value.
     pub key: Key,
-    /// Its index in the list of the feature.
+    /// Its index among the listed values of the feature.
     pub listed: Option<usize>,
     /// Its index among the special values.
     pub special: Option<usize>,

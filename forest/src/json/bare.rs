@@ -2,7 +2,7 @@
 //! them.
 //!
 //! This reader parses containers and bare numbers, and passes every other value to serde_json. So both
-//! readers agree on values, and bare numbers inside of quoted texts have no effect.
+//! readers agree on values, and `NaN` inside a quoted text stays text.
 
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
@@ -11,7 +11,7 @@ use serde_json::de::SliceRead;
 /// Maximum nesting of containers, as in serde_json.
 const MAX_NESTING: u32 = 128;
 
-/// Bare numbers with their values.
+/// Spellings of bare numbers, with their values.
 const LITERALS: [(&[u8], f64); 3] =
     [(b"NaN", f64::NAN), (b"Infinity", f64::INFINITY), (b"-Infinity", f64::NEG_INFINITY)];
 
@@ -38,7 +38,7 @@ pub(super) struct Reader<'de> {
 pub(super) struct Error {
     /// The message for the user.
     pub message: String,
-    /// Whether the document is well-formed, but has a value that the caller did not expect.
+    /// Whether the document is well-formed, but a value does not have the type that the caller expects.
     pub is_data: bool,
 }
 
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(map["\u{e9}, -Infinity"], "NaN");
     }
 
-    /// Documents without bare numbers mean the same to serde_json.
+    /// Documents without bare numbers give the same values as with serde_json.
     #[test]
     fn values_are_those_of_serde_json() {
         for text in [
@@ -350,7 +350,7 @@ mod tests {
         ] {
             assert_eq!(parse::<Value>(text).unwrap(), serde_json::from_str::<Value>(text).unwrap(), "{text}");
         }
-        // One rounding to single precision, not two by way of double.
+        // Decimal numbers are rounded once, to single precision, not first to double precision.
         let text = "[16777217.0000000001,1.00000017881393432617187499]";
         assert_eq!(parse::<Vec<f32>>(text).unwrap(), serde_json::from_str::<Vec<f32>>(text).unwrap());
     }

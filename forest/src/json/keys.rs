@@ -1,4 +1,4 @@
-//! Keys of JSON documents, found by their bytes: sniffers look at files before anything is parsed.
+//! Search for keys in JSON documents that are not parsed yet, for sniffers.
 
 /// Whether the document is an object whose first key has one of these names.
 pub(crate) fn begins_with(text: &[u8], names: &[&str]) -> bool {
@@ -7,7 +7,7 @@ pub(crate) fn begins_with(text: &[u8], names: &[&str]) -> bool {
     name.is_some_and(|rest| names.iter().any(|name| is_quoted(rest, name)))
 }
 
-/// Whether one of these names stands in quotes anywhere in the document, as a key or as a text.
+/// Whether one of these names occurs in quotes anywhere in the document, as a key or as a text.
 pub(crate) fn has(text: &[u8], names: &[&str]) -> bool {
     let is_name = |at: usize| names.iter().any(|name| is_quoted(&text[at + 1..], name));
     text.iter().enumerate().any(|(at, &byte)| byte == b'"' && is_name(at))

@@ -1,4 +1,4 @@
-//! Reading a JSON or UBJSON document into serde types, with the path of a value in errors.
+//! Reads a JSON or UBJSON document into serde types. Errors name the path of the value.
 //!
 //! The first pass records no paths, because that costs time on every value. If a value has the wrong type, a
 //! second pass records the path.
@@ -51,7 +51,7 @@ fn with_bare_numbers<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ModelError>
     Err(structure(&error.message, place))
 }
 
-/// The byte up to which serde_json could read.
+/// The position of the byte at which serde_json stopped.
 fn offset(bytes: &[u8], error: &serde_json::Error) -> usize {
     if error.is_eof() {
         return bytes.len();
@@ -70,7 +70,7 @@ fn offset(bytes: &[u8], error: &serde_json::Error) -> usize {
 
 /// The error for a document that breaks the rules of JSON at a byte.
 fn json_syntax(bytes: &[u8], message: &str, offset: usize) -> ModelError {
-    // Letters have at most four bytes.
+    // A UTF-8 character has at most four bytes.
     let read = &bytes[..bytes.len().min(offset + 4)];
     if let Some(error) = std::str::from_utf8(read).err().filter(|error| error.error_len().is_some())
         && error.valid_up_to() <= offset
@@ -82,13 +82,13 @@ fn json_syntax(bytes: &[u8], message: &str, offset: usize) -> ModelError {
         .help(DAMAGED)
 }
 
-/// The error for names in another encoding.
+/// The error for a text in another encoding, usually a name.
 fn not_utf8(format: &str, offset: usize) -> ModelError {
     let message =
         format!("the {format} has a text that is not UTF-8, such as a name in Latin-1 or Shift JIS");
     ModelError::new(codes::SYNTAX, message).at(Place::Byte(offset)).help(
-        "give the features names in UTF-8 (in Python, `booster.feature_names = [...]`) and save the model \
-         again",
+        "give the features names in UTF-8 (XGBoost in Python: `booster.feature_names = [...]`) and save the \
+         model again",
     )
 }
 

@@ -12,12 +12,12 @@ use std::sync::Arc;
 pub const LARGEST_CLASS: i64 = 1 << 24;
 
 /// Results of a row as expressions over the values before the step: margins, or the results of other steps.
-/// The feature `k` of [`Expr::Input`] is value `k`, of the accumulator's type.
+/// [`Expr::Input`] with `feature: k` is value `k`, of the accumulator's type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutputColumns {
     /// The expressions. Several steps of an output may share them.
     pub columns: Arc<Columns>,
-    /// The results among them, in order; at least one.
+    /// The expressions that are results, in order; at least one.
     pub results: Vec<ColumnId>,
 }
 
@@ -27,8 +27,8 @@ impl OutputColumns {
         self.evaluate(values).map(ColumnValue::to_f64).collect()
     }
 
-    /// The results for the margins of a row, as numbers of classes. Integers below 0 are class 0, and those
-    /// above [`LARGEST_CLASS`] are this class.
+    /// The results for the margins of a row, as class numbers. Numbers are limited to the range from 0 to
+    /// [`LARGEST_CLASS`].
     pub(super) fn classes(&self, margins: &[f64]) -> Vec<u32> {
         self.evaluate(margins).map(|value| value.to_i64().clamp(0, LARGEST_CLASS) as u32).collect()
     }
@@ -37,12 +37,12 @@ impl OutputColumns {
         self.columns.evaluate(&self.results, values).into_iter()
     }
 
-    /// Whether all results have a type.
+    /// Whether all results have this type.
     pub(super) fn are_all(&self, column_type: ColumnType) -> bool {
         self.results.iter().all(|result| self.columns.column_type(*result) == column_type)
     }
 
-    /// Checks that results exist, and that they read some of `n_values` values in the accumulator's type.
+    /// Checks that results exist, and that they read only the `n_values` values, in the accumulator's type.
     pub(super) fn check(&self, n_values: usize, accumulator: Float) -> Result<(), ModelError> {
         let bad = |message: String| Err(ModelError::new(codes::BAD_PARAMETER, message).at("output"));
         let count = self.results.len();

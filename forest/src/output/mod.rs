@@ -36,27 +36,27 @@ pub struct Output {
 pub struct Classes {
     /// The rule.
     pub rule: ClassRule,
-    /// The trainer's names of classes; numbers from 0 on if there are none.
+    /// The trainer's names of classes. If empty, the names are the numbers from 0 on.
     pub labels: Vec<Label>,
-    /// The number of labels of each target, if a row has a class for each of several targets. The labels of
-    /// the targets stand one after the other, and numbers of classes are places among all labels. Empty if
+    /// The number of labels of each target, if a row has a class for each of several targets. `labels` then
+    /// lists the labels of one target after the other, and class numbers are positions in this list. Empty if
     /// all classes of a row have the same labels.
     pub targets: Vec<usize>,
 }
 
 impl Classes {
-    /// Classes that all have the same labels.
+    /// Classes of which all have the same labels.
     pub fn new(rule: ClassRule, labels: Vec<Label>) -> Classes {
         Classes { rule, labels, targets: Vec::new() }
     }
 }
 
-/// A prediction that is a class.
+/// The form in which a prediction names a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassValue {
     /// The number of a class.
     Number,
-    /// The label of a class, which is a whole number.
+    /// The label of the class, if labels are whole numbers.
     Label,
 }
 
@@ -68,11 +68,11 @@ pub enum ClassRule {
     ValueAbove(f64),
     /// For each margin, class 1 if it is above the bound, else class 0.
     MarginAbove(f64),
-    /// The class of the largest margin, the lowest one if several are equal.
+    /// The class of the largest margin, the lowest class if several margins are equal.
     LargestMargin,
-    /// The class of the largest value of the prediction, the lowest one if several are equal.
+    /// The class of the largest value of the prediction, the lowest class if several values are equal.
     LargestValue,
-    /// The numbers that expressions over the margins have: one class for each result.
+    /// The values of expressions over the margins: one class for each result.
     Computed(Arc<OutputColumns>),
 }
 
@@ -82,7 +82,7 @@ impl Output {
         Output::default()
     }
 
-    /// One step from margins to predictions, without classes.
+    /// The output with one step from margins to predictions, without classes.
     pub fn of(transform: Transform) -> Output {
         Output { value: vec![transform], ..Output::default() }
     }
@@ -159,7 +159,7 @@ impl Output {
         }
     }
 
-    /// The way in which predictions name the row's classes; `None` for other predictions.
+    /// The form in which predictions name the row's classes; `None` if predictions are no classes.
     pub fn class_value(&self) -> Option<ClassValue> {
         let (Some(classes), [Transform::Columns(value)]) = (&self.classes, self.value.as_slice()) else {
             return None;
@@ -178,7 +178,7 @@ impl Output {
         Some(if predicted == class.results { ClassValue::Number } else { ClassValue::Label })
     }
 
-    /// All expressions, the steps' before the classes'.
+    /// All expressions: those of the steps, then those of the classes.
     pub fn expressions(&self) -> impl Iterator<Item = &OutputColumns> {
         let steps = self.value.iter().filter_map(|step| match step {
             Transform::Columns(of) => Some(&**of),

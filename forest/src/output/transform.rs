@@ -38,10 +38,10 @@ pub enum Transform {
     },
     /// One probability per class.
     Softmax(Softmax),
-    /// The first value stays; each further one is its predecessor plus [`EXPECTILE_GAP`] plus `log(1 +
-    /// exp(x))` (expectiles of XGBoost, which ascend).
+    /// The first value stays; each further value `x` becomes its predecessor's result plus [`EXPECTILE_GAP`]
+    /// plus `log(1 + exp(x))` (expectiles of XGBoost, which ascend).
     Ascending,
-    /// The one value becomes two: `1 - x` and `x`.
+    /// A single value becomes two: `1 - x` and `x`.
     Complement,
     /// The index of the largest value, the lowest one if several are equal.
     ArgMax,
@@ -67,7 +67,7 @@ pub enum Sigmoid {
     Mirrored,
 }
 
-/// Forms of the softmax: exponentials of the distances to the largest value, over their sum.
+/// Forms of the softmax: the exponential of each value minus the largest value, divided by the sum of these.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Softmax {
     /// XGBoost's softmax: the sum is in double precision.
@@ -80,7 +80,7 @@ pub enum Softmax {
 }
 
 impl Transform {
-    /// Values after the step, if there are `before` values before it.
+    /// The number of values after the step, if there are `before` values before it.
     pub(super) fn columns(&self, before: usize) -> usize {
         match self {
             Transform::ArgMax => 1,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 pub mod onnx;
 
-/// The folder of the fixtures, or one inside of it.
+/// The path of a folder or file among the fixtures.
 pub fn fixtures(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(folder)
 }
@@ -19,12 +19,12 @@ pub fn expected<T: DeserializeOwned>(model: &Path) -> T {
     serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Numbers as fixtures have them, by their bits.
+/// Numbers from the bits that fixtures hold.
 pub fn floats(bits: &[u64]) -> Vec<f64> {
     bits.iter().map(|&bits| f64::from_bits(bits)).collect()
 }
 
-/// The bits of numbers, which tell zeros and values that are not numbers apart.
+/// The bits of numbers. They distinguish zeros of both signs, and all NaN.
 pub fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|value| value.to_bits()).collect()
 }
@@ -43,7 +43,7 @@ pub fn predictions<X: Real, Y: Real + Default>(forest: &Forest, rows: &[X]) -> V
     predictions
 }
 
-/// The leaf of each tree that rows reach.
+/// The numbers of the leaves that rows reach in each tree.
 pub fn leaves<X: Real>(forest: &Forest, rows: &[X]) -> Vec<u32> {
     let mut leaves = vec![0; rows.len() / forest.num_features * forest.trees.len()];
     predict_leaves(forest, rows, &mut leaves).unwrap();
@@ -57,7 +57,7 @@ pub fn classes<X: Real>(forest: &Forest, rows: &[X]) -> Vec<u32> {
     classes
 }
 
-/// A small generator of pseudo-random numbers, so that failures can be repeated.
+/// A generator of pseudo-random numbers from a fixed state, so that failures can be repeated.
 pub fn next_random(state: &mut u64) -> usize {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -65,7 +65,8 @@ pub fn next_random(state: &mut u64) -> usize {
     (*state >> 11) as usize
 }
 
-/// Reads an array of little-endian `f32` from a `.npy` file, row after row whatever the order in the file.
+/// Reads an array of little-endian `f32` from a `.npy` file, and returns it row by row even if the file has
+/// the order of Fortran.
 pub fn read_npy(path: &Path) -> Vec<f32> {
     read_values(path, "'<f4'", f32::from_le_bytes)
 }
@@ -107,8 +108,8 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Reads a model that was cut at each length, and with bytes changed everywhere: whatever comes of it is no
-/// panic, and what is still a model predicts something.
+/// Reads a truncated or changed model many times: cut at about 2000 lengths, and with one byte changed at
+/// each of as many places. No reader may panic, and models that are still accepted must predict.
 pub fn damaged(bytes: &[u8]) {
     let step = 1 + bytes.len() / 2000;
     for length in (0..bytes.len()).step_by(step) {

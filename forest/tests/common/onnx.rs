@@ -1,7 +1,7 @@
-//! Writes ONNX files, in forms that converters do not.
+//! Writes ONNX files, also in forms that converters do not write.
 #![allow(dead_code)]
 
-/// A whole number in as many bytes as it needs.
+/// Appends a whole number as a varint.
 pub fn varint(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -10,7 +10,7 @@ pub fn varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// A field that has a length.
+/// A field of bytes, with its length.
 pub fn bytes(number: u64, content: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     varint(number << 3 | 2, &mut out);
@@ -72,8 +72,8 @@ pub fn model(nodes: &[Vec<u8>], features: i64) -> Vec<u8> {
 /// The nodes of a regressor: number of the tree, number in the tree, mode, children for true and false.
 pub type NodeRow = (i64, i64, &'static str, i64, i64);
 
-/// A regressor of feature 0 whose nodes have their places as thresholds, and whose leaves have these as
-/// weights.
+/// A model with a regressor of feature 0. Thresholds of nodes and weights of leaves are positions in the list
+/// of nodes.
 pub fn regressor(rows: &[NodeRow], ints: fn(&str, &[i64]) -> Vec<u8>) -> Vec<u8> {
     model(
         &[node(
@@ -100,8 +100,8 @@ pub fn node_columns(rows: &[NodeRow], ints: fn(&str, &[i64]) -> Vec<u8>) -> Vec<
     attributes.concat()
 }
 
-/// The attributes of votes: the leaf at a place of the list of nodes has that place as its weight, and votes
-/// for the class that is the rest of its place by the count of classes.
+/// The attributes of votes, one for each leaf. Its weight is the leaf's position in the list of nodes, and
+/// its class the position modulo the number of classes.
 pub fn votes(rows: &[NodeRow], prefix: &str, classes: i64, ints: fn(&str, &[i64]) -> Vec<u8>) -> Vec<u8> {
     let leaves: Vec<(i64, &NodeRow)> = (0..).zip(rows).filter(|(_, row)| row.2 == "LEAF").collect();
     let column = |name: &str, of: &dyn Fn(&(i64, &NodeRow)) -> i64| {

@@ -179,7 +179,7 @@ def test_arrays_of_estimators_take_the_choices():
     names = numpy.column_stack([frame["k"].astype("float64"), frame["x"]])
     assert numpy.array_equal(ours.predict(codes, categories="codes"), model.predict(frame))
     assert numpy.array_equal(ours.predict(names, categories="names"), model.predict(frame))
-    with pytest.raises(ValueError, match="-1 is no code"):
+    with pytest.raises(ValueError, match="-1 is not a code"):
         ours.predict(frame.assign(k=-1), categories="codes")
 
 

@@ -6,7 +6,7 @@ use super::number::{Number, Truth};
 
 /// The error function.
 pub(super) fn erf<N: Number>(x: N) -> N {
-    // Results above 6 are 1.
+    // For x above 6 the result is 1.
     let size = x.magnitude().at_most(6.0);
     let square = size * size;
     let near = size.fma(square.polynomial(&ERF), size);

@@ -1,19 +1,19 @@
 //! Functions of `e^x`: the exponential itself, the hyperbolic tangent and the logistic function.
 //!
 //! `x = k ln(2) + r` with a whole `k` and `|r| <= ln(2) / 2`. Then `e^x = 2^k (1 + r + r^2 q(r))`, where `q`
-//! is a polynomial. In double precision, `r` and sums are pairs of numbers, whose second one has the error of
-//! the first one.
+//! is a polynomial. For results in double precision, `r` and sums are pairs: a double and its rounding error.
 
 use super::coefficients::{EXP, EXP_SHORT, LN2, LN2_HIGH, LN2_LOW, LOG2_E};
 use super::number::{Number, Truth, Word};
 
-/// `1.5 * 2^52`: the sum of it and a number is rounded to a whole number, which its low bits hold.
+/// `1.5 * 2^52`. Adding it to a number rounds that number to a whole number, which the low bits of the sum
+/// hold.
 const SHIFT: f64 = 6_755_399_441_055_744.0;
 
-/// Exponent of the number 1, as numbers store it.
+/// Exponent of the number 1 as its bits store it.
 const BIAS: i64 = 1023;
 
-/// Bounds of exponents: results beyond them are 0 and infinity.
+/// Bounds of `x`: `e^x` is 0 below and infinity above.
 const BOUNDS: (f64, f64) = (-746.0, 710.0);
 
 /// `e^x` as `2^k (1 + rest)`.
@@ -25,7 +25,7 @@ struct Split<N: Number> {
     word: N::Word,
     /// `r`, the larger part of the rest.
     r: N,
-    /// The smaller part.
+    /// The smaller part of the rest.
     small: N,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn pair<N: Number>(high: N, low: N) -> Pair<N> {
 }
 
 impl<N: Number> Split<N> {
-    /// Splits `x + more`, where `more` is the error of `x`.
+    /// Splits `x + more`, where `more` is the rounding error of `x`.
     fn new(x: N, more: Option<N>) -> Split<N> {
         let shifted = x.fma(x.of(LOG2_E), x.of(SHIFT));
         let exponent = shifted - x.of(SHIFT);
@@ -54,7 +54,7 @@ impl<N: Number> Split<N> {
         let small = match more {
             None => square.fma(factor, error),
             Some(more) => {
-                // The derivative is the function itself.
+                // The error times the derivative, which is the exponential itself.
                 let rest = square * factor;
                 let derivative = r + rest + x.of(1.0);
                 derivative.fma(error + more, rest)
@@ -63,19 +63,19 @@ impl<N: Number> Split<N> {
         Split { exponent, word: shifted.word(), r, small }
     }
 
-    /// `base + rest` as a pair, for a base that is 0 or larger than the rest.
+    /// `base + rest` as a pair, for a base that is 0 or has a larger magnitude than the rest.
     fn with(&self, base: N) -> Pair<N> {
         let sum = self.above(base);
         pair(sum.high, sum.low)
     }
 
-    /// `base + rest` for such a base, whose smaller part may overlap the larger one.
+    /// As [`Split::with`], but the smaller part of the result may overlap the larger one.
     fn above(&self, base: N) -> Pair<N> {
         let sum = pair(base, self.r);
         Pair { high: sum.high, low: sum.low + self.small }
     }
 
-    /// Two powers of 2 whose product is `2^k`. Each is a normal number where the product is not.
+    /// Two powers of 2 whose product is `2^k`. Both are normal numbers even if the product is not.
     fn powers(&self) -> [N; 2] {
         let exponent = self.word.plus(self.word.of(2 * BIAS)).and(0xfff);
         let half = exponent.down(1);
@@ -101,12 +101,12 @@ pub(super) fn exp<N: Number>(x: N) -> N {
     Split::new(x.clamped(BOUNDS.0, BOUNDS.1), None).value()
 }
 
-/// `e^(x + more)`, where `more` is the error of `x`.
+/// `e^(x + more)`, where `more` is the rounding error of `x`.
 pub(super) fn exp_of_pair<N: Number>(x: N, more: N) -> N {
     Split::new(x.clamped(BOUNDS.0, BOUNDS.1), Some(more)).value()
 }
 
-/// `e^x - 1` as the product of a pair and two powers of 2.
+/// `(e^x - 1) / 2^k` as a pair.
 fn less_one<N: Number>(split: &Split<N>) -> Pair<N> {
     // 2^k (1 + rest) - 1 = 2^k ((1 - 2^-k) + rest)
     let (one, inverse) = (split.r.of(1.0), split.inverse_power());
@@ -118,21 +118,21 @@ fn less_one<N: Number>(split: &Split<N>) -> Pair<N> {
 
 /// `e^x - 1`.
 pub(super) fn exp_minus_one<N: Number>(x: N) -> N {
-    // Results below -50 are -1.
+    // For x below -50 the result is -1.
     let split = Split::new(x.clamped(-50.0, BOUNDS.1), None);
     let [first, second] = split.powers();
     let result = less_one(&split).high * first * second;
     keeps_zero(x, result)
 }
 
-/// `x` where it is a zero, whose sign results keep, else the result.
+/// `x` itself if it is -0 or 0, so that the sign is kept; else the result.
 pub(super) fn keeps_zero<N: Number>(x: N, result: N) -> N {
     x.magnitude().is_at_most(x.of(0.0)).select(x, result)
 }
 
 /// The hyperbolic tangent.
 pub(super) fn tanh<N: Number>(x: N) -> N {
-    // With e^2x = 2^k (1 + rest): ((1 - 2^-k) + rest) / ((1 + 2^-k) + rest). Results above 22 are 1.
+    // With e^2x = 2^k (1 + rest): ((1 - 2^-k) + rest) / ((1 + 2^-k) + rest). For x above 22 the result is 1.
     let size = x.magnitude().at_most(22.0);
     let split = Split::new(size + size, None);
     let inverse_power = split.word.of(BIAS).minus(split.word).up(52).number();
@@ -153,7 +153,7 @@ pub(super) fn logistic<N: Number>(x: N) -> N {
     quotient(above, Pair { high: sum.high, low: sum.low + low })
 }
 
-/// The quotient of two pairs, rounded. The parts of the upper one may overlap.
+/// The quotient of two pairs, rounded. The parts of `above` may overlap.
 fn quotient<N: Number>(above: Pair<N>, below: Pair<N>) -> N {
     let inverse = above.high.of(1.0) / below.high;
     let near = above.high * inverse;
@@ -162,11 +162,11 @@ fn quotient<N: Number>(above: Pair<N>, below: Pair<N>) -> N {
     rest.fma(inverse, near)
 }
 
-/// Functions for results in single precision: doubles have digits to spare.
+/// Functions for results in single precision: plain doubles are precise enough, so there are no pairs.
 pub(super) mod short {
     use super::{BIAS, EXP_SHORT, LN2, LOG2_E, Number, SHIFT, Truth, Word};
 
-    /// Bounds of exponents: results beyond them are 0 and infinity in single precision.
+    /// Bounds of `x`: in single precision, `e^x` is 0 below and infinity above.
     const BOUNDS: (f64, f64) = (-150.0, 100.0);
 
     /// `2^k` and `e^r - 1`.

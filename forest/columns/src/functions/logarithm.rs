@@ -14,10 +14,10 @@ const ABOVE_ROOT: i64 = 0x3ff0_0000_0000_0000 - 0x3fe6_a09e_667f_3bcd;
 /// The bits of 1.
 const ONE: i64 = 0x3ff0_0000_0000_0000;
 
-/// The bits of a number that are its exponent, for numbers above 0.
+/// Mask of the exponent bits.
 const EXPONENT: i64 = 0x7ff0_0000_0000_0000;
 
-/// `2^52`: its low bits hold whole numbers.
+/// `2^52`: the low bits of a number of this exponent hold a whole number.
 const WHOLE: f64 = 4_503_599_627_370_496.0;
 
 /// A number above 0 as `2^k (1 + f)`.
@@ -31,7 +31,8 @@ struct Split<N: Number> {
 }
 
 impl<N: Number> Split<N> {
-    /// Splits a normal number, whose exponent counts less by `less`.
+    /// Splits a normal number. `less` is subtracted from the exponent as read from the bits: `2^52`, the bias
+    /// and any scaling.
     fn new(x: N, less: N) -> Split<N> {
         let word = x.word();
         let moved = word.plus(word.of(ABOVE_ROOT));
@@ -54,7 +55,7 @@ impl<N: Number> Split<N> {
         Split::new(x, x.of(WHOLE + 1023.0))
     }
 
-    /// The logarithm, where `more` is the error of `f`.
+    /// The logarithm, where `more` is the rounding error of `f`.
     fn log(&self, more: Option<N>) -> N {
         let Split { exponent, f, .. } = *self;
         let s = f / (f + f.of(2.0));
@@ -100,7 +101,7 @@ impl<N: Number> Split<N> {
     }
 }
 
-/// `result`, the logarithm of a finite `x` above 0, or that of any other `x`.
+/// The logarithm of any `x`: `result` if `x` is finite and above 0.
 fn at_ends<N: Number>(x: N, result: N) -> N {
     // Infinity and NaN are their own logarithms.
     let result = x.is_below(x.of(f64::INFINITY)).select(result, x);
@@ -124,14 +125,14 @@ pub(super) fn log_pair<N: Number>(x: N) -> Pair<N> {
     Split::of_any(x).log_pair()
 }
 
-/// `1 + x` as a split and the error of its `f`.
+/// `1 + x` as a split, and the rounding error of its `f`.
 fn one_more<N: Number>(x: N) -> (Split<N>, N) {
     let one = x.of(1.0);
     let sum = x + one;
     let part = sum - x;
     let error = (x - (sum - part)) + (one - part);
     let split = Split::of_normal(sum);
-    // 2^-k, but 0 where the error does not count.
+    // 2^-k, but 0 for a large k, where the error is negligible.
     let inverse = split.power.of(2 * ONE).minus(split.power).number();
     let is_large = x.of(100.0).is_below(split.exponent);
     let error = error * is_large.select(x.of(0.0), inverse);

@@ -1,13 +1,13 @@
 //! Functions of columns, with the same bits on every machine.
 //!
 //! The functions of a C library differ between libraries and processors, and GPUs have none. So each function
-//! is written here once, in the [arithmetic](Number) of doubles. The evaluator runs it on doubles. The code
-//! generator runs it on values of its own, which makes the code that computes the same bits. There are no
-//! branches and no tables, so that vectors compute several results.
+//! is written here once, over the trait [`Number`]. The evaluator calls it with doubles. The code generator
+//! calls it with operands of LIR, so that each operation emits code that computes the same bits. There are no
+//! branches and no tables, so that the code works on vectors too.
 //!
 //! Results in double precision are within 1 unit in the last place of the exact ones. Functions of singles
-//! are computed in doubles, with polynomials as long as the result needs, and then rounded. Few results are
-//! not the nearest single, but the one next to it.
+//! are computed in doubles, with shorter polynomials, and then rounded. A few results are not the nearest
+//! single, but its neighbour.
 
 mod coefficients;
 mod error_function;
@@ -22,8 +22,8 @@ use crate::expr::Unary;
 use crate::float::Float;
 pub use number::{Number, Truth, Word};
 
-/// The value of a function of a number. Results in single precision are to be rounded to it. None for
-/// operations that are no such function.
+/// The value of a function for a number, or `None` if `op` is no function. For `Float::F32` the caller rounds
+/// the result to single precision.
 pub fn unary<N: Number>(op: Unary, float: Float, x: N) -> Option<N> {
     use exponential::short;
     Some(match (op, float) {
@@ -45,7 +45,7 @@ pub fn unary<N: Number>(op: Unary, float: Float, x: N) -> Option<N> {
     })
 }
 
-/// `x^y`. A result in single precision is to be rounded to it.
+/// `x^y`. For `Float::F32` the caller rounds the result to single precision.
 pub fn power<N: Number>(float: Float, x: N, y: N) -> N {
     match float {
         Float::F64 => power::power(x, y),

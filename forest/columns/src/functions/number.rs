@@ -1,4 +1,4 @@
-//! Arithmetic that functions are written in: a double, or the code that computes one.
+//! The arithmetic in which functions are written: on doubles, or on code that computes doubles.
 
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Sub};
 
@@ -13,7 +13,8 @@ where
     /// The result of a comparison.
     type Truth: Truth<Self>;
 
-    /// A constant beside this number.
+    /// The constant `x`. Takes `self` since the code generator adds constants to the code of an existing
+    /// value.
     #[must_use]
     fn of(self, x: f64) -> Self;
     /// `self * by + plus`, rounded once.
@@ -25,9 +26,9 @@ where
     /// The nearest whole number, ties to even.
     #[must_use]
     fn nearest(self) -> Self;
-    /// Whether the number is below another one. NaN is not.
+    /// Whether the number is below another one. False if one is NaN.
     fn is_below(self, other: Self) -> Self::Truth;
-    /// Whether the number is not above another one. NaN is not.
+    /// Whether the number is at most another one. False if one is NaN.
     fn is_at_most(self, other: Self) -> Self::Truth;
     /// The bits.
     fn word(self) -> Self::Word;
@@ -38,33 +39,33 @@ where
         self.word().and(i64::MAX).number()
     }
 
-    /// The number, which has no sign, with the sign of another one.
+    /// Returns this number with the sign of another one. This number must not be negative.
     #[must_use]
     fn signed_as(self, other: Self) -> Self {
         self.word().or(other.word().and(i64::MIN)).number()
     }
 
-    /// The number, but a bound where it is beyond that. NaN remains NaN.
+    /// The number, limited to the interval from `low` to `high`. NaN remains NaN.
     #[must_use]
     fn clamped(self, low: f64, high: f64) -> Self {
         self.at_most(high).at_least(low)
     }
 
-    /// The number, but at most `high`. NaN remains NaN.
+    /// The smaller of the number and `high`. NaN remains NaN.
     #[must_use]
     fn at_most(self, high: f64) -> Self {
         let high = self.of(high);
         high.is_below(self).select(high, self)
     }
 
-    /// The number, but at least `low`. NaN remains NaN.
+    /// The larger of the number and `low`. NaN remains NaN.
     #[must_use]
     fn at_least(self, low: f64) -> Self {
         let low = self.of(low);
         self.is_below(low).select(low, self)
     }
 
-    /// A polynomial of this number, by its coefficients from the constant on.
+    /// The value of a polynomial at this number. `coefficients` begin with the constant.
     #[must_use]
     fn polynomial(self, coefficients: &[f64]) -> Self {
         let mut highest_first = coefficients.iter().rev();
@@ -81,19 +82,19 @@ pub trait Word<N>: Copy {
     /// The difference.
     #[must_use]
     fn minus(self, other: Self) -> Self;
-    /// A constant beside this word.
+    /// The constant `n`.
     #[must_use]
     fn of(self, n: i64) -> Self;
     /// The bits that a mask selects.
     #[must_use]
     fn and(self, mask: i64) -> Self;
-    /// The bits that one of both words has.
+    /// The bits that are set in at least one of both words.
     #[must_use]
     fn or(self, other: Self) -> Self;
-    /// The bits, shifted to lower places.
+    /// The bits, shifted right.
     #[must_use]
     fn down(self, places: u32) -> Self;
-    /// The bits, shifted to higher places.
+    /// The bits, shifted left.
     #[must_use]
     fn up(self, places: u32) -> Self;
     /// The number with these bits.

@@ -10,7 +10,7 @@ pub(super) fn power<N: Number>(x: N, y: N) -> N {
         let log = logarithm::log_pair(size);
         let product = y * bounded(size, log.high);
         let error = y.fma(log.low, y.fma(log.high, -product));
-        // Larger products make 0 or infinity, and their errors may be NaN.
+        // For larger products the result is 0 or infinity, and the error may be NaN.
         let counts = product.magnitude().is_below(product.of(800.0));
         exponential::exp_of_pair(product, counts.select(error, product.of(0.0)))
     })
@@ -21,25 +21,25 @@ pub(super) fn power_short<N: Number>(x: N, y: N) -> N {
     with_rules(x, y, |size| exponential::short::exp(y * logarithm::log(size)))
 }
 
-/// The logarithm of a finite number above 0, or that of any other size.
+/// The logarithm of any `size`, which is not negative: `log` if `size` is finite and above 0.
 fn bounded<N: Number>(size: N, log: N) -> N {
     // Infinity and NaN are their own logarithms.
     let log = size.is_below(size.of(f64::INFINITY)).select(log, size);
     size.is_at_most(size.of(0.0)).select(size.of(f64::NEG_INFINITY), log)
 }
 
-/// `x^y` by a function that computes it for the size of `x`, or for 1.
+/// `x^y`, where `of_size` computes `|x|^y`.
 fn with_rules<N: Number>(x: N, y: N, of_size: impl FnOnce(N) -> N) -> N {
     let [zero, one, infinity] = [0.0, 1.0, f64::INFINITY].map(|constant| x.of(constant));
     let size = x.magnitude();
     let result = of_size(size);
-    // A number of size 1 has powers of size 1, also infinite ones.
+    // A power of 1 or -1 has magnitude 1, even for an infinite exponent.
     let is_one = size.is_at_most(one) & one.is_at_most(size) & y.is_at_most(infinity);
     let result = is_one.select(one, result);
     let half = y * y.of(0.5);
     let is_whole = y.is_at_most(y.nearest()) & y.nearest().is_at_most(y);
     let half_is_whole = half.is_at_most(half.nearest()) & half.nearest().is_at_most(half);
-    // Zeros and infinities of the other sign have such powers, too.
+    // The rule for odd exponents also holds for -0 and minus infinity.
     let is_negative = one.signed_as(x).is_below(zero);
     let flipped = is_whole.select(half_is_whole.select(result, -result), result);
     let result = is_negative.select(flipped, result);

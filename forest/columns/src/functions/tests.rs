@@ -1,4 +1,5 @@
-//! Functions against values of `scripts/functions.py`, which have about 100 bits, and at their ends.
+//! Functions against values that `scripts/functions.py` computes to about 100 bits, and at the ends of their
+//! domains.
 
 use super::{power, unary};
 use crate::expr::Unary;
@@ -6,7 +7,7 @@ use crate::float::Float;
 
 const VALUES: &str = include_str!("values.txt");
 
-/// The distance of a result from `nearest + rest`, in units in the last place of the nearest double.
+/// The distance of a result from the exact value `nearest + rest`, in units in the last place of `nearest`.
 fn distance(result: f64, nearest: f64, rest: f64) -> f64 {
     let size = nearest.abs().max(f64::MIN_POSITIVE);
     let unit = (size.to_bits() & (0x7ff << 52)).max(53 << 52) - (52 << 52);
@@ -34,7 +35,8 @@ fn of_single(op: Unary, x: f32) -> f32 {
     unary(op, Float::F32, f64::from(x)).expect("a function") as f32
 }
 
-/// The function, the operands, and the result's nearest double and remainder of each line.
+/// Lines of `values.txt`: the name of a function, its operands, the double nearest to the exact result, and
+/// the rest of the exact result.
 fn lines() -> impl Iterator<Item = (&'static str, Vec<f64>)> {
     VALUES.lines().map(|line| {
         let mut words = line.split(' ');
@@ -68,7 +70,8 @@ fn results_are_near_the_exact_ones() {
     }
 }
 
-/// Compares results of singles with those of doubles, which are the nearest ones but in rare ties.
+/// Compares results for singles with results for doubles, rounded to single precision. These are the nearest
+/// singles, except for rare ties.
 fn compare_singles(op: Unary, step: usize) {
     let (mut count, mut others) = (0_u64, 0_u64);
     for bits in (0..=u32::MAX).step_by(step) {
@@ -101,7 +104,7 @@ fn all_singles_are_the_nearest_ones_but_for_a_few() {
 }
 
 #[test]
-fn ends_have_the_values_of_the_standard() {
+fn extreme_operands_have_the_values_of_the_standard() {
     let (infinity, least) = (f64::INFINITY, f64::from_bits(1));
     let cases: [(Unary, &[(f64, f64)]); 8] = [
         (
@@ -142,7 +145,7 @@ fn ends_have_the_values_of_the_standard() {
     for (op, cases) in cases {
         for (x, expected) in cases.iter().chain(&[(f64::NAN, f64::NAN)]) {
             for found in [of(op, *x), f64::from(of_single(op, *x as f32))] {
-                // The smallest double is no single.
+                // The smallest double is not a number of single precision.
                 let is_single = f64::from(*x as f32) == *x || x.is_nan();
                 let is_equal = found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan());
                 assert!(is_equal || !is_single, "{op:?} of {x:e} is {found:e}, not {expected:e}");

@@ -1,4 +1,4 @@
-//! Tests of a column as tests of the feature that it depends on.
+//! Turns a test of a column into tests of the feature on which the column depends.
 
 use crate::fault::{PassFault, seeded};
 use crate::pieces::chain::Chain;
@@ -7,20 +7,20 @@ use crate::pieces::runs::{category, in_runs};
 use crate::pieces::{Course, NoPieces, Piece, pieces};
 use sched_forest::{CategorySet, Forest, Inner, Predicate, is_nearly_zero};
 
-/// A column's pieces with the chain that evaluates them.
+/// A column's pieces, with the chain that evaluates the column.
 pub(super) struct FoldedColumn {
     chain: Chain,
     pieces: Vec<Piece>,
 }
 
-/// The sides to which a node sends the values of a feature. True is left.
+/// The side to which a node sends each value of a feature. True is left.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sides {
-    /// The last index of each run, and the side of its values. Neighbours differ.
+    /// Runs of values that go to the same side: the last index of each run, and its side.
     pub runs: Vec<(i64, bool)>,
     /// The side of a missing value.
     pub missing: bool,
-    /// The values of the feature.
+    /// The values that the feature can have.
     pub domain: FeatureDomain,
 }
 
@@ -29,14 +29,14 @@ pub(super) struct Sides {
 pub(super) enum Decision {
     /// All values go to this side.
     Always(bool),
-    /// Values that pass a test go to the side `passing`, others to the other one.
+    /// Values that pass a test go to the side `passing`, all others to the opposite side.
     Test {
         /// The test.
         test: Passes,
         /// The side.
         passing: bool,
     },
-    /// Each run has a test of its own.
+    /// No single test decides: several tests find the run of a value.
     Runs,
 }
 
@@ -47,12 +47,12 @@ pub(super) enum Passes {
     UpTo(f64),
     /// The value is this one.
     Equal(f64),
-    /// The value is a member.
+    /// The value is a member of this set.
     Member(CategorySet),
 }
 
 impl FoldedColumn {
-    /// The pieces of a column.
+    /// Finds the pieces of a chain's last column.
     pub fn new(mut chain: Chain) -> Result<FoldedColumn, NoPieces> {
         let pieces = pieces(&mut chain)?;
         Ok(FoldedColumn { chain, pieces })
@@ -63,8 +63,8 @@ impl FoldedColumn {
         self.chain.feature
     }
 
-    /// The sides to which a node of a forest sends the feature's values. None if there are too many runs, or
-    /// if they tell -0 from 0.
+    /// The sides to which a node of a forest sends the feature's values. `None` if there are too many runs,
+    /// or if -0 and 0 go to different sides.
     pub fn sides(&mut self, forest: &Forest, inner: &Inner) -> Option<Sides> {
         let column = self.chain.len() - 1;
         let mut runs: Vec<(i64, bool)> = Vec::new();
@@ -121,8 +121,8 @@ impl FoldedColumn {
         is_expressible.then_some(sides)
     }
 
-    /// Whether the column sends values at the ends of runs, and others between them, to the sides of their
-    /// runs.
+    /// Whether the node sends the values at the ends of runs, and a random value within each run, to the side
+    /// of their run.
     fn agrees(&mut self, sides: &Sides, forest: &Forest, inner: &Inner) -> bool {
         let column = self.chain.len() - 1;
         let mut first = sides.domain.bounds().0;
@@ -164,7 +164,7 @@ impl Sides {
         }
     }
 
-    /// A test of codes: whether they are in a set that does not have unknown ones.
+    /// A test of codes: membership in a set that does not contain the code of unknown texts.
     fn of_codes(&self) -> Decision {
         let other = self.runs[0].1;
         let mut first = self.domain.bounds().0;
@@ -186,7 +186,7 @@ impl Sides {
         }
     }
 
-    /// The test whether a value is on the side other than `outside`, if single values are.
+    /// The test whether a value goes to the side opposite to `outside`, if only single values do.
     fn points(&self, outside: bool) -> Option<Passes> {
         if self.runs.last()?.1 != outside {
             return None;

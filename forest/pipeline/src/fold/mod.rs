@@ -1,10 +1,10 @@
 //! The pass *fold*: tests of columns that depend on one feature become tests of the feature.
 //!
-//! `g(x) <= t`, with `g` a column that rises in `x`, is `x <= T` for the largest `T` with `g(T) <= t`. A
-//! bisection over the values of `x` finds `T` with the column's own operations, so that every row reaches the
-//! same leaves, whatever `g` rounds. Columns that fall swap the sides; columns that do both are several
-//! [pieces](crate::pieces). The value of `g` for a missing `x` is the side of missing values. Columns of
-//! categories become sets.
+//! If the column `g` rises in `x`, the test `g(x) <= t` equals `x <= T` for the largest `T` with `g(T) <= t`.
+//! A bisection over the values of `x` finds `T` with the column's own operations, so every row reaches the
+//! same leaf despite rounding in `g`. For a column that falls, the sides are exchanged. A column that does
+//! both is divided into [pieces](crate::pieces). Missing values of `x` go where the value of `g` for a
+//! missing `x` goes. Tests of columns of categories become tests of sets.
 
 mod decide;
 mod rebuild;
@@ -24,7 +24,7 @@ use std::rc::Rc;
 pub struct Folding {
     /// The pipeline with tests of inputs in place of tests of columns.
     pub pipeline: Pipeline,
-    /// The fate of each column that a stage could test, in the order of its features.
+    /// For each stage, the fate of each column that it can test, in the order of its features.
     pub fates: Vec<Vec<Fate>>,
 }
 
@@ -33,11 +33,11 @@ pub struct Folding {
 pub enum Fate {
     /// No node tests it.
     Unread,
-    /// Its tests are tests of a feature's values: the column is not computed.
+    /// Its tests became tests of a feature's values, so the column is not computed.
     Folded,
-    /// Its tests are tests of a feature's categories: the column is not computed.
+    /// Its tests became tests of a feature's categories, so the column is not computed.
     Categories,
-    /// Sums add entries of a table of the feature's values in place of its products: the column is not
+    /// Sums add entries of a table over the feature's values in place of its products, so the column is not
     /// computed.
     Table,
     /// The column has to be computed.
@@ -49,7 +49,7 @@ pub enum Fate {
 pub enum Reason {
     /// The column depends on several features.
     SeveralFeatures,
-    /// This column, on which it depends, neither rises nor falls in pieces that are known.
+    /// The column depends on this column, for which no pieces with a known course were found.
     NoOrder(ColumnId),
     /// Its tests divide the feature's values into too many intervals.
     TooManyIntervals,
@@ -57,23 +57,24 @@ pub enum Reason {
     IsAdded,
 }
 
-/// The key of a test: column, kind and bits of its number, side of missing values.
+/// The key of a test: its column, its kind, the bits of its threshold, value or set, and whether missing
+/// values go left.
 type TestKey = (ColumnId, u8, u64, bool);
 
-/// The sides and the simplest test of a node.
+/// The sides of a node, and the simplest test that decides them.
 type NodeTest = (Rc<Sides>, Rc<Decision>);
 
-/// Largest growth of a forest, in times its inner nodes, by copies of subtrees. A random forest of depth 8
-/// over one-hot encoded bins, ten of a feature, grows to 11.5 times its nodes.
+/// Maximum factor by which copies of subtrees may multiply the inner nodes of a forest. A random forest of
+/// depth 8 over one-hot encoded bins, ten for each feature, grows to 11.5 times its nodes.
 const MOST_GROWTH: usize = 32;
 
-/// Inner nodes by which a small forest can grow.
+/// Number of inner nodes by which any forest may grow in addition.
 const SMALL: usize = 1 << 12;
 
-/// Inner nodes to which copies can make a forest grow: about 100 MB.
+/// Maximum number of inner nodes of a forest with copies, about 100 MB.
 const MOST_NODES: usize = 1 << 21;
 
-/// Folds the columns of all stages into tests of inputs, as far as they allow it.
+/// Replaces tests of columns by tests of inputs in all stages, where that is possible.
 ///
 /// # Errors
 /// A [`ModelError`] if a forest with the new tests is not valid.
@@ -111,7 +112,7 @@ struct TestSearch<'a> {
     domains: &'a [FeatureDomain],
     forest: &'a Forest,
     tested: &'a [ColumnId],
-    /// Columns that have to be computed, with the reason.
+    /// Columns that have to be computed, and why.
     kept: HashMap<ColumnId, Reason>,
     columns_of: HashMap<ColumnId, Option<FoldedColumn>>,
     tests: HashMap<TestKey, NodeTest>,
@@ -144,7 +145,7 @@ impl TestSearch<'_> {
         }
     }
 
-    /// The feature that a column is, in the type of rows.
+    /// The feature, if the column is a feature itself, in the type of rows.
     fn feature_of(&self, column: ColumnId, rows: Float) -> Option<u32> {
         match self.columns.expr(column) {
             Expr::Input { feature, float } if *float == rows => Some(*feature),
@@ -155,7 +156,7 @@ impl TestSearch<'_> {
     fn test(&mut self, column: ColumnId, inner: &Inner) -> Result<NodeTest, Reason> {
         let feature = match only_feature(self.columns, column) {
             Err(NotOne::Several) => return Err(Reason::SeveralFeatures),
-            // The column is the same for every row, so that any feature tells its side.
+            // The column is constant, so that a test of any feature can replace its tests.
             Err(NotOne::None) => 0,
             Ok(feature) => feature,
         };
@@ -176,7 +177,7 @@ impl TestSearch<'_> {
         Ok((Rc::new(sides), Rc::new(decision)))
     }
 
-    /// The forest over the inputs and the columns that have to be computed, with these columns.
+    /// The forest over the inputs and the columns that have to be computed, and these columns.
     fn folded_forest(&mut self, rows: Float) -> Result<(Forest, Vec<ColumnId>), ModelError> {
         loop {
             let computed: Vec<ColumnId> = {
@@ -188,7 +189,7 @@ impl TestSearch<'_> {
                 Ok(forest) => return Ok((forest, computed)),
                 Err(RebuildError::Model(error)) => return Err(error),
                 Err(RebuildError::TooLarge) => {
-                    // Columns whose tests copy subtrees are computed then.
+                    // If the forest grows too large, columns whose tests copy subtrees are computed.
                     let copying = self.tests.iter().filter(|(_, (_, decision))| **decision == Decision::Runs);
                     let copying: Vec<ColumnId> = copying.map(|(key, _)| key.0).collect();
                     let before = self.kept.len();
@@ -268,7 +269,7 @@ impl TestSearch<'_> {
         Ok(Forest::new(parts)?)
     }
 
-    /// The fate of each column that the forest could test.
+    /// The fate of each column that the forest can test.
     fn fates(&self) -> Vec<Fate> {
         let mut is_tested = vec![false; self.tested.len()];
         for inner in self.forest.trees.iter().flat_map(|tree| &tree.inner) {
@@ -306,7 +307,7 @@ fn key(column: ColumnId, inner: &Inner) -> TestKey {
     (column, kind, number, inner.missing_left)
 }
 
-/// The test of a column as it was, for the comparison `<=`.
+/// A test of a column that has to be computed, converted to the comparison `<=`.
 fn at_most(
     predicate: &Predicate,
     comparison: Comparison,

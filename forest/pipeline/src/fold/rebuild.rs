@@ -1,4 +1,4 @@
-//! Trees with other tests in place of their own.
+//! Rebuilds trees with new tests.
 
 use super::decide::{Decision, Passes, Sides};
 use sched_forest::grow::{Growing, Slot};
@@ -6,28 +6,28 @@ use sched_forest::{CategorySet, Inner, ModelError, NodeRef, Predicate, Tree};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// The test that takes the place of a node's.
+/// The new test of a node.
 #[derive(Clone)]
 pub(super) enum NewTest {
-    /// A test as it was, of a feature with another number.
+    /// The old test, of a feature with a new number.
     Same {
         /// The feature.
         feature: u32,
         /// The test, for the comparison `<=`.
         predicate: Predicate,
     },
-    /// Tests of a feature.
+    /// One or several tests of a feature.
     Folded {
         /// The feature.
         feature: u32,
-        /// The sides of its values.
+        /// The side of each of its values.
         sides: Rc<Sides>,
         /// The simplest test.
         decision: Rc<Decision>,
     },
 }
 
-/// The sets of the new forest, each once.
+/// The sets of the new forest, each stored once.
 #[derive(Default)]
 pub(super) struct SetList {
     pub all: Vec<CategorySet>,
@@ -35,7 +35,7 @@ pub(super) struct SetList {
 }
 
 impl SetList {
-    /// The number of a set.
+    /// The index of a set, which is added if it is new.
     pub fn number(&mut self, set: &CategorySet) -> u32 {
         if let Some(number) = self.known.get(set) {
             return *number;
@@ -47,28 +47,29 @@ impl SetList {
     }
 }
 
-/// Knowledge of a feature on the way to a node that was copied.
+/// The values of a feature that are possible on a path below a node with several tests. A linked list:
+/// `before` is the range that an earlier test of the path left, of the same or another feature.
 struct PathRange {
     before: Option<Rc<PathRange>>,
     feature: u32,
-    /// The indices that are possible: none if the first is above the second.
+    /// The first and the last possible index. If the first is larger, no value is possible.
     range: (i64, i64),
     may_be_missing: bool,
 }
 
-/// Most tests of one node: each has a copy of a subtree.
+/// Maximum number of runs of one node, since each run needs a test and a copy of a subtree.
 pub(super) const MOST_TESTS: usize = 16;
 
-/// A node that waits for its place.
+/// An old node that is still to be added to the new tree.
 struct Waiting {
     slot: Slot,
     node: NodeRef,
     known: Option<Rc<PathRange>>,
-    /// The rest of the node's tests, if the first ones have their places.
+    /// The sides for the node's further tests, if it has several and the first ones are added.
     rest: Option<Rc<Sides>>,
 }
 
-/// The reason why a tree has no new tests.
+/// The reason why a tree cannot be rebuilt.
 #[derive(Debug)]
 pub(super) enum RebuildError {
     /// The new tree is not valid.
@@ -83,16 +84,16 @@ impl From<ModelError> for RebuildError {
     }
 }
 
-/// Trees that get new tests.
+/// The state while trees are rebuilt.
 pub(super) struct Rebuilding<'a> {
     /// The sets of all trees.
     pub sets: &'a mut SetList,
-    /// The inner nodes that further trees may have.
+    /// The number of inner nodes that may still be added.
     pub budget: usize,
 }
 
 impl Rebuilding<'_> {
-    /// The tree with a new test for each inner node.
+    /// Rebuilds a tree. `test` gives the new test of each inner node.
     pub fn tree(&mut self, tree: &Tree, test: impl Fn(&Inner) -> NewTest) -> Result<Tree, RebuildError> {
         let mut out = Growing::new(tree.target, tree.source);
         let mut todo = vec![Waiting { slot: Slot::ROOT, node: tree.root, known: None, rest: None }];
@@ -125,7 +126,8 @@ impl Rebuilding<'_> {
         Ok(())
     }
 
-    /// Gives a place to the first test of a node, or to its child if the side is known.
+    /// Adds the first test of a node to the new tree. If the path already decides the side, continues with
+    /// the child instead.
     fn folded(
         &mut self,
         out: &mut Growing,
@@ -170,18 +172,18 @@ impl Rebuilding<'_> {
             _ => known.clone(),
         };
         let (of_left, of_right) = (known_on(true), known_on(false));
-        let behind = match is_in_runs {
+        let on_right = match is_in_runs {
             true => Waiting { slot: right, node, known: of_right, rest: Some(Rc::clone(&sides)) },
             false => Waiting { slot: right, node: child(!passing), known: of_right, rest: None },
         };
-        todo.push(behind);
+        todo.push(on_right);
         todo.push(Waiting { slot: left, node: child(passing), known: of_left, rest: None });
         Ok(())
     }
 }
 
 impl PathRange {
-    /// The knowledge on a side of a test whether an index is at most `last`.
+    /// The possible values on one side of a test whether an index is at most `last`.
     fn on_side(
         before: &Option<Rc<PathRange>>,
         feature: u32,
@@ -212,7 +214,7 @@ impl PathRange {
         None
     }
 
-    /// The sides of the values that are possible. The side of other values is that of their neighbours.
+    /// The sides restricted to the possible values. Impossible values join the run of their neighbours.
     fn restricted(&self, sides: &Sides) -> Sides {
         let (low, high) = self.range;
         let mut first = sides.domain.bounds().0;

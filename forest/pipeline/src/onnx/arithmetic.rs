@@ -1,4 +1,4 @@
-//! Operators that compute each cell from cells at the same place.
+//! Operators that compute each cell of a tensor from the cells at the same position of their inputs.
 
 use super::builder::GraphColumns;
 use super::node::GraphNode;
@@ -16,12 +16,13 @@ pub(super) fn identity(node: &GraphNode, _: &mut GraphColumns) -> Outputs {
 
 pub(super) fn cast(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let code = node.attributes.int("to")?.unwrap_or(0);
-    let to = Element::of_code(code)
-        .ok_or_else(|| node.refuse(&format!("makes values of the type {}", element::name(code))))?;
+    let to = Element::of_code(code).ok_or_else(|| {
+        node.refuse(&format!("casts to the type {}, which is not supported", element::name(code)))
+    })?;
     cast_to(node, builder, to)
 }
 
-/// A cast to the type of a second tensor.
+/// `CastLike`: a cast to the type of a second tensor.
 pub(super) fn cast_like(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let to = node.input(1)?.element;
     cast_to(node, builder, to)
@@ -35,14 +36,18 @@ fn cast_to(node: &GraphNode, builder: &mut GraphColumns, to: Element) -> Outputs
     let cells = match &of.cells {
         Cells::Numbers(cells) if to != Element::Text => builder.cast(cells, to)?,
         _ => {
-            return Err(node.refuse(&format!("turns {} into {}", of.element.name(), to.name())));
+            return Err(node.refuse(&format!(
+                "casts {} to {}, which is not supported",
+                of.element.name(),
+                to.name()
+            )));
         }
     };
     builder.spend(Some(cells.len()))?;
     Ok(vec![Tensor::numbers(of.by_row, of.shape.clone(), to, cells)])
 }
 
-/// `Dropout` of a trained net, which drops nothing.
+/// `Dropout`, which does nothing outside of training.
 pub(super) fn dropout(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let trains = match node.optional(2) {
@@ -50,7 +55,7 @@ pub(super) fn dropout(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
         None => false,
     };
     if trains {
-        return Err(node.refuse("drops cells by chance"));
+        return Err(node.refuse("is in training mode and drops values at random"));
     }
     let kept = builder.columns.constant(ColumnValue::Bool(true));
     let mask = Tensor::numbers(of.by_row, of.shape.clone(), Element::Bool, vec![kept; of.cells.len()]);
@@ -84,7 +89,7 @@ unary! {
     not: Unary::Not, None;
 }
 
-/// An operation on two tensors, from left to right over any more.
+/// An operation on two tensors, or on more from left to right.
 fn binary(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs {
     let first = node.input(0)?;
     let element = match op {
@@ -93,7 +98,7 @@ fn binary(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs {
     };
     let is_arithmetic = matches!(op, Binary::Add | Binary::Subtract | Binary::Multiply);
     if is_arithmetic && element == Element::I32 {
-        return Err(node.refuse("computes with int32"));
+        return Err(node.refuse("computes with int32, which is not supported; int64 is"));
     }
     let mut result = Tensor::clone(first);
     for number in 1..node.inputs.len() {
@@ -127,7 +132,7 @@ binary! {
 
 pub(super) fn mul(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     match node.input(0)?.element {
-        Element::I32 => Err(node.refuse("computes with int32")),
+        Element::I32 => Err(node.refuse("computes with int32, which is not supported; int64 is")),
         _ => binary(node, builder, Binary::Multiply),
     }
 }
@@ -139,7 +144,7 @@ pub(super) fn div(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     }
 }
 
-/// A comparison with its operands in the other order.
+/// A comparison with exchanged operands.
 fn reversed(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs {
     let (left, right) = (node.input(0)?, node.input(1)?);
     let compare =
@@ -166,7 +171,11 @@ pub(super) fn equal(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
         let pair = (&of_left[shared.places[0][cell]], &of_right[shared.places[1][cell]]);
         let (text, known) = match pair {
             (text, Text::Known(known)) | (Text::Known(known), text) => (text, known),
-            _ => return Err(node.refuse("compares texts of a row with each other")),
+            _ => {
+                return Err(
+                    node.refuse("compares two texts of a row; texts can only be compared with constants")
+                );
+            }
         };
         let entries = [(&**known, ColumnValue::Bool(true))];
         cells.push(builder.look_up(text, &entries, ColumnValue::Bool(false))?);
@@ -185,14 +194,14 @@ pub(super) fn choose(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     Ok(vec![node.each(builder, &[condition, then, otherwise], then.element, select)?])
 }
 
-/// A choice between texts, such as an imputer's.
+/// `Where` for texts, as imputers use it.
 fn choose_text(
     node: &GraphNode,
     builder: &mut GraphColumns,
     [condition, then, otherwise]: [&Tensor; 3],
 ) -> Outputs {
     let (Cells::Texts(of_then), Cells::Texts(of_otherwise)) = (&then.cells, &otherwise.cells) else {
-        return Err(node.refuse("chooses between texts and numbers"));
+        return Err(node.refuse("chooses between texts and numbers, which have different types"));
     };
     let conditions = node.numbers(condition)?;
     let shared = node.broadcast(builder, &[condition, then, otherwise])?;

@@ -1,4 +1,4 @@
-//! The columns that a graph computes, while it is read.
+//! The columns that a graph computes, collected while the graph is read.
 
 use super::tensor::{Element, Tensor, Text, places, size};
 use sched_columns::{CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Expr, Unary};
@@ -7,22 +7,22 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Cells of all tensors of a graph: a small file cannot take much memory.
+/// Maximum number of cells of all tensors of a graph, so that a small file cannot take much memory.
 const MOST_CELLS: usize = 1 << 23;
 
-/// The number of the feature that stands for the number of rows, while a graph is read.
+/// Index of a made-up feature that stands for the number of rows of a call, while a graph is read.
 const ROW_COUNT: u32 = u32::MAX;
 
-/// Columns, and the names of texts.
+/// The columns of a graph, and the names that stand for codes of texts.
 #[derive(Debug)]
 pub(super) struct GraphColumns {
     pub columns: Columns,
     /// The version of the standard operators; 0 if the file does not say.
     pub version: i64,
     cells_left: usize,
-    /// The column of the number of rows of a call, if some operator asks for it.
+    /// The column of the number of rows of a call, if some operator computes it.
     row_count: Option<ColumnId>,
-    /// The list of names that codes of a column stand for.
+    /// For each column of codes, the index of its list of names in `lists`.
     list_of: HashMap<ColumnId, usize>,
     lists: Vec<NameList>,
 }
@@ -35,7 +35,7 @@ pub(super) struct NameList {
 }
 
 impl NameList {
-    /// The code of a name, which is added if it is new. None for the empty text, which is a missing one.
+    /// The code of a name, which is added if it is new. `None` for the empty text, which is a missing value.
     fn code(&mut self, name: &str) -> Option<u32> {
         if name.is_empty() {
             return None;
@@ -64,10 +64,10 @@ impl GraphColumns {
         }
     }
 
-    /// Takes cells from those that a graph may have.
+    /// Counts cells towards [`MOST_CELLS`], and returns their number. `None` counts as too many.
     ///
     /// # Errors
-    /// `M0019` if there are none left.
+    /// `M0019` if the graph has too many cells.
     pub fn spend(&mut self, cells: Option<usize>) -> Result<usize, ModelError> {
         let left = cells.and_then(|cells| self.cells_left.checked_sub(cells));
         self.cells_left = left.ok_or_else(|| {
@@ -77,7 +77,7 @@ impl GraphColumns {
         Ok(cells.unwrap_or(0))
     }
 
-    /// The number of rows of a call, which may only stand in shapes.
+    /// The column of the number of rows of a call. It may only be used in shapes.
     pub fn row_count(&mut self) -> Result<ColumnId, ModelError> {
         let input = self.columns.input(ROW_COUNT, Float::F64);
         let count = self.add(Expr::Unary(Unary::Cast(ColumnType::I64), input))?;
@@ -93,26 +93,26 @@ impl GraphColumns {
     /// Refuses columns that are computed from the number of rows.
     ///
     /// # Errors
-    /// `M0040` if one of them is.
+    /// `M0040` if one of them is computed from it.
     pub fn refuse_row_count(&self, columns: &[ColumnId]) -> Result<(), ModelError> {
         match self.row_count {
             Some(count) if self.columns.needed_for(columns).contains(&count) => {
-                let message = "a result of the operator `Shape` is more than a shape: the prediction of a \
-                               row depends on the number of rows";
+                let message = "a result of the operator `Shape` is used as a value, so the prediction of a \
+                               row would depend on the number of rows";
                 Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
                     .at("graph")
-                    .help("convert the model without it"))
+                    .help("convert the model without this operator"))
             }
             _ => Ok(()),
         }
     }
 
-    /// A column of codes whose names are found while the graph is read.
+    /// Gives a column of codes an empty list of names, to which later nodes add.
     pub fn name_codes(&mut self, column: ColumnId) {
         self.list_number(column);
     }
 
-    /// The number of the list of names of a column; a column without one gets an empty list.
+    /// The index of a column's list of names. A column without a list gets an empty one.
     fn list_number(&mut self, column: ColumnId) -> usize {
         let next = self.lists.len();
         let number = *self.list_of.entry(column).or_insert(next);
@@ -127,7 +127,8 @@ impl GraphColumns {
         self.list_of.get(&column).map_or(&[], |number| &self.lists[*number].names)
     }
 
-    /// The entry of a table for a text. Entries are of one type, and the first of equal texts counts.
+    /// A column with the entry of a table for a text. Entries have one type, and the first of equal texts
+    /// counts.
     pub fn look_up(
         &mut self,
         text: &Text,
@@ -156,8 +157,8 @@ impl GraphColumns {
         self.add(Expr::Table { of: column, table: Arc::new(table) })
     }
 
-    /// The text that a table has for a text or a number; `code` makes a column of the place among `entries`,
-    /// or of `entries.len()` for any other key.
+    /// A text of a row: the entry at the position that the column `place` holds, or `other` if there is no
+    /// such entry.
     pub fn texts_of(&mut self, place: ColumnId, entries: &[&str], other: &str) -> Result<Text, ModelError> {
         let mut list = NameList::default();
         let code =
@@ -171,7 +172,7 @@ impl GraphColumns {
         Ok(Text::ByCode(column))
     }
 
-    /// One of two texts. None if both are of rows, and of different features.
+    /// One of two texts, by a condition. `None` if both texts are codes with different lists of names.
     pub fn one_of_texts(
         &mut self,
         condition: ColumnId,
@@ -203,16 +204,16 @@ impl GraphColumns {
         Ok(Some(Text::ByCode(column)))
     }
 
-    /// Adds a column; operations on constants are constants.
+    /// Adds a column. Operations on constants become constants.
     ///
     /// # Errors
-    /// `M0042` if the operation does not take these types.
+    /// `M0042` if the operation does not accept these types.
     pub fn add(&mut self, expr: Expr) -> Result<ColumnId, ModelError> {
         let added = self.columns.add_folded(expr);
         added.map_err(|error| ModelError::new(codes::ONNX_TYPE, error.to_string()))
     }
 
-    /// The value of a column that is the same in every row.
+    /// The value of a constant column; `None` for other columns.
     pub fn constant(&self, column: ColumnId) -> Option<ColumnValue> {
         match self.columns.expr(column) {
             Expr::Const(value) => Some(*value),
@@ -220,13 +221,13 @@ impl GraphColumns {
         }
     }
 
-    /// The columns of a tensor of numbers in another type.
+    /// The columns, converted to another type.
     ///
     /// # Errors
-    /// `M0042` for texts.
+    /// `M0042` for a conversion to texts.
     pub fn cast(&mut self, columns: &[ColumnId], to: Element) -> Result<Vec<ColumnId>, ModelError> {
         let Some(to) = to.column_type() else {
-            return Err(ModelError::new(codes::ONNX_TYPE, "there is no text of a number"));
+            return Err(ModelError::new(codes::ONNX_TYPE, "a cast of numbers to texts is not supported"));
         };
         let cast = |&column: &ColumnId| {
             let cast = self.columns.cast(column, to);
@@ -235,25 +236,26 @@ impl GraphColumns {
         columns.iter().map(cast).collect()
     }
 
-    /// The common shape of tensors, and the place of each of its cells in each tensor.
+    /// The common shape of tensors by ONNX's rules for broadcasting, and the position of each cell in each
+    /// tensor.
     ///
     /// # Errors
-    /// A message if shapes do not fit, or if rows would meet other rows.
+    /// A message if shapes do not fit, or if values of different rows would be combined.
     pub fn broadcast(&mut self, tensors: &[&Tensor]) -> Result<Broadcast, BroadcastError> {
         let by_row = tensors.iter().any(|tensor| tensor.by_row);
         let rank = tensors.iter().map(|tensor| tensor.rank()).max().unwrap_or(0);
         let mixes = |message: &str| Err(BroadcastError::Shapes(message.into()));
         if by_row && tensors.iter().any(|tensor| tensor.by_row && tensor.rank() != rank) {
-            return mixes("would combine values of one row with those of others");
+            return mixes("would combine values of different rows");
         }
         let axes = rank - usize::from(by_row);
         let mut shape = vec![1; axes];
         let mut aligned = Vec::new();
         for tensor in tensors {
             let mut own = tensor.shape.clone();
-            // A constant with an axis for rows has one entry there.
+            // A constant with an axis for rows must have the size 1 there.
             if by_row && !tensor.by_row && own.len() == rank && own.remove(0) != 1 {
-                return mixes("has a constant for each of a number of rows");
+                return mixes("has a constant with values for a fixed number of rows");
             }
             let before = axes - own.len();
             for (axis, count) in own.iter().enumerate() {
@@ -279,19 +281,19 @@ impl GraphColumns {
     }
 }
 
-/// Tensors side by side.
+/// Tensors with a common shape.
 pub(super) struct Broadcast {
     pub by_row: bool,
     pub shape: Vec<usize>,
     /// The number of cells.
     pub count: usize,
-    /// For each tensor, the place of each cell.
+    /// For each tensor, the position in it of each cell of the common shape.
     pub places: Vec<Vec<usize>>,
 }
 
 /// The error for tensors that cannot be combined.
 pub(super) enum BroadcastError {
-    /// A message about their shapes, which follows the name of the node.
+    /// A message about their shapes, to be written after the name of the node.
     Shapes(String),
     Model(ModelError),
 }

@@ -1,4 +1,4 @@
-//! The classes of a row: numbers of labels, as an output of the file has them.
+//! The classes of a row, from an output of labels: class numbers, and the labels that they stand for.
 
 use super::builder::GraphColumns;
 use super::tensor::{Cells, Element, Tensor, Text};
@@ -8,38 +8,37 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Most labels of an output whose numbers can be negative.
+/// Maximum number of labels of an output whose labels are numbers that can be negative.
 const MOST_CLASSES: i64 = 1 << 12;
 
-/// Numbers of this size and more are no classes. Rows have their classes as integers of 32 bits.
+/// Numbers of at least this magnitude are no classes, since class numbers are 32-bit integers.
 const LARGEST_CLASS: f64 = 2_147_483_648.0;
 
 /// The classes of a row: one, or one for each of several targets.
 pub(super) struct RowClasses {
-    /// Their numbers, which are integers.
+    /// The columns of the class numbers, which are integers.
     pub numbers: Vec<ColumnId>,
-    /// The names of classes; none if a class is its number.
+    /// The labels of classes; empty if the label of a class is its number.
     pub labels: Vec<Label>,
-    /// The number of names of each of several targets.
+    /// The number of labels of each target, if there are several targets.
     pub targets: Vec<usize>,
 }
 
 /// The class of one target.
 struct RowClass {
     number: ColumnId,
-    /// The least and the greatest number.
+    /// The smallest and the largest number that the column can have.
     range: (i64, i64),
-    /// The names, from number 0 on; `None` if the number is the name.
+    /// The labels, from number 0 on; `None` if the label is the number.
     labels: Option<Vec<Label>>,
 }
 
 impl RowClasses {
-    /// The classes that an output has, by the numbers that pick their names. None for whole numbers that are
-    /// no classes: numbers that the graph does not list, and several of an output with another name than
-    /// those of labels.
+    /// The classes of an output. `None` for numbers that are no classes: numbers that the graph does not
+    /// list, and several numbers of an output that is not called `label`.
     ///
     /// # Errors
-    /// `M0040` for several texts of an output that has no such name.
+    /// `M0040` for several texts of an output that is not called `label`.
     pub fn of(
         name: &str,
         tensor: &Tensor,
@@ -47,10 +46,10 @@ impl RowClasses {
     ) -> Result<Option<RowClasses>, ModelError> {
         let classes: Option<Vec<RowClass>> = match &tensor.cells {
             Cells::Texts(cells) if cells.len() > 1 && !is_label(name) => {
-                let message = format!("the output `{name}` has several texts of a row");
+                let message = format!("the output `{name}` has several texts for each row");
                 return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
                     .at("graph.output")
-                    .help("call the output `label` if each text is the class of a target"));
+                    .help("name the output `label` if each text is the class of a target"));
             }
             Cells::Texts(cells) => {
                 let classes = cells.iter().map(|text| of_text(text, builder));
@@ -69,7 +68,7 @@ impl RowClasses {
         }
     }
 
-    /// The classes of several targets: numbers count through the names of all targets.
+    /// The classes of several targets. Numbers are positions in the list of all labels, target after target.
     fn of_targets(
         classes: Vec<RowClass>,
         builder: &mut GraphColumns,
@@ -97,7 +96,7 @@ impl RowClasses {
 }
 
 impl RowClass {
-    /// The only class of a row.
+    /// The classes of a model with one target.
     fn alone(self, builder: &mut GraphColumns) -> Result<Option<RowClasses>, ModelError> {
         let RowClass { number, range: (first, last), labels } = self;
         let (number, labels) = match labels {
@@ -114,9 +113,9 @@ impl RowClass {
     }
 }
 
-/// Whether exporters give an output of classes this name.
+/// Whether exporters use this name for an output of labels.
 fn is_label(name: &str) -> bool {
-    // A name is longer if an input has it.
+    // Exporters add the prefix `output.` if an input has the same name.
     matches!(name.trim_start_matches("output."), "label" | "output_label")
 }
 
@@ -136,15 +135,16 @@ fn of_text(text: &Text, builder: &mut GraphColumns) -> Result<RowClass, ModelErr
     Ok(RowClass { number, range: (0, 0), labels: Some(labels) })
 }
 
-/// A text of a row among those that a table lists.
+/// A text that a table selects for each row.
 struct ListedText {
-    /// Its number, an integer.
+    /// The column of its number, an integer.
     number: ColumnId,
     /// The listed texts, from number 0 on.
     texts: Vec<Rc<str>>,
 }
 
-/// The text that a table selects, if the empty text, which has no code, is one of those that it lists.
+/// The text that a table selects, if the table lists the empty text. `None` otherwise: then every text has a
+/// code.
 fn of_listed_texts(code: ColumnId, builder: &mut GraphColumns) -> Result<Option<ListedText>, ModelError> {
     let Expr::Table { of, table } = builder.columns.expr(code).clone() else { return Ok(None) };
     if !table.values.iter().any(|value| value.to_f64().is_nan()) {
@@ -168,7 +168,8 @@ fn of_listed_texts(code: ColumnId, builder: &mut GraphColumns) -> Result<Option<
     Ok(Some(ListedText { number: builder.cast(&[number], Element::I64)?[0], texts }))
 }
 
-/// The class that a number is or names; `None` for numbers that the graph does not list.
+/// The class that a number is, or that it selects from a list; `None` for numbers that the graph does not
+/// list.
 fn of_number(cell: ColumnId, builder: &mut GraphColumns) -> Result<Option<RowClass>, ModelError> {
     if let Expr::Pick { of, values } = builder.columns.expr(cell) {
         let label = |value: &ColumnValue| match value {
@@ -183,7 +184,7 @@ fn of_number(cell: ColumnId, builder: &mut GraphColumns) -> Result<Option<RowCla
     Ok(range.map(|range| RowClass { number, range, labels: None }))
 }
 
-/// The least and the greatest number that a column of integers can have, if its expressions are choices of
+/// The smallest and the largest number that a column of integers can have, if it is computed by choices of
 /// constants.
 fn range_of(columns: &Columns, column: ColumnId) -> Option<(i64, i64)> {
     let mut known: HashMap<ColumnId, Option<(f64, f64)>> = HashMap::new();

@@ -1,8 +1,8 @@
-//! Models whose results are computed from several forests and sums by arithmetic.
+//! Models whose results are computed by arithmetic from several forests and sums.
 //!
-//! While a graph is read, the margins of its forests are inputs behind the features of a row. A result is
-//! then an expression over these inputs and over columns of the row. The columns that it needs become
-//! margins, too, so that the result is an expression over margins alone.
+//! While a graph is read, the margins of its forests are inputs after the features of a row. A result is then
+//! an expression over these inputs and over columns of the row. The columns that it needs become margins,
+//! too, so that the result is an expression over margins alone.
 
 use super::linear::is_weighted_sum;
 use super::parts::{MergedParts, PartForest, merge};
@@ -13,16 +13,16 @@ use std::collections::{HashMap, HashSet};
 /// A model and expressions over its margins.
 pub(super) struct Combined {
     pub parts: MergedParts,
-    /// The columns of rows, which the parts read.
+    /// The columns over features of a row, which the parts read.
     pub row_columns: Columns,
-    /// Expressions, in which input `k` is margin `k`.
+    /// Expressions over margins, in which input `k` is margin `k`.
     pub columns: Columns,
-    /// The results among these, in the order that was asked for.
+    /// The results among these expressions, in the order of the parameter `results`.
     pub results: Vec<ColumnId>,
 }
 
-/// Combines forests by results over their margins and over columns. `first` are columns that come first among
-/// the sums, if they depend on no margins.
+/// Combines forests, and the columns that `results` need, to one model. The columns of `first` come first
+/// among the sums, if they depend on no margins.
 ///
 /// # Errors
 /// `M0040` if forests cannot be merged.
@@ -78,7 +78,7 @@ struct Marks {
     is_constant: Vec<bool>,
     /// Whether it depends on margins.
     reads_margins: Vec<bool>,
-    /// Whether it is a weighted sum, or depends on one.
+    /// Whether it is a weighted sum, or depends on a weighted sum.
     has_sums: Vec<bool>,
 }
 
@@ -105,19 +105,19 @@ impl Marks {
         marks
     }
 
-    /// Whether a column can be a margin: it depends on the row alone.
+    /// Whether a column can be a margin: it depends on the features of the row alone, and is no constant.
     fn is_sum(&self, column: ColumnId) -> bool {
         !self.is_constant[column.index()] && !self.reads_margins[column.index()]
     }
 
-    /// Whether expressions over margins begin with a column: a weighted sum, or the whole of an expression
-    /// without any.
+    /// Whether a column becomes a margin: a weighted sum of features, or an expression over features without
+    /// weighted sums.
     fn is_source(&self, columns: &Columns, column: ColumnId) -> bool {
         self.is_sum(column) && (is_weighted_sum(columns, column) || !self.has_sums[column.index()])
     }
 }
 
-/// Columns while they are rewritten over margins.
+/// The state while columns are rewritten to expressions over margins.
 struct Rewriting<'a> {
     from: &'a Columns,
     out: Columns,
@@ -127,7 +127,7 @@ struct Rewriting<'a> {
 }
 
 impl Rewriting<'_> {
-    /// Makes a column the value of a margin.
+    /// Replaces a column by a margin.
     fn margin(&mut self, column: ColumnId, margin: usize) -> Result<(), ModelError> {
         let input = self.out.input(margin as u32, self.accumulator);
         let value = self.out.cast(input, self.from.column_type(column)).map_err(impossible)?;
@@ -135,7 +135,7 @@ impl Rewriting<'_> {
         Ok(())
     }
 
-    /// Rewrites a column whose operands are rewritten, or constants.
+    /// Rewrites a column whose operands are rewritten or constant.
     fn rewrite(&mut self, column: ColumnId) -> Result<(), ModelError> {
         let expr = match self.from.expr(column) {
             Expr::Input { feature, float } => {
@@ -182,7 +182,7 @@ impl Rewriting<'_> {
         self.out.add_folded(Expr::Binary(Binary::Divide, one, sum))
     }
 
-    /// The rewritten column; constants are copied when they are read.
+    /// The rewritten column. Constants are copied when they are first read.
     fn number(&mut self, column: ColumnId) -> Result<ColumnId, ModelError> {
         if let Some(number) = self.numbers.get(&column) {
             return Ok(*number);

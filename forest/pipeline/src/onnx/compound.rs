@@ -1,4 +1,4 @@
-//! The outputs of a graph of several parts: predictions and classes as expressions over margins.
+//! The outputs of a graph with several parts: predictions and classes as expressions over margins.
 
 use super::builder::GraphColumns;
 use super::classes::RowClasses;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 /// The model of a graph with these outputs.
 ///
 /// # Errors
-/// `M0040` if the outputs are not results that one model has.
+/// `M0040` if one model cannot have these outputs.
 ///
-/// Numbers of the output `margins` are the margins if they are sums of the row. Outputs of numbers beyond the
-/// first one and these are left out, with a note.
+/// The numbers of the output `margins` come first among the margins, if they are sums of the row. The first
+/// other output of numbers has the predictions. Further outputs of numbers are left out, with a note.
 pub(super) fn compound(
     parts: &[PartForest],
     (builder, notes): (&mut GraphColumns, &mut Vec<Note>),
@@ -33,7 +33,7 @@ pub(super) fn compound(
         _ => None,
     };
     let floats = || outputs.iter().filter_map(|(name, tensor)| Some((*name, numbers(tensor)?)));
-    // A name is longer if an input has it.
+    // Exporters add the prefix `output.` if an input has the same name.
     let is_margins =
         |name: &str| matches!(name.trim_start_matches("output."), "margins" | "decision_function");
     let margins = floats().find(|(name, _)| is_margins(name)).map(|(_, cells)| cells).unwrap_or_default();
@@ -64,9 +64,9 @@ pub(super) fn compound(
         (None, Some(cells), _) => builder.cast(&cells, Element::F64)?,
         (None, None, Some(classes)) => builder.cast(&classes.numbers, Element::F64)?,
         (None, None, None) => {
-            return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, "the graph has no result of numbers")
+            return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, "no output of the graph is numeric")
                 .at("graph.output")
-                .help("convert the model with an output of numbers"));
+                .help("convert the model with a numeric output"));
         }
     };
     let is_constant = |column: &ColumnId| builder.constant(*column).is_some();

@@ -7,17 +7,18 @@ use sched_columns::{ColumnId, ColumnValue};
 use sched_forest::onnx::{Attributes, Message, Tensor as FileTensor, element};
 use sched_forest::{Float, ModelError, codes};
 
-/// A tensor of the file as constants.
+/// A tensor of the file, whose cells are constants.
 ///
 /// # Errors
-/// `M0042` for a type that is not read, `M0010` if the numbers do not fill the shape.
+/// `M0042` for an unsupported type, `M0010` if the number of values does not fit the shape.
 pub(super) fn constant_tensor(
     builder: &mut GraphColumns,
     tensor: FileTensor<'_>,
 ) -> Result<Tensor, ModelError> {
     let shape = tensor.shape()?;
     let element = Element::of_code(tensor.element()).ok_or_else(|| {
-        let message = format!("a constant is of {}", element::name(tensor.element()));
+        let message =
+            format!("a constant has the type {}, which is not supported", element::name(tensor.element()));
         ModelError::new(codes::ONNX_TYPE, message)
     })?;
     let count = builder.spend(size(&shape))?;
@@ -41,7 +42,7 @@ pub(super) fn constant_tensor(
         }
     };
     if cells.len() != count {
-        let message = format!("a tensor has {} values for a shape of {count}", cells.len());
+        let message = format!("a tensor has {} values, and its shape has {count}", cells.len());
         return Err(ModelError::new(codes::LENGTH_MISMATCH, message));
     }
     Ok(Tensor { by_row: false, shape, element, cells })

@@ -1,12 +1,13 @@
-//! Squared distances of rows from points, in the graphs of kernels and of neighbours of centres.
+//! Recognises squared distances of rows from points, as graphs of kernels and of nearest centroids compute
+//! them.
 
 use super::builder::GraphColumns;
 use sched_columns::{Binary, ColumnId, ColumnValue, Expr};
 
-/// Fewest differences of a distance. A single one is a square.
+/// Smallest number of differences of a distance. A single difference stays a square.
 const LEAST: usize = 2;
 
-/// The distance that is the sum of some cells, if each is the square of a value minus a constant.
+/// The squared distance that equals the sum of some cells, if each is the square of a value minus a constant.
 pub(super) fn of_squares(builder: &GraphColumns, cells: &[ColumnId]) -> Option<Expr> {
     let difference = |cell: &ColumnId| match builder.columns.expr(*cell) {
         Expr::Binary(Binary::Multiply, x, y) if x == y => Some(*x),
@@ -16,7 +17,8 @@ pub(super) fn of_squares(builder: &GraphColumns, cells: &[ColumnId]) -> Option<E
     of_differences(builder, &differences)
 }
 
-/// The distance that is the sum of the squares of some cells, if each is a value minus a constant.
+/// The squared distance that equals the sum of the squares of some cells, if each is a value minus a
+/// constant.
 pub(super) fn of_differences(builder: &GraphColumns, cells: &[ColumnId]) -> Option<Expr> {
     let terms = |cell: &ColumnId| match builder.columns.expr(*cell) {
         Expr::Binary(Binary::Subtract, x, y) => Some((*x, builder.constant(*y)?)),

@@ -1,4 +1,4 @@
-//! Encoders: from texts and numbers to numbers and texts.
+//! Encoders: mappings from texts or numbers to numbers or texts.
 
 use super::builder::GraphColumns;
 use super::node::GraphNode;
@@ -43,11 +43,11 @@ impl<'a> Items<'a> {
                 let values = tensor.integers()?.into_iter().map(ColumnValue::I64).collect();
                 Ok(Items::Numbers(element, values))
             }
-            Some(Element::Bool) | None => Err(node.refuse("maps values of a type that is not read")),
+            Some(Element::Bool) | None => Err(node.refuse("maps values of a type that is not supported")),
         }
     }
 
-    /// The attribute for keys, values or a default, of any type.
+    /// The attribute for keys or values, of any type. `side` is `keys` or `values`.
     fn of_node(node: &GraphNode<'a>, side: &str) -> Result<Option<Items<'a>>, ModelError> {
         let attributes = node.attributes;
         if let Some(tensor) = attributes.tensor(&format!("{side}_tensor"))? {
@@ -69,14 +69,14 @@ impl<'a> Items<'a> {
     }
 }
 
-/// A mapping with a value for every other key.
+/// A mapping from keys to values, with a value for all other keys.
 struct Mapping<'a> {
     keys: Items<'a>,
     values: Items<'a>,
     other: OtherValue<'a>,
 }
 
-/// The value for keys that are not listed.
+/// The value for inputs that are no key.
 enum OtherValue<'a> {
     Text(&'a str),
     Number(ColumnValue),
@@ -112,7 +112,7 @@ impl<'a> Mapping<'a> {
         Mapping { keys, values, other }.checked(node)
     }
 
-    /// A mapping between texts and whole numbers, in the direction that the input asks for.
+    /// A mapping from texts to whole numbers, or the other way if the input is numeric.
     fn between(
         node: &GraphNode<'a>,
         texts: Vec<&'a str>,
@@ -137,7 +137,7 @@ impl<'a> Mapping<'a> {
 
     fn checked(mut self, node: &GraphNode) -> Result<Mapping<'a>, ModelError> {
         if self.keys.len() != self.values.len() {
-            return Err(node.refuse("has other numbers of keys and values"));
+            return Err(node.refuse("has different numbers of keys and values"));
         }
         if let (Items::Numbers(element, _), OtherValue::Number(other)) = (&self.values, &mut self.other)
             && let Some(column_type) = element.column_type()
@@ -149,9 +149,9 @@ impl<'a> Mapping<'a> {
 
     /// The results for all cells of a tensor.
     fn applied(&self, node: &GraphNode, builder: &mut GraphColumns, of: &Tensor) -> Outputs {
-        // Entries of tables take an eighth of the memory of a column.
+        // An entry of a table takes an eighth of the memory of a column.
         builder.spend(of.cells.len().checked_mul(self.keys.len()).map(|entries| entries / 8))?;
-        // Texts come by way of their places in the list.
+        // For values that are texts, columns first hold their positions in the list.
         let (element, values, other) = match (&self.values, &self.other) {
             (Items::Numbers(element, values), OtherValue::Number(other)) => {
                 (*element, values.clone(), *other)
@@ -189,10 +189,11 @@ impl<'a> Mapping<'a> {
     }
 }
 
-/// Keys up to this one, and some times their number, have a table by number.
+/// Whole numbers up to this bound, or up to four times the number of keys, are looked up in a table by
+/// number.
 const DENSE: f64 = 1024.0;
 
-/// The entry of a mapping for a number. The first of equal keys counts, and NaN is a key like others.
+/// A column with the value of a mapping for a number. The first of equal keys counts, and NaN can be a key.
 fn number_entry(
     node: &GraphNode,
     builder: &mut GraphColumns,
@@ -203,7 +204,7 @@ fn number_entry(
 ) -> Result<ColumnId, ModelError> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if keys.iter().any(|key| key.abs() >= EXACT && key.is_finite()) {
-        return Err(node.refuse("has keys of 2^53 and beyond"));
+        return Err(node.refuse("has keys of 2^53 or more, which double precision cannot distinguish"));
     }
     let of = builder.cast(&[cell], Element::F64)?[0];
     let mut sorted: Vec<(f64, ColumnValue)> = keys.iter().copied().zip(values.iter().copied()).collect();
@@ -222,7 +223,7 @@ fn number_entry(
         }
         return builder.add(Expr::Table { of, table: Arc::new(table) });
     }
-    // The last key that the value reaches, and whether it is the value.
+    // Finds the last key that is not above the value, and compares it with the value.
     let at: Vec<f64> = sorted.iter().map(|(key, _)| *key).collect();
     let reached = builder.add(Expr::Step { of, edges: Arc::new(Edges { at, ties: Ties::Above }) })?;
     let nan = ColumnValue::F64(f64::NAN);
@@ -262,7 +263,7 @@ pub(super) fn category_mapper(node: &GraphNode, builder: &mut GraphColumns) -> O
     Mapping::between(node, texts, numbers, of.element == Element::Text)?.applied(node, builder, of)
 }
 
-/// The shape of a tensor with one more axis, the last, and its columns of whole numbers.
+/// `OneHotEncoder` of `ai.onnx.ml`.
 pub(super) fn one_hot_encoder(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let texts = node.attributes.texts("cats_strings")?.map(|text| text?.as_text());
@@ -290,7 +291,8 @@ pub(super) fn one_hot_encoder(node: &GraphNode, builder: &mut GraphColumns) -> O
     one_hot_of(node, builder, (&places, &keys), (on, off), Element::F32)
 }
 
-/// Cells with one more axis, the last: for each list of keys, whether the cell is one of them.
+/// A tensor with one more axis at the end: for each list of keys, `on` if the cell is one of the keys, else
+/// `off`.
 fn one_hot_of(
     node: &GraphNode,
     builder: &mut GraphColumns,
@@ -319,15 +321,19 @@ fn one_hot_of(
 pub(super) fn one_hot(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (of, depth, values) = (node.input(0)?, node.input(1)?, node.input(2)?);
     if node.attributes.int("axis")?.unwrap_or(-1) != -1 {
-        return Err(node.refuse("puts classes along another axis than the last"));
+        return Err(node.refuse("puts the new axis elsewhere than at the end"));
     }
     let depth = node.constants(builder, depth)?.first().map(|depth| depth.cast(ColumnType::I64));
-    let Some(ColumnValue::I64(depth @ 0..)) = depth else { return Err(node.refuse("lacks a depth")) };
+    let Some(ColumnValue::I64(depth @ 0..)) = depth else {
+        return Err(node.refuse("lacks a depth that is a whole number"));
+    };
     builder.spend(usize::try_from(depth).ok())?;
-    let &[off, on] = node.numbers(values)? else { return Err(node.refuse("lacks its two values")) };
+    let &[off, on] = node.numbers(values)? else {
+        return Err(node.refuse("lacks two values, for off and on"));
+    };
     let cells = builder.cast(node.numbers(of)?, Element::I64)?;
     let places = Tensor::numbers(of.by_row, of.shape.clone(), Element::I64, cells);
-    // Indices can count from the end.
+    // A negative index counts from the end.
     let keys: Vec<Vec<i64>> = (0..depth).map(|key| vec![key, key - depth]).collect();
     one_hot_of(node, builder, (&places, &keys), (on, off), values.element)
 }

@@ -1,4 +1,4 @@
-//! Formulas over columns, of which operators are made.
+//! Formulas over columns, from which operators are built.
 
 use super::builder::GraphColumns;
 use super::tensor::Element;
@@ -7,7 +7,7 @@ use sched_forest::ModelError;
 
 type Cell = Result<ColumnId, ModelError>;
 
-/// Formulas over columns of one type. Numbers of a formula are rounded to that type.
+/// A builder of formulas over columns of one type. Constants in a formula are rounded to that type.
 pub(super) struct Formula<'b> {
     pub builder: &'b mut GraphColumns,
     pub element: Element,
@@ -30,7 +30,7 @@ impl Formula<'_> {
         self.builder.add(Expr::Binary(op, x, y))
     }
 
-    /// The sum from left to right.
+    /// The sum of cells, from left to right.
     pub fn sum(&mut self, cells: &[ColumnId]) -> Cell {
         self.sum_of(cells, |_, cell| Ok(cell))
     }
@@ -48,7 +48,7 @@ impl Formula<'_> {
         sum.map_or_else(|| self.number(0.0), Ok)
     }
 
-    /// The sum of squares.
+    /// The sum of the squares of cells, from left to right.
     pub fn sum_of_squares(&mut self, cells: &[ColumnId]) -> Cell {
         self.sum_of(cells, |formula, cell| formula.binary(Binary::Multiply, cell, cell))
     }
@@ -60,7 +60,8 @@ impl Formula<'_> {
         rest.iter().try_fold(*first, |largest, cell| self.binary(Binary::Max, largest, *cell))
     }
 
-    /// The largest of some cells, or 0 if that is infinite: sums are not to have differences of infinities.
+    /// The largest of some cells, or 0 if that is infinite, so that no later difference is infinity minus
+    /// infinity.
     pub fn largest_finite(&mut self, cells: &[ColumnId]) -> Cell {
         let largest = self.largest(cells)?;
         let size = self.unary(Unary::Abs, largest)?;
@@ -78,7 +79,7 @@ impl Formula<'_> {
         cells.iter().map(power).collect()
     }
 
-    /// An operation with a number on the right.
+    /// An operation with a constant as the right operand.
     pub fn with(&mut self, op: Binary, x: ColumnId, number: f64) -> Cell {
         let number = self.number(number)?;
         self.binary(op, x, number)
@@ -96,7 +97,7 @@ impl Formula<'_> {
         self.with(Binary::Max, bounded, low)
     }
 
-    /// `log(1 + exp(x))`, as a sum that does not overflow.
+    /// `log(1 + exp(x))` without overflow.
     pub fn softplus(&mut self, x: ColumnId) -> Cell {
         let size = self.unary(Unary::Abs, x)?;
         let negative = self.unary(Unary::Negate, size)?;

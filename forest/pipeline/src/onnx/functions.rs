@@ -1,4 +1,5 @@
-//! Operators of one float that are functions or activations: each cell is a formula of the cell at its place.
+//! Operators that apply a function or an activation to each cell of a tensor of floats, and some similar
+//! ones.
 
 use super::builder::GraphColumns;
 use super::formula::Formula;
@@ -11,7 +12,7 @@ use sched_forest::ModelError;
 type Outputs = Result<Vec<Tensor>, ModelError>;
 type Cell = Result<ColumnId, ModelError>;
 
-/// A tensor of floats, cell by cell.
+/// Applies a formula to each cell of a tensor of floats.
 fn each(
     node: &GraphNode,
     builder: &mut GraphColumns,
@@ -27,12 +28,12 @@ fn each(
     Ok(vec![computed?])
 }
 
-/// An attribute, or the number that stands for it.
+/// The value of an attribute, or its default.
 fn parameter(node: &GraphNode, name: &str, default: f32) -> Result<f64, ModelError> {
     Ok(node.attributes.float(name)?.unwrap_or(default).into())
 }
 
-/// Declares operators that are one function.
+/// Declares operators that apply a single function.
 macro_rules! functions {
     ($($name:ident: $op:expr;)*) => {
         $(pub(super) fn $name(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
@@ -70,7 +71,7 @@ pub(super) fn softsign(node: &GraphNode, builder: &mut GraphColumns) -> Outputs 
     })
 }
 
-/// 0 below 0, else `x`, also of whole numbers. NaN remains NaN, as in ONNX Runtime.
+/// 0 below 0, else `x`, also for whole numbers. NaN remains NaN, as in ONNX Runtime.
 pub(super) fn relu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let element = of.element;
@@ -91,7 +92,7 @@ pub(super) fn leaky_relu(node: &GraphNode, builder: &mut GraphColumns) -> Output
     })
 }
 
-/// As [`leaky_relu`], with the factors of a tensor.
+/// As [`leaky_relu`], but `alpha` is a tensor.
 pub(super) fn p_relu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (of, slope) = (node.input(0)?, node.input(1)?);
     let element = of.element;
@@ -160,7 +161,7 @@ pub(super) fn hard_sigmoid(node: &GraphNode, builder: &mut GraphColumns) -> Outp
 
 /// `x max(0, min(1, x / 6 + 1 / 2))`
 pub(super) fn hard_swish(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-    // The standard defines it by an attribute, which is a single.
+    // The standard defines 1 / 6 as an attribute, so it is a single.
     let sixth = f64::from(1.0_f32 / 6.0);
     each(node, builder, |formula, x| {
         let product = formula.with(Binary::Multiply, x, sixth)?;
@@ -184,7 +185,7 @@ pub(super) fn gelu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let is_near = match node.attributes.text("approximate")? {
         "" | "none" => false,
         "tanh" => true,
-        other => return Err(node.refuse(&format!("has the approximation `{other}`"))),
+        other => return Err(node.refuse(&format!("has the unknown approximation `{other}`"))),
     };
     each(node, builder, |formula, x| {
         let inner = if is_near {
@@ -204,7 +205,7 @@ pub(super) fn gelu(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     })
 }
 
-/// 1 above 0, -1 below, and 0 for others.
+/// 1 above 0, -1 below 0, else 0.
 pub(super) fn sign(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let element = of.element;
@@ -219,7 +220,7 @@ pub(super) fn sign(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     Ok(vec![computed?])
 }
 
-/// Whether a number is one of the infinities that the attributes name.
+/// Whether a number is infinite, for the signs that the attributes select.
 pub(super) fn is_inf(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let detects = |name: &str| Ok::<_, ModelError>(node.attributes.int(name)?.unwrap_or(1) != 0);
@@ -247,7 +248,7 @@ pub(super) fn xor(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (left, right) = (node.input(0)?, node.input(1)?);
     let is_truth = [left, right].iter().all(|tensor| tensor.element == Element::Bool);
     if !is_truth {
-        return Err(node.refuse("computes with numbers"));
+        return Err(node.refuse("combines numbers and not truth values"));
     }
     let computed = node.each(builder, &[left, right], Element::Bool, |builder, cells| {
         let equal = builder.add(Expr::Binary(Binary::Equal, cells[0], cells[1]))?;
@@ -269,7 +270,7 @@ pub(super) fn mean(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     })
 }
 
-/// A formula of the cells of several tensors of floats at one place.
+/// Applies a formula to the cells at the same position of several tensors of floats.
 fn several(
     node: &GraphNode,
     builder: &mut GraphColumns,
@@ -287,8 +288,8 @@ fn several(
     Ok(vec![computed?])
 }
 
-/// A power of a float. Squares and cubes are products, as in ONNX Runtime. An exponent of another type makes
-/// a power in double precision, which is rounded to the type of the base.
+/// A power of floats. Squares and cubes are products, as in ONNX Runtime. If the exponent has another type,
+/// the power is computed in double precision and rounded to the type of the base.
 pub(super) fn pow(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let (base, exponent) = (node.input(0)?, node.input(1)?);
     if !base.element.is_float() {

@@ -1,5 +1,6 @@
-//! A graph, node by node: from its inputs to the trees, and from the trees to its outputs. `graph/trees.rs`
-//! reads the trees, `graph/body.rs` nodes with a body, and `graph/finish.rs` makes the pipeline.
+//! Reads a graph node by node: from its inputs to the trees, and from the trees to its outputs.
+//! `graph/trees.rs` reads the trees, `graph/body.rs` nodes with a body, and `graph/finish.rs` makes the
+//! pipeline.
 
 mod body;
 mod finish;
@@ -31,11 +32,11 @@ pub(super) struct GraphReader<'a> {
     constants: HashMap<&'a str, Message<'a>>,
     values: HashMap<&'a str, GraphValue>,
     found: Option<PartForest>,
-    /// The node whose results are the scores, in a graph without trees.
+    /// The index of the node whose results are the scores, in a graph without trees.
     scores_node: Option<usize>,
-    /// The nodes of trees whose results other trees read.
+    /// The indices of tree ensembles whose results other tree ensembles read.
     trees_below_trees: HashSet<usize>,
-    /// The forests so far, if the graph is read as several parts.
+    /// The forests read so far, if the graph is read as several parts.
     parts: Option<Vec<PartForest>>,
     file: usize,
     notes: Vec<Note>,
@@ -54,7 +55,8 @@ pub(super) struct ReadGraph {
 
 /// Reads a graph. `file` is the size of the file in bytes, and `version` that of the standard operators.
 ///
-/// A graph is one model with known steps behind it, or else several parts whose results are combined.
+/// A graph that cannot be read as one model with known steps after the trees is read again, as several parts
+/// whose results are combined.
 pub(super) fn read(graph: Message<'_>, (file, version): (usize, i64)) -> Result<ReadGraph, ModelError> {
     let known = [codes::UNSUPPORTED_OPERATOR, codes::ONNX_TYPE];
     match read_as(graph, (file, version), None) {
@@ -63,7 +65,7 @@ pub(super) fn read(graph: Message<'_>, (file, version): (usize, i64)) -> Result<
     }
 }
 
-/// Reads a graph as one model, or as `parts`.
+/// Reads a graph as several parts if `parts` is an empty list, or as one model if it is `None`.
 fn read_as(
     graph: Message<'_>,
     (file, version): (usize, i64),
@@ -108,7 +110,7 @@ fn read_as(
 }
 
 impl<'a> GraphReader<'a> {
-    /// Reads an input of the graph, unless it has a constant.
+    /// Reads an input of the graph, unless it is a constant.
     fn input(&mut self, input: Message<'a>) -> Result<(), ModelError> {
         let name = input.text(field::VALUE_NAME)?;
         if !self.constants.contains_key(name) {
@@ -148,8 +150,8 @@ impl<'a> GraphReader<'a> {
         }
         let results = match OperatorSet::named(domain) {
             Some(OperatorSet::Learning) if is_ensemble(name) => self.trees(index, node, &label, &inputs)?,
-            Some(_) if inputs.iter().flatten().any(|input| matches!(input, GraphValue::Behind(_))) => {
-                vec![self.behind(node, name, &label, inputs)?]
+            Some(_) if inputs.iter().flatten().any(|input| matches!(input, GraphValue::AfterTrees(_))) => {
+                vec![self.after_trees(node, name, &label, inputs)?]
             }
             Some(OperatorSet::Standard) if name == "Constant" => {
                 vec![GraphValue::Tensor(Rc::new(constant_node(node, &label, &mut self.builder)?))]
@@ -165,7 +167,7 @@ impl<'a> GraphReader<'a> {
         Ok(())
     }
 
-    /// Reads a node that computes tensors before the trees.
+    /// Reads a node before the trees, which computes tensors.
     fn tensors(
         &mut self,
         node: Message<'a>,
@@ -200,28 +202,28 @@ impl<'a> GraphReader<'a> {
         Ok(results.into_iter().map(|tensor| GraphValue::Tensor(Rc::new(tensor))).collect())
     }
 
-    /// Reads a node behind the trees.
-    fn behind(
+    /// Reads a node after the trees.
+    fn after_trees(
         &mut self,
         node: Message<'a>,
         name: &str,
         label: &str,
         inputs: Vec<Option<GraphValue>>,
     ) -> Result<GraphValue, ModelError> {
-        let Some(found) = &self.found else { return Err(not_understood(label, "behind")) };
+        let Some(found) = &self.found else { return Err(not_understood(label, "after")) };
         let operand = |value| match value {
             GraphValue::Tensor(tensor) => Ok(Operand::Constant(tensor)),
-            GraphValue::Behind(behind) => Ok(Operand::Behind(behind)),
-            GraphValue::Stacked(_) => Err(not_understood(label, "behind")),
+            GraphValue::AfterTrees(result) => Ok(Operand::AfterTrees(result)),
+            GraphValue::Stacked(_) => Err(not_understood(label, "after")),
         };
         let operands = inputs.into_iter().flatten().map(operand).collect::<Result<Vec<_>, _>>()?;
         let trees = Trees { forest: &found.forest, columns: &self.builder.columns };
         let value = trees.follow(name, Attributes::of(node), &operands)?;
-        value.map(GraphValue::Behind).ok_or_else(|| not_understood(label, "behind"))
+        value.map(GraphValue::AfterTrees).ok_or_else(|| not_understood(label, "after"))
     }
 }
 
-/// An operator in messages: its name, and the name of its node.
+/// An operator in messages: its name and, if it has one, the name of its node.
 fn label(operator: &str, domain: &str, node: &str) -> String {
     let full = match domain {
         "" | "ai.onnx" => String::from(operator),

@@ -1,5 +1,5 @@
 //! Hyperbolic functions and their inverse functions, as formulas of exponentials and logarithms in double
-//! precision. Results of doubles are within some units in the last place.
+//! precision. Results for doubles are exact to a few units in the last place.
 
 use super::builder::GraphColumns;
 use super::formula::Formula;
@@ -12,16 +12,16 @@ use std::f64::consts::LN_2;
 type Outputs = Result<Vec<Tensor>, ModelError>;
 type Cell = Result<ColumnId, ModelError>;
 
-/// Numbers below this size are the results of odd functions.
+/// Below this magnitude, an odd function returns its argument.
 const SMALL: f64 = 1e-9;
 
-/// Exponents above this one, of which the other exponential is too small to count.
+/// Above this number, `exp(-x)` is negligible beside `exp(x)`.
 const LARGE: f64 = 20.0;
 
-/// Squares above the square of this number do not change by 1.
+/// Above this number, `x^2 + 1` is rounded to `x^2`.
 const LARGE_ROOT: f64 = 1e9;
 
-/// A formula in double precision, whose result is rounded to the type of the cells.
+/// Applies a formula in double precision to each cell, and rounds the result to the type of the cells.
 fn wide(
     node: &GraphNode,
     builder: &mut GraphColumns,
@@ -39,7 +39,7 @@ fn wide(
     Ok(vec![computed?])
 }
 
-/// An odd function, by its values above 0.
+/// An odd function, computed by `above` for the magnitude of `x`.
 fn odd(formula: &mut Formula, x: ColumnId, above: impl Fn(&mut Formula, ColumnId) -> Cell) -> Cell {
     let size = formula.unary(Unary::Abs, x)?;
     let result = above(formula, size)?;
@@ -48,7 +48,7 @@ fn odd(formula: &mut Formula, x: ColumnId, above: impl Fn(&mut Formula, ColumnId
     formula.below(size, SMALL, x, signed)
 }
 
-/// `exp(x) / 2` for a large number, which does not overflow before the result does.
+/// `exp(x) / 2` for a large number, without overflow of intermediate results.
 fn half_power(formula: &mut Formula, x: ColumnId) -> Cell {
     let half = formula.with(Binary::Multiply, x, 0.5)?;
     let root = formula.unary(Unary::Exp, half)?;

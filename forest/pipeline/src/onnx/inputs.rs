@@ -8,16 +8,16 @@ use sched_columns::{ColumnId, ColumnType, Expr, Unary};
 use sched_forest::onnx::{Message, element};
 use sched_forest::{Float, Label, ModelError, Names, codes};
 
-/// Most axes of an input, with that of rows.
+/// Maximum number of axes of an input, including the axis of rows.
 const MOST_AXES: usize = 8;
 
-/// The features of rows, in the order of the inputs that have them.
+/// The features of rows, in the order of the inputs.
 #[derive(Default)]
 pub(super) struct GraphInputs {
     features: Vec<Input>,
-    /// The column of each feature that is a text.
+    /// Features that are texts: their indices and columns.
     texts: Vec<(usize, ColumnId)>,
-    /// The name of the first input for a fixed number of rows, and that number.
+    /// The name of the first input with a fixed number of rows, and that number.
     fixed: Option<(String, usize)>,
 }
 
@@ -27,11 +27,11 @@ impl GraphInputs {
         self.features.len()
     }
 
-    /// Reads an input. Its first axis is that of rows, and each cell of a row is a feature.
+    /// Reads an input. Its first axis counts rows, and each cell of a row is a feature.
     ///
     /// # Errors
-    /// `M0042` if the number of features or their type is not known, or if the file fixes another number of
-    /// rows than for an earlier input.
+    /// `M0042` if the number of features is unknown or their type unsupported. Also `M0042` if the file fixes
+    /// different numbers of rows for two inputs.
     pub fn add(
         &mut self,
         name: &str,
@@ -63,8 +63,9 @@ impl GraphInputs {
             }
         }
         let Some(element) = Element::of_code(code) else {
-            let message = format!("the input `{name}` is of {}", element::name(code));
-            let help = "inputs of float, double, int32, int64, bool and string are read";
+            let message =
+                format!("the input `{name}` has the type {}, which is not supported", element::name(code));
+            let help = "schedc reads inputs of float, double, int32, int64, bool and string";
             return refuse(message, help);
         };
         let count = builder.spend(size(&shape))?;
@@ -81,7 +82,7 @@ impl GraphInputs {
         Ok(Tensor { by_row: true, shape, element, cells })
     }
 
-    /// The column of one more feature.
+    /// Adds a feature, and returns its column.
     fn feature(
         &mut self,
         name: String,
@@ -112,7 +113,7 @@ impl GraphInputs {
         }
     }
 
-    /// The features with the names of texts, once all nodes are read.
+    /// The features, with the names of texts that the nodes have collected.
     pub fn finish(mut self, builder: &GraphColumns) -> Vec<Input> {
         for (feature, column) in &self.texts {
             let names = builder.names(*column);
@@ -126,7 +127,8 @@ impl GraphInputs {
     }
 }
 
-/// Names for a column of texts that no step reads: any text and any number is another category.
+/// Names for a feature of texts that no step reads. Every text and every number in rows is then an unknown
+/// category.
 fn unread_texts() -> Names {
     Names::texts(vec![Label::Text("any text".into()), Label::Integer(-1)])
 }

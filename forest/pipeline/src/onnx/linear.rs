@@ -14,15 +14,15 @@ use std::collections::HashMap;
 
 type Outputs = Result<Vec<Tensor>, ModelError>;
 
-/// A number and products that are added to it.
+/// A weighted sum: a number, and products that are added to it.
 pub(super) struct WeightedSum {
     pub start: f64,
     /// Columns with their weights.
     pub terms: Vec<(ColumnId, f64)>,
 }
 
-/// A linear model with these scores: a forest of single leaves, each with a sum, and the columns that it
-/// reads. None if they are no floating-point numbers.
+/// A linear model with these scores: a forest whose trees are single leaves, each with a weighted sum, and
+/// the columns that the sums read. `None` if the scores are no floating-point numbers.
 ///
 /// # Errors
 /// If a weight is not a number.
@@ -74,7 +74,8 @@ pub(super) fn linear_model(
 }
 
 impl WeightedSum {
-    /// The sum that a column is. A column that is none is a sum of one product, by 1.
+    /// The column as a weighted sum. If it is computed in another way, it is the only term, with the weight
+    /// 1.
     pub fn of(columns: &Columns, column: ColumnId) -> WeightedSum {
         let (sum, added) = match columns.expr(column) {
             Expr::Binary(Binary::Add, x, y) => match (columns.expr(*x), columns.expr(*y)) {
@@ -97,13 +98,13 @@ impl WeightedSum {
         }
     }
 
-    /// A column as a sum of one product, by 1.
+    /// A weighted sum whose only term is this column, with the weight 1.
     pub fn of_column(column: ColumnId) -> WeightedSum {
         WeightedSum { start: NOTHING, terms: vec![(column, 1.0)] }
     }
 }
 
-/// Whether a column is a weighted sum, or one plus a constant.
+/// Whether a column is a weighted sum, or a weighted sum plus or minus a constant.
 pub(super) fn is_weighted_sum(columns: &Columns, column: ColumnId) -> bool {
     let is = |column: ColumnId| matches!(columns.expr(column), Expr::Dot { .. });
     let is_constant = |column: ColumnId| matches!(columns.expr(column), Expr::Const(_));
@@ -134,26 +135,26 @@ impl Matrix {
     }
 }
 
-/// The number that changes no number it is added to, minus zero included.
+/// The neutral element of addition: adding -0 changes no number, not even -0.
 const NOTHING: f64 = -0.0;
 
 /// `MatMul` of rows and a constant matrix, or of constants.
 pub(super) fn mat_mul(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let matrix = constant_matrix(node, builder, 1)?;
     let mut sums = sums(node, builder, &matrix)?;
-    // A vector has no axis of columns.
+    // If the matrix is a vector, the result has no axis of columns.
     if node.input(1)?.shape.len() == 1 {
         sums.shape.pop();
     }
     Ok(vec![sums.tensor(builder)?])
 }
 
-/// `Gemm`: a product of matrices, each with a factor, and a sum.
+/// `Gemm`: `alpha A B + beta C`.
 pub(super) fn gemm(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let float = |name| Ok::<f64, ModelError>(node.attributes.float(name)?.map_or(1.0, f64::from));
     let (alpha, beta) = (float("alpha")?, float("beta")?);
     if node.attributes.int("transA")?.unwrap_or(0) != 0 {
-        return Err(node.refuse("transposes rows"));
+        return Err(node.refuse("transposes the rows, so the result of a row would depend on other rows"));
     }
     let matrix = constant_matrix(node, builder, 1)?;
     let is_transposed = node.attributes.int("transB")?.unwrap_or(0) != 0;
@@ -175,7 +176,7 @@ pub(super) fn gemm(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
             count => (count == matrix.columns).then_some(at),
         };
         for (at, sum) in sums.sums.iter_mut().enumerate() {
-            let place = place(at).ok_or_else(|| node.refuse("adds a matrix of another shape"))?;
+            let place = place(at).ok_or_else(|| node.refuse("adds a matrix whose shape does not match"))?;
             sum.start = numbers[place] * beta;
         }
     }
@@ -187,16 +188,16 @@ pub(super) fn linear_regressor(node: &GraphNode, builder: &mut GraphColumns) -> 
     let scores = model_scores(node, builder)?;
     match node.attributes.text("post_transform")? {
         "" | "NONE" => Ok(vec![scores]),
-        other => Err(node.refuse(&format!("has the step {other} behind its sums"))),
+        other => Err(node.refuse(&format!("has the post-transform {other}, which is not supported"))),
     }
 }
 
-/// `LinearClassifier`: the class of the largest weighted sum, and the sums after a step.
+/// `LinearClassifier`: the class of the largest weighted sum, and the sums after the post-transform.
 pub(super) fn linear_classifier(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let scores = model_scores(node, builder)?;
     let Cells::Numbers(cells) = &scores.cells else { return Err(node.refuse("computes with texts")) };
     if cells.len() < 2 {
-        return Err(node.refuse("has one sum for two classes"));
+        return Err(node.refuse("has only one sum for two classes"));
     }
     let best = index_of_largest(builder, cells)?;
     let label = class_label(node, builder, best, cells.len())?;
@@ -206,13 +207,13 @@ pub(super) fn linear_classifier(node: &GraphNode, builder: &mut GraphColumns) ->
             let logistic = cells.iter().map(|cell| builder.add(Expr::Unary(Unary::Logistic, *cell)));
             logistic.collect::<Result<_, _>>()?
         }
-        "SOFTMAX" => normalize::shares(builder, scores.element, cells)?,
-        other => return Err(node.refuse(&format!("has the step {other} behind its sums"))),
+        "SOFTMAX" => normalize::softmax_of(builder, scores.element, cells)?,
+        other => return Err(node.refuse(&format!("has the post-transform {other}, which is not supported"))),
     };
     Ok(vec![label, Tensor::numbers(true, scores.shape.clone(), scores.element, values)])
 }
 
-/// The name of a class as a tensor, by its number.
+/// The label of a class by its number, as a tensor.
 pub(super) fn class_label(
     node: &GraphNode,
     builder: &mut GraphColumns,
@@ -231,7 +232,7 @@ pub(super) fn class_label(
     }
     let labels = node.ints("classlabels_ints")?.unwrap_or_default();
     if labels.len() != classes {
-        return Err(node.refuse("has another number of classes than of sums"));
+        return Err(node.refuse("has different numbers of classes and sums"));
     }
     let values = labels.into_iter().map(ColumnValue::I64).collect();
     let label = builder.add(Expr::Pick { of: number, values })?;
@@ -242,17 +243,17 @@ pub(super) fn class_label(
 fn model_scores(node: &GraphNode, builder: &mut GraphColumns) -> Result<Tensor, ModelError> {
     let rows = node.input(0)?;
     if !rows.by_row || rows.shape.len() > 1 {
-        return Err(node.refuse("reads no rows of numbers"));
+        return Err(node.refuse("needs rows of numbers as its input"));
     }
     let cells = builder.cast(node.numbers(rows)?, Element::F32)?;
     let coefficients = node.attributes.floats("coefficients")?;
     let targets = coefficients.len().checked_div(cells.len()).unwrap_or(0);
     if targets == 0 || coefficients.len() != targets * cells.len() {
-        return Err(node.refuse("has another number of coefficients than of columns"));
+        return Err(node.refuse("has a number of coefficients that does not match its columns"));
     }
     let intercepts = node.attributes.floats("intercepts")?;
     if !intercepts.is_empty() && intercepts.len() != targets {
-        return Err(node.refuse("has another number of intercepts than of sums"));
+        return Err(node.refuse("has different numbers of intercepts and sums"));
     }
     builder.spend(Some(coefficients.len()))?;
     let sum = |(at, row): (usize, &[f64])| WeightedSum {
@@ -263,7 +264,7 @@ fn model_scores(node: &GraphNode, builder: &mut GraphColumns) -> Result<Tensor, 
     SumTensor { element: Element::F32, shape: vec![targets], sums }.tensor(builder)
 }
 
-/// Sums and a tensor of rows times a factor.
+/// The sum of `sums` and `added` times `beta`, where both depend on the row.
 fn plus_rows(
     node: &GraphNode,
     builder: &mut GraphColumns,
@@ -287,7 +288,7 @@ fn plus_rows(
     Ok(vec![plus?])
 }
 
-/// Sums for the cells of a tensor.
+/// A tensor whose cells are weighted sums.
 struct SumTensor {
     element: Element,
     shape: Vec<usize>,
@@ -315,7 +316,7 @@ fn sums(node: &GraphNode, builder: &mut GraphColumns, matrix: &Matrix) -> Result
     let rows = node.input(0)?;
     let cells = node.numbers(rows)?;
     if !rows.element.is_float() {
-        return Err(node.refuse("multiplies whole numbers"));
+        return Err(node.refuse("multiplies matrices of whole numbers"));
     }
     let Some((width, outer)) = rows.shape.split_last().filter(|_| rows.by_row) else {
         let why = "multiplies a matrix by the rows, so the result of a row would depend on other rows";
@@ -335,7 +336,7 @@ fn sums(node: &GraphNode, builder: &mut GraphColumns, matrix: &Matrix) -> Result
     Ok(SumTensor { element: rows.element, shape, sums })
 }
 
-/// An input as a matrix of constants. A vector is one column.
+/// An input as a matrix of constants. A vector counts as a matrix of one column.
 fn constant_matrix(node: &GraphNode, builder: &GraphColumns, input: usize) -> Result<Matrix, ModelError> {
     let tensor = std::rc::Rc::clone(node.input(input)?);
     let entries = numbers(node, builder, &tensor)?;
@@ -349,7 +350,7 @@ fn constant_matrix(node: &GraphNode, builder: &GraphColumns, input: usize) -> Re
 /// The numbers of a tensor of constants.
 fn numbers(node: &GraphNode, builder: &GraphColumns, tensor: &Tensor) -> Result<Vec<f64>, ModelError> {
     if tensor.by_row {
-        return Err(node.refuse("multiplies two values of a row"));
+        return Err(node.refuse("multiplies two values of a row; one factor must be constant"));
     }
     Ok(node.constants(builder, tensor)?.into_iter().map(ColumnValue::to_f64).collect())
 }

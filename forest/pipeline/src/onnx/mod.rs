@@ -1,8 +1,8 @@
 //! The reader of ONNX graphs with steps before their trees.
 //!
-//! A graph is read node by node. Each value is a tensor whose cells are columns, so that a row's result
-//! depends on its own values: an operator that could mix rows is refused by name. The types and the order of
-//! the file's operations are kept.
+//! A graph is read node by node. Each value is a tensor whose cells are columns, so the results of a row
+//! depend on its own values alone. An operator that could combine rows is refused by name. The types and the
+//! order of the file's operations are kept.
 
 mod arithmetic;
 mod builder;
@@ -42,7 +42,7 @@ use operators::OperatorSet;
 use sched_forest::onnx::Message;
 use sched_forest::{ModelError, Naming, Note, codes};
 
-/// A pipeline of a file.
+/// A pipeline that was read from a file.
 #[derive(Clone, Debug)]
 pub struct ReadPipeline {
     /// The pipeline, as the file has it.
@@ -54,13 +54,14 @@ pub struct ReadPipeline {
     pub notes: Vec<Note>,
 }
 
-/// The key of the metadata that schedc's own export writes: its files compute what the fitted object does.
+/// The metadata key by which schedc's own export marks its files. They compute the same predictions as the
+/// fitted object.
 const EXACT_EXPORT: &str = "schedc.pipeline";
 
 /// Reads a pipeline from the bytes of an ONNX file.
 ///
 /// # Errors
-/// A [`ModelError`] that names the operator which is not understood, or whatever else is wrong.
+/// A [`ModelError`] that names the operator that is not understood, or another cause.
 pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
     let model = Message::new(bytes);
     let mut standard = 0;
@@ -73,10 +74,10 @@ pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
         }
         if !domain.versions().contains(&version) {
             let (first, last) = (*domain.versions().start(), *domain.versions().end());
-            let message =
-                format!("the model asks for version {version} of the operators `{}`", domain.name());
-            return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
-                .help(format!("versions {first} to {last} are read: convert the model for one of these")));
+            let message = format!("the model uses version {version} of the operators `{}`", domain.name());
+            return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(format!(
+                "schedc reads versions {first} to {last}: convert the model for one of these"
+            )));
         }
     }
     let read = graph::read(model.child(field::GRAPH)?, (bytes.len(), standard))?;
@@ -102,9 +103,9 @@ pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
     });
     if let Some(step) = read.single_scaler.filter(|_| has_tests && !is_exact) {
         notes.push(Note(format!(
-            "the operator {step} scales in single precision before the trees: rows on a threshold can get \
-             another answer than from the fitted pipeline; `schedc.export(pipeline, \"p.onnx\")` writes a \
-             file without this difference"
+            "the operator {step} scales in single precision before the trees: for rows on a threshold, \
+             predictions can differ from the fitted pipeline's; `schedc.export(pipeline, \"p.onnx\")` \
+             writes a file without this difference"
         )));
     }
     let version = model.text(field::PRODUCER_VERSION)?;
@@ -112,7 +113,8 @@ pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
     Ok(ReadPipeline { pipeline, version: version.unwrap_or_default(), notes })
 }
 
-/// Gives the columns of a single input the names that the fitted object knew, by the metadata of an export.
+/// Gives the columns of a single input the feature names of the fitted object, from the metadata of an
+/// export.
 fn name_inputs(pipeline: &mut Pipeline, metadata: &serde_json::Value) {
     let names = metadata["features"].as_array().filter(|_| metadata["named"] == true);
     let names: Option<Vec<&str>> = names.and_then(|names| names.iter().map(|name| name.as_str()).collect());
@@ -123,7 +125,8 @@ fn name_inputs(pipeline: &mut Pipeline, metadata: &serde_json::Value) {
     }
 }
 
-/// Tells empty from missing texts, as the fitted object does: the export has another text for the empty one.
+/// Distinguishes empty from missing texts, as the fitted object does. In the export, another text stands for
+/// the empty one.
 fn tell_empty_texts(pipeline: &mut Pipeline) {
     let namings = pipeline.inputs.iter_mut().map(|input| &mut input.names.naming);
     namings.filter(|naming| **naming == Naming::Texts).for_each(|naming| *naming = Naming::TextsAndEmpty);

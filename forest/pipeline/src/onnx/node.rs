@@ -1,4 +1,4 @@
-//! A node of a graph with the values that it reads.
+//! Nodes of a graph, with the values that they read.
 
 use super::builder::{Broadcast, BroadcastError, GraphColumns};
 use super::tensor::{Cells, Element, Tensor};
@@ -7,9 +7,9 @@ use sched_forest::onnx::Attributes;
 use sched_forest::{ModelError, codes};
 use std::rc::Rc;
 
-/// A node.
+/// A node of a graph.
 pub(super) struct GraphNode<'a> {
-    /// The operator and, if it has one, the name.
+    /// The operator and, if the node has one, its name, for messages.
     pub label: String,
     pub attributes: Attributes<'a>,
     /// Inputs in order; `None` for an omitted optional one.
@@ -27,12 +27,12 @@ pub(super) enum Size {
     Cells(i64),
 }
 
-/// The advice for what cannot be a part of a pipeline.
+/// The help for steps that cannot be part of a compiled pipeline.
 pub(super) const OUTSIDE: &str =
-    "do this step outside, before the prediction, and give the model its results as numbers";
+    "run this step outside of the model, before the prediction, and give the model its results as numbers";
 
 impl GraphNode<'_> {
-    /// The error for a node, with the rest of a sentence about it.
+    /// The error for a node. `what` completes the sentence "the operator X ...".
     pub fn refuse(&self, what: &str) -> ModelError {
         let message = format!("the operator {} {what}", self.label);
         ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(OUTSIDE)
@@ -65,15 +65,18 @@ impl GraphNode<'_> {
     /// The values of a tensor that is the same for every row.
     ///
     /// # Errors
-    /// `M0040` if it is not.
+    /// `M0040` if it is not constant.
     pub fn constants(&self, builder: &GraphColumns, tensor: &Tensor) -> Result<Vec<ColumnValue>, ModelError> {
         let constant = |column: &ColumnId| {
-            builder.constant(*column).ok_or_else(|| self.refuse("takes a parameter from the rows"))
+            builder.constant(*column).ok_or_else(|| {
+                self.refuse("has a parameter that is computed from the rows; only constants are supported")
+            })
         };
         self.numbers(tensor)?.iter().map(constant).collect()
     }
 
-    /// The whole numbers of an input or, in older versions, of an attribute. None if there is neither.
+    /// The whole numbers of an input or, in older versions of the operator, of an attribute. `None` if there
+    /// is neither.
     ///
     /// # Errors
     /// `M0040` if they are not constants.
@@ -86,7 +89,7 @@ impl GraphNode<'_> {
         if let Some(tensor) = self.optional(input) {
             let integer = |value: ColumnValue| match value {
                 ColumnValue::I64(value) => Ok(value),
-                _ => Err(self.refuse("takes a parameter that is no whole number")),
+                _ => Err(self.refuse("has a parameter that is not a whole number")),
             };
             return self
                 .constants(builder, tensor)?
@@ -98,7 +101,7 @@ impl GraphNode<'_> {
         self.ints(attribute)
     }
 
-    /// The whole numbers of an attribute; none if there is no such attribute.
+    /// The whole numbers of an attribute; `None` if there is no such attribute.
     ///
     /// # Errors
     /// `M0003` if the file is damaged there.
@@ -126,19 +129,20 @@ impl GraphNode<'_> {
         })
     }
 
-    /// The place of an axis in a tensor's shape.
+    /// The position of an axis in a tensor's shape.
     ///
     /// # Errors
     /// `M0040` for the axis of rows, and where there is no such axis.
     pub fn axis(&self, tensor: &Tensor, axis: i64) -> Result<usize, ModelError> {
         match tensor.axis(axis) {
             Ok(Some(axis)) => Ok(axis),
-            Ok(None) => Err(self.refuse("works along the axis of rows, so that rows would depend on others")),
+            Ok(None) => Err(self
+                .refuse("works along the axis of rows, so the result of a row would depend on other rows")),
             Err(what) => Err(self.refuse(&what)),
         }
     }
 
-    /// A tensor of the results of an operation on cells of tensors.
+    /// The tensor that results from an operation on the cells at each position of some tensors.
     ///
     /// # Errors
     /// The errors of the operation, and those of [`GraphNode::broadcast`].
@@ -162,7 +166,7 @@ impl GraphNode<'_> {
     }
 }
 
-/// The refusal of an operator before or behind the trees.
+/// The error for an operator that is not understood. `side` is `before` or `after`.
 pub(super) fn not_understood(label: &str, side: &str) -> ModelError {
     let message = format!("the operator {label} {side} the trees is not understood");
     ModelError::new(codes::UNSUPPORTED_OPERATOR, message).help(OUTSIDE)

@@ -1,4 +1,4 @@
-//! Operators that divide the cells along an axis by what they have in common.
+//! Operators that normalize the cells along an axis, such as the softmax.
 
 use super::builder::GraphColumns;
 use super::formula::Formula;
@@ -12,7 +12,7 @@ type Outputs = Result<Vec<Tensor>, ModelError>;
 /// First version of the standard operators in which `Softmax` works along one axis, the last one by default.
 const ALONG_ONE_AXIS: i64 = 13;
 
-/// Computes the cells along axes from all of them.
+/// Replaces each group of cells along some axes by the results of an operation on the group.
 fn along(
     node: &GraphNode,
     builder: &mut GraphColumns,
@@ -40,7 +40,7 @@ fn along(
     Ok(vec![Tensor::numbers(of.by_row, of.shape.clone(), element, cells)])
 }
 
-/// The axes of a softmax. Older versions take all axes from one on as one.
+/// The axes of a softmax. Older versions of the operator work along all axes from a given one on.
 fn softmax_axes(node: &GraphNode, builder: &GraphColumns) -> Result<Vec<usize>, ModelError> {
     let of = node.input(0)?;
     if !of.element.is_float() {
@@ -57,20 +57,21 @@ fn softmax_axes(node: &GraphNode, builder: &GraphColumns) -> Result<Vec<usize>, 
 /// `exp(x) / sum(exp(x))`
 pub(super) fn softmax(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let axes = softmax_axes(node, builder)?;
-    along(node, builder, &axes, node.input(0)?, shares_of)
+    along(node, builder, &axes, node.input(0)?, softmax_with)
 }
 
 /// The softmax of some cells.
-pub(super) fn shares(
+pub(super) fn softmax_of(
     builder: &mut GraphColumns,
     element: Element,
     cells: &[ColumnId],
 ) -> Result<Vec<ColumnId>, ModelError> {
-    shares_of(&mut Formula { builder, element }, cells)
+    softmax_with(&mut Formula { builder, element }, cells)
 }
 
-/// The sum has double precision and is rounded once: the operator leaves its type open, and XGBoost adds so.
-fn shares_of(formula: &mut Formula, cells: &[ColumnId]) -> Result<Vec<ColumnId>, ModelError> {
+/// The softmax of some cells. The sum is computed in double precision and rounded once, as in XGBoost; the
+/// operator leaves its type open.
+fn softmax_with(formula: &mut Formula, cells: &[ColumnId]) -> Result<Vec<ColumnId>, ModelError> {
     let largest = formula.largest(cells)?;
     let powers = formula.powers_from(cells, largest)?;
     let wide = formula.builder.cast(&powers, Element::F64)?;
@@ -95,18 +96,18 @@ pub(super) fn log_softmax(node: &GraphNode, builder: &mut GraphColumns) -> Outpu
     })
 }
 
-/// Divides the cells of each row by their largest one, by the sum of their sizes or by the root of the sum of
-/// their squares, with the arithmetic of ONNX Runtime. Cells stay as they are where that is 0. The result is
-/// in single precision.
+/// `Normalizer`: divides the cells of each row by their maximum, the sum of their magnitudes, or the root of
+/// the sum of their squares. The arithmetic is that of ONNX Runtime. If the divisor is 0, cells stay
+/// unchanged. The result is in single precision.
 pub(super) fn normalizer(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
-    let last = of.shape.len().checked_sub(1).ok_or_else(|| node.refuse("normalizes single numbers"))?;
+    let last = of.shape.len().checked_sub(1).ok_or_else(|| node.refuse("normalizes a single number"))?;
     let cells = builder.cast(node.numbers(of)?, Element::F32)?;
     let of = Tensor::numbers(of.by_row, of.shape.clone(), Element::F32, cells);
     let norm = node.attributes.text("norm")?;
     let norm = if norm.is_empty() { "MAX" } else { norm };
     if !["MAX", "L1", "L2"].contains(&norm) {
-        return Err(node.refuse(&format!("has the norm `{norm}`")));
+        return Err(node.refuse(&format!("has the unknown norm `{norm}`")));
     }
     along(node, builder, &[last], &of, |formula, cells| {
         let by = match norm {
@@ -138,10 +139,10 @@ fn signed_root(formula: &mut Formula, x: ColumnId, by: ColumnId) -> Result<Colum
     formula.builder.add(Expr::Select { condition, then: negative, otherwise: root })
 }
 
-/// The number under the root beside a variance, if the file does not say.
+/// The default of the number that is added to a variance under the root.
 const EPSILON: f32 = 1e-5;
 
-/// `BatchNormalization` of a trained net: the mean and the variance of each column are constants.
+/// `BatchNormalization` outside of training: the mean and the variance of each channel are constants.
 pub(super) fn batch_normalization(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let element = of.element;
@@ -149,16 +150,16 @@ pub(super) fn batch_normalization(node: &GraphNode, builder: &mut GraphColumns) 
         return Err(node.refuse("is in training mode, so the result of a row would depend on other rows"));
     }
     if !element.is_float() || !of.by_row || of.shape.is_empty() {
-        return Err(node.refuse("reads no rows of floats"));
+        return Err(node.refuse("needs rows of floats as its input"));
     }
     let epsilon = node.attributes.float("epsilon")?.unwrap_or(EPSILON).into();
-    // The first axis behind that of rows is that of channels.
+    // The first axis after that of rows is the axis of channels.
     let (channels, width) = (of.shape[0], of.shape[1..].iter().product::<usize>());
     let mut parameters = Vec::new();
     for number in 1..5 {
         let cells = node.numbers(node.input(number)?)?;
         if node.input(number)?.by_row || cells.len() != channels {
-            return Err(node.refuse("has parameters that do not fit its columns"));
+            return Err(node.refuse("has a number of parameters that does not match its columns"));
         }
         parameters.push(builder.cast(cells, element)?);
     }
@@ -176,8 +177,8 @@ pub(super) fn batch_normalization(node: &GraphNode, builder: &mut GraphColumns) 
     Ok(vec![Tensor::numbers(true, of.shape.clone(), element, results)])
 }
 
-/// `LayerNormalization`: the cells along the last axes, moved by their mean and divided by their deviation,
-/// times constants, plus constants.
+/// `LayerNormalization`: subtracts the mean of the cells along the last axes, divides by their standard
+/// deviation, multiplies by constants and adds constants.
 pub(super) fn layer_normalization(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     if !of.element.is_float() {
@@ -198,7 +199,7 @@ pub(super) fn layer_normalization(node: &GraphNode, builder: &mut GraphColumns) 
         let deviation = formula.unary(Unary::SquareRoot, sum)?;
         moved.into_iter().map(|cell| formula.binary(Binary::Divide, cell, deviation)).collect()
     })?;
-    // Further outputs, the mean and the deviation, are for training.
+    // The further outputs, the mean and the deviation, are for training and are not computed.
     let mut result = normal;
     for (number, op) in [(1, Binary::Multiply), (2, Binary::Add)] {
         if let Some(parameter) = node.optional(number) {
@@ -212,14 +213,14 @@ pub(super) fn layer_normalization(node: &GraphNode, builder: &mut GraphColumns) 
     Ok(result)
 }
 
-/// `LpNormalization`: the cells along an axis, divided by the sum of their sizes or by their length. Cells
-/// stay 0 where that is 0.
+/// `LpNormalization`: divides the cells along an axis by the sum of their magnitudes, or by the root of the
+/// sum of their squares. If the divisor is 0, the results are 0.
 pub(super) fn lp_normalization(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let axis = node.axis(of, node.attributes.int("axis")?.unwrap_or(-1))?;
     let order = node.attributes.int("p")?.unwrap_or(2);
     if !of.element.is_float() || ![1, 2].contains(&order) {
-        return Err(node.refuse("has another norm than sizes and lengths of floats"));
+        return Err(node.refuse("has a norm other than 1 and 2, or normalizes no floats"));
     }
     along(node, builder, &[axis], of, |formula, cells| {
         let by = match order {

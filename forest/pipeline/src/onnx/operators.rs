@@ -1,4 +1,4 @@
-//! The operators that are read, one in a row.
+//! The table of the operators that the reader understands.
 
 use super::builder::GraphColumns;
 use super::node::GraphNode;
@@ -27,7 +27,7 @@ impl OperatorSet {
         }
     }
 
-    /// The name in messages.
+    /// The name of the set in messages.
     pub fn name(self) -> &'static str {
         match self {
             OperatorSet::Standard => "ai.onnx",
@@ -35,7 +35,7 @@ impl OperatorSet {
         }
     }
 
-    /// The versions whose operators have the meaning that is read.
+    /// The versions of the set for which the table is right.
     pub fn versions(self) -> std::ops::RangeInclusive<i64> {
         match self {
             OperatorSet::Standard => 7..=23,
@@ -52,7 +52,7 @@ pub(super) struct OperatorRow {
     pub run: fn(&GraphNode, &mut GraphColumns) -> Result<Vec<Tensor>, ModelError>,
 }
 
-/// The operator of a name, if it is read.
+/// The operator with this name, if the reader understands it.
 pub(super) fn operator(name: &str, domain: OperatorSet) -> Option<&'static OperatorRow> {
     OPERATORS.iter().find(|operator| operator.name == name && operator.domain == domain)
 }
@@ -60,7 +60,7 @@ pub(super) fn operator(name: &str, domain: OperatorSet) -> Option<&'static Opera
 /// Declares the table.
 macro_rules! operators {
     ($($domain:ident $name:literal $run:path;)*) => {
-        /// All operators that are read.
+        /// All operators that the reader understands.
         const OPERATORS: &[OperatorRow] = &[
             $(OperatorRow { name: $name, domain: OperatorSet::$domain, run: $run },)*
         ];

@@ -1,11 +1,11 @@
-//! The nodes of a graph that are read, and the one whose results are the scores.
+//! Finds the nodes of a graph that the outputs need, and the node whose results are the scores.
 
 use super::field;
 use sched_forest::ModelError;
 use sched_forest::onnx::Message;
 use std::collections::{HashMap, HashSet};
 
-/// The nodes that outputs depend on, by position.
+/// The positions of the nodes on which outputs depend.
 pub(super) fn needed_nodes(graph: Message<'_>) -> Result<HashSet<usize>, ModelError> {
     let mut names: HashSet<&str> = HashSet::new();
     for output in graph.all(field::GRAPH_OUTPUT) {
@@ -28,7 +28,7 @@ pub(super) fn needed_nodes(graph: Message<'_>) -> Result<HashSet<usize>, ModelEr
     Ok(needed)
 }
 
-/// The tree ensembles whose results other tree ensembles read, by position among the nodes.
+/// The positions of tree ensembles whose results other tree ensembles read.
 pub(super) fn trees_below_trees(
     graph: Message<'_>,
     needed: &HashSet<usize>,
@@ -54,10 +54,12 @@ pub(super) fn trees_below_trees(
     Ok(below)
 }
 
-/// The node whose results are the scores of a model without trees: all outputs are computed from them alone.
+/// The position of the node whose results are the scores of a model without trees: all outputs are computed
+/// from these results alone.
 ///
-/// Candidates follow the last sum of a row's values, and precede operators that turn scores into
-/// probabilities or classes. The last candidate counts. None if there is none, or if the graph has trees.
+/// Candidates are the last operator that adds values of a row, and the operators after it. They end before
+/// the first operator that turns scores into probabilities or classes. The last candidate counts. `None` if
+/// there is none, or if the graph has trees.
 ///
 /// # Errors
 /// `M0003` if the file is damaged.
@@ -68,12 +70,12 @@ pub(super) fn scores_node(graph: Message<'_>, needed: &HashSet<usize>) -> Result
     }
     loop {
         let last_sum = steps.all.iter().rposition(|step| step.is_sum);
-        let behind = &steps.all[last_sum.unwrap_or(0)..];
-        let end = behind.iter().position(|step| step.turns_scores).unwrap_or(behind.len());
-        if let Some(found) = behind[..end].iter().rev().find(|step| step.is_cut) {
+        let after = &steps.all[last_sum.unwrap_or(0)..];
+        let end = after.iter().position(|step| step.turns_scores).unwrap_or(after.len());
+        if let Some(found) = after[..end].iter().rev().find(|step| step.is_cut) {
             return Ok(Some(found.index));
         }
-        // The last sum may norm probabilities.
+        // The last sum may only normalize probabilities, so the search goes on before it.
         match last_sum {
             Some(last_sum) => steps.all.truncate(last_sum),
             None => return Ok(None),
@@ -94,14 +96,15 @@ struct Step {
     is_sum: bool,
     /// Whether it turns scores into probabilities or classes.
     turns_scores: bool,
-    /// Whether later nodes and outputs read no other values of rows.
+    /// Whether this is the only value of rows that later nodes and outputs read.
     is_cut: bool,
 }
 
 impl Steps {
     fn of(graph: Message<'_>, needed: &HashSet<usize>) -> Result<Steps, ModelError> {
         let nodes: Vec<Message> = graph.all(field::GRAPH_NODE).collect::<Result<_, _>>()?;
-        // The node after which nothing reads a value any more; the number of nodes for outputs.
+        // For each value, the position of the last node that reads it, or the number of nodes if it is an
+        // output.
         let mut last_read: HashMap<&str, usize> = HashMap::new();
         for (index, node) in nodes.iter().enumerate().filter(|(index, _)| needed.contains(index)) {
             for input in node.all(field::NODE_INPUT) {

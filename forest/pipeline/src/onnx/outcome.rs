@@ -1,4 +1,4 @@
-//! Operators behind the trees: from margins to the results of the graph.
+//! Operators after the trees: from margins to the results of the graph.
 
 use super::tensor::{Cells, Element, Tensor, Text};
 use sched_columns::{ColumnValue, Columns, Expr};
@@ -8,19 +8,19 @@ use sched_forest::{
 };
 use std::rc::Rc;
 
-/// A value behind the trees.
+/// A value that is computed from the results of the trees.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Behind {
+pub(super) enum AfterTrees {
     /// The margins after some steps.
     Scores(Vec<Transform>),
-    /// The margins after some steps, in double precision though the steps are in single precision. Arithmetic
-    /// on them would be in double precision, which one model does not mix with its own.
+    /// The margins after some steps in single precision, cast to double precision. Arithmetic on these values
+    /// would be in double precision, and a model has only one type for its steps.
     Widened(Vec<Transform>),
-    /// One minus the only score after some steps.
+    /// One minus the score of a model with a single margin, after some steps.
     Complement(Vec<Transform>),
-    /// A class by number.
+    /// The number of a class.
     Class(Choice),
-    /// The labels of classes, of which a rule chooses one.
+    /// The label of a class.
     Labels(Choice, Vec<Label>),
     /// The class that the trees' operator itself computes.
     OwnClass,
@@ -29,22 +29,23 @@ pub(super) enum Behind {
 /// The choice of a class.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Choice {
-    /// Class 1 if the only score after some steps is above a bound.
+    /// Class 1 if the score of a model with a single margin, after some steps, is above a bound, else class
+    /// 0.
     Above(Vec<Transform>, f64),
     /// The class of the largest score after some steps.
     Largest(Vec<Transform>),
 }
 
-/// Most steps behind the trees; each takes memory for each result.
+/// Maximum number of steps after the trees. Each step takes memory for each result.
 const MOST_STEPS: usize = 8;
 
-/// An input of a node behind the trees.
+/// An input of a node after the trees.
 pub(super) enum Operand {
-    Behind(Behind),
+    AfterTrees(AfterTrees),
     Constant(Rc<Tensor>),
 }
 
-/// The trees whose results a graph uses.
+/// The trees, whose results later nodes read.
 pub(super) struct Trees<'a> {
     pub forest: &'a Forest,
     pub columns: &'a Columns,
@@ -61,7 +62,7 @@ impl Trees<'_> {
         cells.iter().map(|column| value(*column)).collect()
     }
 
-    /// One number for all margins, or one for each.
+    /// The numbers of a constant, one for each margin. A single number is repeated.
     pub fn of_margins(&self, tensor: &Tensor) -> Option<Vec<f64>> {
         let numbers = self.numbers(tensor)?;
         let numbers: Vec<f64> = numbers.iter().map(|number| number.to_f64()).collect();
@@ -95,14 +96,14 @@ impl Trees<'_> {
         Some(self.numbers(tensor)?.into_iter().map(label).collect())
     }
 
-    /// The value of an operator behind the trees. None if the operator is not understood there.
+    /// The value of an operator after the trees. `None` if the operator is not understood there.
     pub fn follow(
         &self,
         name: &str,
         attributes: Attributes,
         inputs: &[Operand],
-    ) -> Result<Option<Behind>, ModelError> {
-        use Behind::{Class, Complement, Labels, Scores, Widened};
+    ) -> Result<Option<AfterTrees>, ModelError> {
+        use AfterTrees::{Class, Complement, Labels, Scores, Widened};
         let single = self.forest.num_margins == 1;
         let axis = attributes.int("axis")?;
         let is_last = |default: i64| matches!(axis.unwrap_or(default), 1 | -1);
@@ -113,46 +114,49 @@ impl Trees<'_> {
         let scale =
             |steps: &[Transform], factor: f64, bias: Vec<f64>| step(steps, Transform::Scale { factor, bias });
         let value = match (name, inputs) {
-            ("Identity" | "ZipMap", [Operand::Behind(value)]) => Some(value.clone()),
-            ("Cast", [Operand::Behind(value)]) => {
+            ("Identity" | "ZipMap", [Operand::AfterTrees(value)]) => Some(value.clone()),
+            ("Cast", [Operand::AfterTrees(value)]) => {
                 self.cast(value, Element::of_code(attributes.int("to")?.unwrap_or(0)))
             }
-            ("Squeeze" | "Reshape" | "Unsqueeze" | "Flatten", [Operand::Behind(value), ..]) => {
+            ("Squeeze" | "Reshape" | "Unsqueeze" | "Flatten", [Operand::AfterTrees(value), ..]) => {
                 (single || !matches!(value, Scores(_) | Widened(_))).then(|| value.clone())
             }
-            ("Sigmoid", [Operand::Behind(Scores(steps))]) => {
+            ("Sigmoid", [Operand::AfterTrees(Scores(steps))]) => {
                 step(steps, Transform::Sigmoid(Sigmoid::Plain { slope: 1.0 }))
             }
-            ("Exp", [Operand::Behind(Scores(steps))]) => step(steps, Transform::Exp),
-            ("Softmax", [Operand::Behind(Scores(steps))]) if is_last(-1) => {
-                // The file leaves the type of the sum open.
+            ("Exp", [Operand::AfterTrees(Scores(steps))]) => step(steps, Transform::Exp),
+            ("Softmax", [Operand::AfterTrees(Scores(steps))]) if is_last(-1) => {
+                // The standard does not define the type in which the softmax adds.
                 step(steps, Transform::Softmax(Softmax::Doubled))
             }
-            ("Div", [Operand::Behind(Scores(steps)), Operand::Constant(by)]) => {
+            ("Div", [Operand::AfterTrees(Scores(steps)), Operand::Constant(by)]) => {
                 self.number(by).and_then(|by| step(steps, Transform::Divide { by }))
             }
-            ("Mul", [Operand::Behind(Scores(steps)), Operand::Constant(by)])
-            | ("Mul", [Operand::Constant(by), Operand::Behind(Scores(steps))]) => {
+            ("Mul", [Operand::AfterTrees(Scores(steps)), Operand::Constant(by)])
+            | ("Mul", [Operand::Constant(by), Operand::AfterTrees(Scores(steps))]) => {
                 let zeros = vec![0.0; self.forest.num_margins];
                 self.number(by).and_then(|factor| scale(steps, factor, zeros))
             }
-            ("Add", [Operand::Behind(Scores(steps)), Operand::Constant(bias)])
-            | ("Add", [Operand::Constant(bias), Operand::Behind(Scores(steps))]) => {
+            ("Add", [Operand::AfterTrees(Scores(steps)), Operand::Constant(bias)])
+            | ("Add", [Operand::Constant(bias), Operand::AfterTrees(Scores(steps))]) => {
                 self.of_margins(bias).and_then(|bias| scale(steps, 1.0, bias))
             }
-            ("Sub", [Operand::Behind(Scores(steps)), Operand::Constant(bias)]) => {
+            ("Sub", [Operand::AfterTrees(Scores(steps)), Operand::Constant(bias)]) => {
                 let bias = self.of_margins(bias);
                 bias.and_then(|bias| scale(steps, 1.0, bias.iter().map(|bias| -bias).collect()))
             }
-            ("Sub", [Operand::Constant(one), Operand::Behind(Scores(steps))]) => {
+            ("Sub", [Operand::Constant(one), Operand::AfterTrees(Scores(steps))]) => {
                 (single && self.number(one) == Some(1.0)).then(|| Complement(steps.clone()))
             }
-            ("Concat", [Operand::Behind(Complement(rest)), Operand::Behind(Scores(steps))])
+            ("Concat", [Operand::AfterTrees(Complement(rest)), Operand::AfterTrees(Scores(steps))])
                 if single && is_last(1) && rest == steps =>
             {
                 step(steps, Transform::Complement)
             }
-            ("Greater" | "GreaterOrEqual", [Operand::Behind(Scores(steps)), Operand::Constant(bound)]) => {
+            (
+                "Greater" | "GreaterOrEqual",
+                [Operand::AfterTrees(Scores(steps)), Operand::Constant(bound)],
+            ) => {
                 let bound = self.number(bound).map(|bound| match (name, self.forest.types.accumulator) {
                     ("Greater", _) => bound,
                     (_, Float::F32) => f64::from((bound as f32).next_down()),
@@ -161,17 +165,17 @@ impl Trees<'_> {
                 let is_one = single && steps.iter().all(Transform::is_by_value);
                 bound.filter(|_| is_one).map(|bound| Class(Choice::Above(steps.clone(), bound)))
             }
-            ("ArgMax", [Operand::Behind(Scores(steps) | Widened(steps))])
+            ("ArgMax", [Operand::AfterTrees(Scores(steps) | Widened(steps))])
                 if is_last(0) && attributes.int("select_last_index")?.unwrap_or(0) == 0 =>
             {
                 Some(Class(Choice::Largest(steps.clone())))
             }
-            ("Gather", [Operand::Constant(labels), Operand::Behind(Class(choice))])
+            ("Gather", [Operand::Constant(labels), Operand::AfterTrees(Class(choice))])
                 if axis.unwrap_or(0) == 0 =>
             {
                 self.labels(labels).map(|labels| Labels(choice.clone(), labels))
             }
-            ("ArrayFeatureExtractor", [Operand::Constant(labels), Operand::Behind(Class(choice))]) => {
+            ("ArrayFeatureExtractor", [Operand::Constant(labels), Operand::AfterTrees(Class(choice))]) => {
                 self.labels(labels).map(|labels| Labels(choice.clone(), labels))
             }
             _ => None,
@@ -179,9 +183,9 @@ impl Trees<'_> {
         Ok(value)
     }
 
-    /// A value as numbers of another type, if one model has them.
-    fn cast(&self, value: &Behind, to: Option<Element>) -> Option<Behind> {
-        use Behind::{Complement, Scores, Widened};
+    /// A value cast to another type; `None` if no model supports that.
+    fn cast(&self, value: &AfterTrees, to: Option<Element>) -> Option<AfterTrees> {
+        use AfterTrees::{Complement, Scores, Widened};
         match (value, self.forest.types.accumulator, to?) {
             (Scores(_) | Complement(_), Float::F32, Element::F32) => Some(value.clone()),
             (Scores(_) | Complement(_), Float::F64, Element::F64) => Some(value.clone()),
@@ -193,16 +197,16 @@ impl Trees<'_> {
         }
     }
 
-    /// The output of a forest whose results are these.
+    /// The output of a model with these results.
     ///
     /// # Errors
-    /// `M0040` if they are not results that one model has.
-    pub fn output(&self, results: &[Behind]) -> Result<Output, ModelError> {
+    /// `M0040` if one model cannot have these results.
+    pub fn output(&self, results: &[AfterTrees]) -> Result<Output, ModelError> {
         let mut output = self.forest.output.clone();
         let own = output.classes.take();
         let mut longest: &[Transform] = &[];
         let all_steps = results.iter().filter_map(|result| match result {
-            Behind::Scores(steps) | Behind::Widened(steps) => Some(steps.as_slice()),
+            AfterTrees::Scores(steps) | AfterTrees::Widened(steps) => Some(steps.as_slice()),
             _ => None,
         });
         for steps in all_steps {
@@ -213,26 +217,29 @@ impl Trees<'_> {
             longest = long;
         }
         if !longest.is_empty() && !output.value.iter().all(Transform::is_by_value) {
-            return Err(two_results("arithmetic behind the softmax of the trees is not understood"));
+            return Err(two_results("arithmetic after the softmax of the trees is not understood"));
         }
         let without_value = output.value.is_empty();
         output.value.extend_from_slice(longest);
         for result in results {
             let (choice, labels) = match result {
-                Behind::Scores(_) | Behind::Widened(_) => continue,
-                Behind::Complement(_) => {
-                    return Err(two_results("one of two probabilities alone is not understood"));
+                AfterTrees::Scores(_) | AfterTrees::Widened(_) => continue,
+                AfterTrees::Complement(_) => {
+                    return Err(two_results(
+                        "an output with only one of two probabilities is not understood",
+                    ));
                 }
-                Behind::OwnClass => {
+                AfterTrees::OwnClass => {
                     output.classes.clone_from(&own);
                     continue;
                 }
-                Behind::Class(choice) => (choice, &[][..]),
-                Behind::Labels(choice, labels) => (choice, labels.as_slice()),
+                AfterTrees::Class(choice) => (choice, &[][..]),
+                AfterTrees::Labels(choice, labels) => (choice, labels.as_slice()),
             };
             let rule = self.rule(choice, longest, without_value);
-            let rule =
-                rule.ok_or_else(|| two_results("the class follows from another score than the result"))?;
+            let rule = rule.ok_or_else(|| {
+                two_results("the class is computed from other scores than the numeric output")
+            })?;
             let count =
                 if matches!(choice, Choice::Above(..)) { 2 } else { output.columns(self.forest.num_margins) };
             if !labels.is_empty() && labels.len() < count {
@@ -263,5 +270,5 @@ impl Trees<'_> {
 fn two_results(message: &str) -> ModelError {
     ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
         .at("graph.output")
-        .help("convert the model without the steps behind the trees, and do them after the prediction")
+        .help("convert the model without the steps after the trees, and run them after the prediction")
 }

@@ -1,7 +1,7 @@
-//! The parts of a compound model, merged: forests and weighted sums over one row, side by side.
+//! Merges the parts of a compound model, forests and weighted sums over the same rows, into one forest.
 //!
-//! The sums of all parts are the margins of one forest. Its trees are the trees of all parts, each adding to
-//! a margin of its own part, and a single leaf for each weighted sum.
+//! The forest has the margins of all parts. It has the trees of all parts, each of which adds to a margin of
+//! its part. For each weighted sum it has a tree of one leaf.
 
 use super::builder::GraphColumns;
 use super::linear::WeightedSum;
@@ -19,22 +19,22 @@ pub(super) struct PartForest {
     /// The name of its node.
     pub name: String,
     pub forest: Forest,
-    /// The column that each feature of its trees is.
+    /// For each feature of its trees, the column that holds its value.
     pub tested: Vec<ColumnId>,
 }
 
 /// A merged model: trees and sums over columns.
 pub(super) struct MergedParts {
     pub forest: Forest,
-    /// The column that each feature of the forest is.
+    /// For each feature of the forest, the column that holds its value.
     pub tested: Vec<ColumnId>,
 }
 
-/// Merges forests and sums. The margins of the forests come first, in their order, and then those of `sums`,
-/// which are columns. `results` are the columns that are computed from the margins.
+/// Merges forests and sums. The margins of the forests come first, in order, then those of the columns
+/// `sums`. `results` are the columns that are computed from the margins.
 ///
 /// # Errors
-/// `M0040` if forests find categories by different rules.
+/// `M0040` if forests have different category rules.
 pub(super) fn merge(
     parts: &[PartForest],
     sums: &[ColumnId],
@@ -69,8 +69,8 @@ pub(super) fn merge(
     Ok(MergedParts { forest: Forest::new(out)?, tested })
 }
 
-/// Types that hold the numbers of all parts. Sums have double precision if a part or the results have; those
-/// of parts in single precision are then rounded after each addition.
+/// Types that can represent the numbers of all parts. Sums are in double precision if those of some part or
+/// the results are; sums of parts in single precision then become single margins.
 fn common_types(parts: &[PartForest], sums: &[ColumnId], results: &[ColumnId], columns: &Columns) -> Types {
     let is_double = |column: &ColumnId| columns.column_type(*column) != ColumnType::F32;
     let float = |is_double: bool| if is_double { Float::F64 } else { Float::F32 };
@@ -86,7 +86,7 @@ fn common_types(parts: &[PartForest], sums: &[ColumnId], results: &[ColumnId], c
     }
 }
 
-/// A forest while parts are added to it.
+/// A forest under construction.
 struct Merging<'a> {
     out: ForestParts,
     places: HashMap<ColumnId, u32>,
@@ -95,7 +95,7 @@ struct Merging<'a> {
 }
 
 impl Merging<'_> {
-    /// The number of a column among the features, in the type of rows.
+    /// The index of the feature that holds a column, converted to the type of rows.
     fn feature(&mut self, column: ColumnId) -> Result<u32, ModelError> {
         let column = self.columns.cast(column, self.out.types.input.into()).map_err(impossible)?;
         let next = self.tested.len() as u32;
@@ -111,7 +111,7 @@ impl Merging<'_> {
         let first_set = self.out.sets.len() as u32;
         if !forest.sets.is_empty() {
             if first_set > 0 && forest.category_rule != self.out.category_rule {
-                return Err(refused("tree ensembles that find categories in different ways"));
+                return Err(refused("tree ensembles with different rules for categories"));
             }
             self.out.category_rule = forest.category_rule;
             self.out.sets.extend(forest.sets.iter().cloned());
@@ -146,7 +146,8 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Rewrites a test by `<` as one by `<=`, and counts sets from the merged ones.
+    /// Rewrites a test with `<` to one with `<=`, and shifts the index of a set by the number of earlier
+    /// sets.
     fn rewrite(&mut self, node: &mut Inner, forest: &Forest, first_set: u32) {
         let below = |threshold: f64| match forest.types.threshold {
             Float::F32 => f64::from((threshold as f32).next_down()),
@@ -158,7 +159,7 @@ impl Merging<'_> {
             Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold } => {
                 match forest.comparison {
                     Comparison::LessOrEqual => {}
-                    // No number is below minus infinity.
+                    // No number is below minus infinity, so the test becomes membership in an empty set.
                     Comparison::Less if *threshold == f64::NEG_INFINITY => {
                         self.out.sets.push(CategorySet::default());
                         let set = self.out.sets.len() as u32 - 1;
@@ -170,7 +171,7 @@ impl Merging<'_> {
         }
     }
 
-    /// Adds a sum as a tree of one leaf.
+    /// Adds a weighted sum as a tree of one leaf.
     fn add_sum(&mut self, column: ColumnId) -> Result<(), ModelError> {
         let accumulator = ColumnType::from(self.out.types.accumulator);
         let sum = match self.columns.column_type(column) == accumulator {
@@ -209,12 +210,12 @@ fn impossible(error: TypeMismatch) -> ModelError {
 fn refused(what: &str) -> ModelError {
     ModelError::new(codes::UNSUPPORTED_OPERATOR, format!("the graph has {what}"))
         .at("graph")
-        .help("convert its parts one by one, and make a model of each")
+        .help("convert each part of the graph to a model of its own")
 }
 
 impl PartForest {
-    /// The scores of the forest's node: its margins as inputs behind `num_features` features and `first`
-    /// other margins, after the steps that the node itself has.
+    /// The scores of the forest's node: its margins, as inputs after `num_features` features and `first`
+    /// other margins, with the node's own steps applied.
     ///
     /// # Errors
     /// `M0040` for trees that read results of other trees, and for steps that mix margins.
@@ -247,7 +248,7 @@ impl PartForest {
         if self.forest.types.accumulator == Float::F32 { Element::F32 } else { Element::F64 }
     }
 
-    /// Cells after some steps of the forest's node.
+    /// Cells with some steps of the forest's node applied.
     ///
     /// # Errors
     /// `M0040` for steps that mix margins.
@@ -259,14 +260,17 @@ impl PartForest {
         label: &str,
     ) -> Result<Vec<ColumnId>, ModelError> {
         for step in steps {
-            cells = applied(step, cells, builder, self.element())?
-                .ok_or_else(|| refused(&format!("steps of the operator {label} beside other trees")))?;
+            cells = applied(step, cells, builder, self.element())?.ok_or_else(|| {
+                refused(&format!(
+                    "other trees beside the operator {label}, whose post-transform is not supported there"
+                ))
+            })?;
         }
         Ok(cells)
     }
 }
 
-/// The cells after a step that works on each of them; none for other steps.
+/// The cells with a step applied; `None` for steps that are not supported here.
 fn applied(
     step: &Transform,
     cells: Vec<ColumnId>,

@@ -1,4 +1,4 @@
-//! Operators over the cells along an axis of each row.
+//! Reductions: operators that compute one value from the cells along an axis.
 
 use super::builder::GraphColumns;
 use super::distance;
@@ -10,7 +10,7 @@ use sched_forest::ModelError;
 
 type Outputs = Result<Vec<Tensor>, ModelError>;
 
-/// Computes a cell from the cells along axes, in order.
+/// Replaces each group of cells along some axes by the result of an operation on the group.
 fn reduced(
     node: &GraphNode,
     builder: &mut GraphColumns,
@@ -37,7 +37,7 @@ fn reduced(
     builder.spend(size(&of.shape))?;
     let along = places(&along, &along_steps, 0);
     if along.is_empty() {
-        return Err(node.refuse("takes the result of no cells"));
+        return Err(node.refuse("reduces an empty axis"));
     }
     let mut results = Vec::new();
     for start in places(&kept, &kept_steps, 0) {
@@ -47,7 +47,7 @@ fn reduced(
     Ok(vec![Tensor::numbers(of.by_row, shape, element, results)])
 }
 
-/// The axes of a reduction; all that are not of rows are named.
+/// The axes of a reduction. If there is an axis of rows, the node must name its axes.
 fn axes(node: &GraphNode, builder: &GraphColumns) -> Result<Vec<usize>, ModelError> {
     let of = node.input(0)?;
     let named = node.integers(builder, 1, "axes")?.filter(|axes| !axes.is_empty());
@@ -55,7 +55,7 @@ fn axes(node: &GraphNode, builder: &GraphColumns) -> Result<Vec<usize>, ModelErr
     match named {
         None if changes_nothing => Ok(Vec::new()),
         Some(axes) => axes.into_iter().map(|axis| node.axis(of, axis)).collect(),
-        None if of.by_row => Err(node.refuse("takes one result of all rows")),
+        None if of.by_row => Err(node.refuse("reduces all rows to one result")),
         None => Ok((0..of.shape.len()).collect()),
     }
 }
@@ -65,7 +65,7 @@ fn fold(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs {
     let axes = axes(node, builder)?;
     let element = node.input(0)?.element;
     if element == Element::I32 && matches!(op, Binary::Add | Binary::Multiply) {
-        return Err(node.refuse("computes with int32"));
+        return Err(node.refuse("computes with int32, which is not supported; int64 is"));
     }
     let op = match (element, op) {
         (Element::Bool, Binary::Max) => Binary::Or,
@@ -77,7 +77,7 @@ fn fold(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs {
             return builder.add(distance);
         }
         let mut all = cells.iter().copied();
-        let first = all.next().ok_or_else(|| node.refuse("has no cells"))?;
+        let first = all.next().ok_or_else(|| node.refuse("reduces an empty axis"))?;
         all.try_fold(first, |sum, next| builder.add(Expr::Binary(op, sum, next)))
     })
 }
@@ -98,7 +98,7 @@ pub(super) fn reduce_min(node: &GraphNode, builder: &mut GraphColumns) -> Output
     fold(node, builder, Binary::Min)
 }
 
-/// A reduction of floats by a formula.
+/// A reduction of floats with a formula.
 fn by_formula(
     node: &GraphNode,
     builder: &mut GraphColumns,
@@ -121,7 +121,7 @@ pub(super) fn reduce_mean(node: &GraphNode, builder: &mut GraphColumns) -> Outpu
     })
 }
 
-/// The sum of sizes.
+/// The sum of magnitudes.
 pub(super) fn reduce_l1(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     by_formula(node, builder, |formula, cells| formula.sum_of(cells, |it, x| it.unary(Unary::Abs, x)))
 }
@@ -159,8 +159,8 @@ pub(super) fn reduce_log_sum_exp(node: &GraphNode, builder: &mut GraphColumns) -
     })
 }
 
-/// The index of the first cell along an axis that is larger than all others, or the smallest one. The
-/// attribute `select_last_index` asks for the last of equal cells.
+/// The index of the largest cell along an axis, or of the smallest. Of equal cells the first counts, or the
+/// last if the attribute `select_last_index` is set.
 fn best(node: &GraphNode, builder: &mut GraphColumns, is_smallest: bool) -> Outputs {
     let takes_last = node.attributes.int("select_last_index")?.unwrap_or(0) != 0;
     let op = if takes_last { Binary::LessOrEqual } else { Binary::Less };
@@ -176,7 +176,7 @@ fn best(node: &GraphNode, builder: &mut GraphColumns, is_smallest: bool) -> Outp
     })
 }
 
-/// The index of the first cell that is better than all others.
+/// The index of the best cell. A later cell replaces an earlier one if `is_better(later, earlier)`.
 fn index_of_best(
     builder: &mut GraphColumns,
     cells: &[ColumnId],
@@ -192,7 +192,7 @@ fn index_of_best(
     Ok(best.0)
 }
 
-/// The index of the largest cell, the first of equal ones. There is at least one cell.
+/// The index of the largest cell, the first of equal cells. There must be at least one cell.
 pub(super) fn index_of_largest(
     builder: &mut GraphColumns,
     cells: &[ColumnId],

@@ -8,7 +8,7 @@ use sched_forest::ModelError;
 
 type Outputs = Result<Vec<Tensor>, ModelError>;
 
-/// A parameter for each cell along the last axis, of which there is one, or one for each.
+/// Parameters for the cells along the last axis: one for all cells, or one for each.
 struct Parameters {
     columns: Vec<ColumnId>,
     width: usize,
@@ -38,7 +38,7 @@ impl Parameters {
     }
 }
 
-/// Numbers of an attribute in single precision, as columns of a type.
+/// The single-precision numbers of an attribute, as constant columns of the type `to`.
 fn floats(
     node: &GraphNode,
     builder: &mut GraphColumns,
@@ -51,8 +51,8 @@ fn floats(
     builder.cast(&columns, to)
 }
 
-/// `(x - offset) * scale`: in the type of doubles, of all others in single precision. The result is in single
-/// precision.
+/// `Scaler`: `(x - offset) * scale`. Doubles are scaled in double precision and all other types in single
+/// precision. The result is in single precision.
 pub(super) fn scaler(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let within = if of.element == Element::F64 { Element::F64 } else { Element::F32 };

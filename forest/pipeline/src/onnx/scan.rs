@@ -1,4 +1,5 @@
-//! `Scan` over constants, such as the points of pairwise distances: its body, once for each entry.
+//! `Scan` over constants, such as the points of pairwise distances. The reader unrolls it: it reads the body
+//! once for each entry.
 
 use super::builder::GraphColumns;
 use super::field;
@@ -9,17 +10,17 @@ use sched_forest::ModelError;
 use sched_forest::onnx::Message;
 use std::rc::Rc;
 
-/// Attributes that change the order or the axes of a scan.
+/// Attributes that change the direction or the axes of a scan.
 const OTHER_ORDERS: &[&str] =
     &["scan_input_axes", "scan_input_directions", "scan_output_axes", "scan_output_directions"];
 
-/// A scan.
+/// A scan, whose body is read once for each entry.
 pub(super) struct Scan<'a> {
-    /// The graph that computes an entry.
+    /// The graph that computes the results of an entry.
     pub body: Message<'a>,
-    /// The values that one entry hands on to the next, at first.
+    /// The values that are passed from each entry to the next: at first those of the inputs.
     pub states: Vec<Arranged>,
-    /// The constants whose entries are scanned.
+    /// The constants whose entries along the first axis are scanned.
     scanned: Vec<Rc<Tensor>>,
     /// The number of entries.
     pub length: usize,
@@ -29,7 +30,7 @@ impl<'a> Scan<'a> {
     /// The scan of a node with these inputs.
     ///
     /// # Errors
-    /// `M0040` for a scan of rows, in another order, or along other axes.
+    /// `M0040` for a scan over rows, backwards, or along other axes than the first.
     pub fn read(
         message: Message<'a>,
         node: &GraphNode,
@@ -39,7 +40,7 @@ impl<'a> Scan<'a> {
         let mut states = inputs.ok_or_else(|| node.refuse("lacks an input"))?;
         for name in OTHER_ORDERS {
             if node.ints(name)?.is_some_and(|values| values.iter().any(|value| *value != 0)) {
-                return Err(node.refuse("scans in another order, or along other axes than the first one"));
+                return Err(node.refuse("scans backwards, or along other axes than the first one"));
             }
         }
         let count = usize::try_from(node.attributes.int("num_scan_inputs")?.unwrap_or(0)).unwrap_or(0);
@@ -50,16 +51,16 @@ impl<'a> Scan<'a> {
             _ => None,
         };
         let scanned: Option<Vec<Rc<Tensor>>> = scanned.into_iter().map(constant).collect();
-        let scanned =
-            scanned.ok_or_else(|| node.refuse("scans rows, so that rows would depend on others"))?;
+        let scanned = scanned
+            .ok_or_else(|| node.refuse("scans rows, so the result of a row would depend on other rows"))?;
         let length = scanned[0].shape[0];
         if length == 0 || scanned.iter().any(|tensor| tensor.shape[0] != length) {
-            return Err(node.refuse("scans inputs of several lengths"));
+            return Err(node.refuse("scans inputs of different lengths, or empty ones"));
         }
         Ok(Scan { body: body(message)?, states, scanned, length })
     }
 
-    /// The entries of the scanned constants at a place.
+    /// The entries of the scanned constants at position `at`.
     pub fn entries(&self, at: usize) -> Vec<Arranged> {
         let entry = |tensor: &Rc<Tensor>| {
             let shape = tensor.shape[1..].to_vec();
@@ -82,16 +83,16 @@ fn body(node: Message<'_>) -> Result<Message<'_>, ModelError> {
     Ok(Message::new(&[]))
 }
 
-/// The results of all entries, along a new first axis.
+/// The results of all entries, stacked along a new first axis.
 ///
 /// # Errors
-/// `M0040` for results of several shapes or types.
+/// `M0040` for results of different shapes or types.
 pub(super) fn stacked(
     node: &GraphNode,
     builder: &mut GraphColumns,
     results: &[Arranged],
 ) -> Result<Arranged, ModelError> {
-    let refuse = || node.refuse("has results of several shapes or types");
+    let refuse = || node.refuse("has results of different shapes or types");
     let tensor = |result: &Arranged| match result {
         Arranged::Rows(tensor) => Some(Rc::clone(tensor)),
         Arranged::Stacked(_) => None,

@@ -1,4 +1,4 @@
-//! Operators that move cells and compute none.
+//! Operators that only rearrange cells.
 
 use super::builder::GraphColumns;
 use super::node::{GraphNode, Size};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 type Outputs = Result<Vec<Tensor>, ModelError>;
 
-/// The cells of a tensor that start at a place and follow these steps.
+/// A view of a tensor as a new tensor: cells from position `start` on, with these strides.
 pub(super) fn moved(
     builder: &mut GraphColumns,
     of: &Tensor,
@@ -23,7 +23,7 @@ pub(super) fn moved(
     Ok(Tensor { by_row: of.by_row, shape, element: of.element, cells })
 }
 
-/// Tensors one after the other along an axis.
+/// The concatenation of tensors along an axis.
 pub(super) fn concatenated(
     node: &GraphNode,
     builder: &mut GraphColumns,
@@ -34,23 +34,23 @@ pub(super) fn concatenated(
     let by_row = tensors.iter().any(|tensor| tensor.by_row);
     let mixed = tensors.iter().any(|tensor| tensor.by_row != by_row || tensor.element != first.element);
     if mixed {
-        return Err(node.refuse("joins tensors of several types, or constants and values of rows"));
+        return Err(node.refuse("joins tensors of different types, or constants with values of rows"));
     }
     let axis = match first.axis(axis) {
         Ok(Some(axis)) => axis,
-        _ => return Err(node.refuse("appends rows to rows")),
+        _ => return Err(node.refuse("concatenates along the axis of rows")),
     };
     let mut shape = first.shape.clone();
     shape[axis] = 0;
     for tensor in tensors {
         let same = |at: usize| at == axis || tensor.shape.get(at) == first.shape.get(at);
         if tensor.shape.len() != shape.len() || !(0..shape.len()).all(same) {
-            return Err(node.refuse("joins tensors whose shapes do not fit"));
+            return Err(node.refuse("joins tensors whose shapes do not match"));
         }
         shape[axis] += tensor.shape[axis];
     }
     builder.spend(size(&shape))?;
-    // Cells of one tensor before the next one's turn comes.
+    // Number of consecutive cells of one tensor in the result.
     let run = |tensor: &Tensor| tensor.shape[axis..].iter().product::<usize>();
     let outer: usize = shape[..axis].iter().product();
     let (mut numbers, mut texts) = (Vec::new(), Vec::new());
@@ -67,7 +67,7 @@ pub(super) fn concatenated(
     Ok(Tensor { by_row, shape, element: first.element, cells })
 }
 
-/// The inputs of a node that are there.
+/// The inputs of a node that are not omitted.
 fn inputs(node: &GraphNode) -> Vec<Rc<Tensor>> {
     node.inputs.iter().flatten().cloned().collect()
 }
@@ -75,12 +75,12 @@ fn inputs(node: &GraphNode) -> Vec<Rc<Tensor>> {
 pub(super) fn concat(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let axis = node.attributes.int("axis")?.unwrap_or(1);
     let mut tensors = inputs(node);
-    // Constants beside values of rows are the same in each row.
+    // Constants that are joined with values of rows are repeated for each row.
     let rows = tensors.iter().find(|tensor| tensor.by_row).cloned();
     if let Some(rows) = rows {
         for tensor in tensors.iter_mut().filter(|tensor| !tensor.by_row) {
             if tensor.rank() != rows.rank() || tensor.shape.first() != Some(&1) {
-                return Err(node.refuse("joins a constant for a number of rows"));
+                return Err(node.refuse("joins a constant that has a fixed number of rows"));
             }
             let mut for_each_row = tensor.with_shape(tensor.shape[1..].to_vec());
             for_each_row.by_row = true;
@@ -97,7 +97,7 @@ pub(super) fn feature_vectorizer(node: &GraphNode, builder: &mut GraphColumns) -
         let width = tensor.shape.first().copied().unwrap_or(1);
         let size = sizes.as_ref().and_then(|sizes| sizes.get(number).copied());
         if size.is_some_and(|size| usize::try_from(size) != Ok(width)) || tensor.shape.len() > 1 {
-            return Err(node.refuse("cuts or fills up its inputs"));
+            return Err(node.refuse("truncates or pads its inputs"));
         }
         let cells = builder.cast(node.numbers(tensor)?, Element::F32)?;
         *tensor = Rc::new(Tensor::numbers(tensor.by_row, vec![width], Element::F32, cells));
@@ -105,7 +105,8 @@ pub(super) fn feature_vectorizer(node: &GraphNode, builder: &mut GraphColumns) -
     Ok(vec![concatenated(node, builder, &tensors, 1)?])
 }
 
-/// Whole numbers of a constant tensor, each a place along an axis of `count` cells.
+/// The indices in a constant tensor, each a position along an axis of `count` cells. Negative ones count from
+/// the end.
 fn indices(
     node: &GraphNode,
     builder: &GraphColumns,
@@ -121,7 +122,7 @@ fn indices(
     places.collect::<Option<_>>().ok_or_else(|| node.refuse("asks for a column that does not exist"))
 }
 
-/// The cells of a tensor at places along an axis, which gets another shape.
+/// The cells of a tensor at constant positions along an axis. The axis is replaced by the axes of `indices`.
 fn gathered(
     node: &GraphNode,
     builder: &mut GraphColumns,
@@ -161,7 +162,8 @@ pub(super) fn gather(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     }
 }
 
-/// The entries of a table of constants by indices of rows, which can count from the end.
+/// Looks up entries of a table of constants by indices that depend on the row. Negative indices count from
+/// the end.
 fn looked_up(node: &GraphNode, builder: &mut GraphColumns, of: &Tensor, indices: &Tensor) -> Outputs {
     let Some(&count) = of.shape.first().filter(|count| **count > 0) else {
         return Err(node.refuse("looks up entries of an empty table"));
@@ -185,7 +187,7 @@ fn looked_up(node: &GraphNode, builder: &mut GraphColumns, of: &Tensor, indices:
     Ok(vec![Tensor::numbers(true, shape, of.element, cells)])
 }
 
-/// Indices of rows, counted from the start of a table of `count` entries.
+/// Indices that depend on the row, with negative ones converted to positions in a table of `count` entries.
 fn places_from_start(
     node: &GraphNode,
     builder: &mut GraphColumns,
@@ -202,7 +204,7 @@ fn places_from_start(
     Ok(places)
 }
 
-/// The names at places of a table.
+/// The texts at positions of a table of texts.
 fn names_at(
     node: &GraphNode,
     builder: &mut GraphColumns,
@@ -211,7 +213,7 @@ fn names_at(
 ) -> Outputs {
     let known = |text: &Text| match text {
         Text::Known(text) => Ok(Rc::clone(text)),
-        Text::ByCode(_) => Err(node.refuse("looks up texts of rows")),
+        Text::ByCode(_) => Err(node.refuse("looks up texts in a table that depends on the row")),
     };
     let names = names.iter().map(known).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();
@@ -237,20 +239,20 @@ pub(super) fn array_feature_extractor(node: &GraphNode, builder: &mut GraphColum
 
 pub(super) fn slice(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
-    let lacks = || node.refuse("lacks its bounds");
+    let lacks = || node.refuse("lacks its starts or ends");
     let starts = node.integers(builder, 1, "starts")?.ok_or_else(lacks)?;
     let ends = node.integers(builder, 2, "ends")?.ok_or_else(lacks)?;
     let axes = node.integers(builder, 3, "axes")?.unwrap_or_else(|| (0..starts.len() as i64).collect());
     let steps = node.integers(builder, 4, "steps")?.unwrap_or_else(|| vec![1; starts.len()]);
     if [ends.len(), axes.len(), steps.len()].iter().any(|length| *length != starts.len()) {
-        return Err(node.refuse("has bounds of several lengths"));
+        return Err(node.refuse("has different numbers of starts, ends, axes and steps"));
     }
     let (mut shape, mut strides, mut first) = (of.shape.clone(), of.strides(), 0);
     for (at, axis) in axes.iter().enumerate() {
         let axis = node.axis(of, *axis)?;
         let (count, step) = (of.shape[axis] as i64, steps[at]);
         if step < 1 {
-            return Err(node.refuse("goes backwards"));
+            return Err(node.refuse("has steps that are not positive"));
         }
         let bound = |bound: i64| if bound < 0 { bound.saturating_add(count) } else { bound }.clamp(0, count);
         let (start, end) = (bound(starts[at]), bound(ends[at]));
@@ -275,7 +277,7 @@ pub(super) fn split(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     };
     let total = sizes.iter().try_fold(0_usize, |sum, size| sum.checked_add(*size));
     if total != Some(count) {
-        return Err(node.refuse("splits off other cells than there are"));
+        return Err(node.refuse("has sizes of parts that do not add up to the size of the axis"));
     }
     let (strides, mut start, mut parts) = (of.strides(), 0, Vec::new());
     for size in sizes {
@@ -306,7 +308,7 @@ pub(super) fn transpose(node: &GraphNode, builder: &mut GraphColumns) -> Outputs
     Ok(vec![moved(builder, of, pick(&of.shape), &pick(&steps), 0)?])
 }
 
-/// The new shape of a tensor, as its cells stay in order.
+/// The tensor with another shape and the same order of cells.
 fn reshaped(node: &GraphNode, of: &Tensor, wanted: &[i64]) -> Outputs {
     let cells = of.cells.len();
     let mut wanted: Vec<i64> = wanted.to_vec();
@@ -319,7 +321,7 @@ fn reshaped(node: &GraphNode, of: &Tensor, wanted: &[i64]) -> Outputs {
             }
         }
     }
-    // The axis of rows is kept, or follows from all others.
+    // The axis of rows stays the first, or its size follows from all others.
     let others = |wanted: &[i64]| {
         let sizes = wanted.iter().map(|size| usize::try_from(*size).ok());
         sizes.collect::<Option<Vec<_>>>().filter(|sizes| size(sizes) == Some(cells))
@@ -332,14 +334,14 @@ fn reshaped(node: &GraphNode, of: &Tensor, wanted: &[i64]) -> Outputs {
     };
     let shape = shape.ok_or_else(|| {
         node.refuse(match of.by_row {
-            true => "gives a row cells of others, or a number of cells that rows do not have",
-            false => "asks for another number of cells",
+            true => "moves values between rows, or needs another number of values in each row",
+            false => "needs another number of values",
         })
     })?;
     Ok(vec![of.with_shape(shape)])
 }
 
-/// A shape of `cells` cells, in which one axis can be -1.
+/// A shape of `cells` cells. A size of -1 is computed from the others. `None` if the shape does not fit.
 fn filled(wanted: &[i64], cells: usize) -> Option<Vec<usize>> {
     let known = wanted.iter().filter(|size| **size >= 0).map(|size| *size as usize).collect::<Vec<_>>();
     let rest = size(&known)?;
@@ -367,9 +369,9 @@ pub(super) fn reshape(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     }
     let kept = |(axis, size): (usize, Size)| match size {
         Size::Cells(count) => Ok(count),
-        // A size of 0 keeps the axis.
+        // A size of 0 means that the axis keeps its size.
         Size::Rows if of.by_row && axis == 0 => Ok(0),
-        Size::Rows => Err(node.refuse("gives a row cells of others")),
+        Size::Rows => Err(node.refuse("moves values between rows")),
     };
     let wanted = sizes.into_iter().enumerate().map(kept).collect::<Result<Vec<_>, _>>()?;
     reshaped(node, of, &wanted)
@@ -379,7 +381,7 @@ pub(super) fn flatten(node: &GraphNode, _: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     match (of.by_row, node.attributes.int("axis")?.unwrap_or(1)) {
         (true, 1) => Ok(vec![of.with_shape(vec![of.cells.len()])]),
-        _ => Err(node.refuse("joins rows")),
+        _ => Err(node.refuse("merges the axis of rows with another axis")),
     }
 }
 
@@ -390,7 +392,7 @@ pub(super) fn squeeze(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
         None => (0..of.shape.len()).filter(|axis| of.shape[*axis] == 1).collect(),
     };
     if axes.iter().any(|axis| of.shape[*axis] != 1) {
-        return Err(node.refuse("drops an axis of several cells"));
+        return Err(node.refuse("drops an axis whose size is not 1"));
     }
     let kept = (0..of.shape.len()).filter(|axis| !axes.contains(axis));
     Ok(vec![of.with_shape(kept.map(|axis| of.shape[axis]).collect())])
@@ -398,7 +400,7 @@ pub(super) fn squeeze(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 
 pub(super) fn unsqueeze(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
-    let axes = node.integers(builder, 1, "axes")?.ok_or_else(|| node.refuse("lacks its axes"))?;
+    let axes = node.integers(builder, 1, "axes")?.ok_or_else(|| node.refuse("lacks axes"))?;
     let rank = (of.rank() + axes.len()) as i64;
     let mut new: Vec<i64> = axes.into_iter().map(|axis| if axis < 0 { axis + rank } else { axis }).collect();
     new.sort_unstable();

@@ -11,7 +11,7 @@ use sched_forest::ModelError;
 
 type Outputs = Result<Vec<Tensor>, ModelError>;
 
-/// The sizes of a tensor's axes.
+/// `Shape`: the sizes of a tensor's axes.
 pub(super) fn shape(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let mut sizes = Vec::with_capacity(of.rank());
@@ -29,15 +29,15 @@ pub(super) fn shape(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     Ok(vec![Tensor::numbers(false, vec![cells.len()], Element::I64, cells)])
 }
 
-/// A shape of constants, or one with the number of rows first.
+/// A shape whose sizes are constants, but the first may be the number of rows.
 struct Sizes {
     by_row: bool,
-    /// The sizes, but that of the axis of rows.
+    /// The sizes of all axes but that of rows.
     shape: Vec<usize>,
 }
 
 impl Sizes {
-    /// The sizes that an input has.
+    /// Reads a shape from the values of an input.
     fn read(node: &GraphNode, builder: &GraphColumns, input: usize) -> Result<Sizes, ModelError> {
         let sizes = node.sizes(builder, input)?;
         let by_row = sizes.first() == Some(&Size::Rows);
@@ -50,7 +50,7 @@ impl Sizes {
     }
 }
 
-/// One number for each cell of a shape.
+/// `ConstantOfShape`: a tensor of this shape whose cells have one value.
 pub(super) fn constant_of_shape(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let Sizes { by_row, shape } = Sizes::read(node, builder, 0)?;
     let (element, cell) = match node.attributes.tensor("value")? {
@@ -59,7 +59,7 @@ pub(super) fn constant_of_shape(node: &GraphNode, builder: &mut GraphColumns) ->
             let value = constant_tensor(builder, tensor)?;
             match node.numbers(&value)? {
                 [cell] => (value.element, *cell),
-                _ => return Err(node.refuse("has several values")),
+                _ => return Err(node.refuse("has more than one value")),
             }
         }
     };
@@ -67,7 +67,7 @@ pub(super) fn constant_of_shape(node: &GraphNode, builder: &mut GraphColumns) ->
     Ok(vec![Tensor::numbers(by_row, shape, element, vec![cell; count])])
 }
 
-/// A tensor that is repeated until it has a shape.
+/// `Expand`: a tensor broadcast to a shape.
 pub(super) fn expand(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let Sizes { by_row, shape } = Sizes::read(node, builder, 1)?;
@@ -77,14 +77,14 @@ pub(super) fn expand(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     Ok(vec![Tensor { by_row: shared.by_row, shape: shared.shape, element: of.element, cells }])
 }
 
-/// A tensor that is repeated along its axes.
+/// `Tile`: a tensor repeated along its axes.
 pub(super) fn tile(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let of = node.input(0)?;
     let repeats = node.sizes(builder, 1)?;
     if repeats.len() != of.rank() {
-        return Err(node.refuse("repeats other axes than there are"));
+        return Err(node.refuse("repeats axes that its input does not have"));
     }
-    // A constant becomes one for each row.
+    // A constant that is repeated for each row becomes a value of rows.
     let becomes_row = !of.by_row && repeats.first() == Some(&Size::Rows) && of.shape[0] == 1;
     let of = match becomes_row {
         true => &Tensor { by_row: true, shape: of.shape[1..].to_vec(), ..Tensor::clone(of) },
@@ -102,7 +102,8 @@ pub(super) fn tile(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
             Size::Cells(repeats) => usize::try_from(*repeats).ok(),
             Size::Rows => None,
         };
-        let repeats = repeats.ok_or_else(|| node.refuse("repeats cells for each row of the call"))?;
+        let repeats = repeats
+            .ok_or_else(|| node.refuse("repeats values along another axis as often as there are rows"))?;
         shape.extend([repeats, *count]);
         steps.extend([0, step]);
         tiled.push(count.checked_mul(repeats).unwrap_or(usize::MAX));
@@ -112,24 +113,29 @@ pub(super) fn tile(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 }
 
 impl GraphNode<'_> {
-    /// The numbers of an input that is a shape.
+    /// The sizes in an input that is a shape.
     ///
     /// # Errors
-    /// `M0040` if one is neither a constant nor the number of rows.
+    /// `M0040` if a size is neither a constant nor the number of rows.
     pub fn sizes(&self, builder: &GraphColumns, input: usize) -> Result<Vec<Size>, ModelError> {
         let Cells::Numbers(cells) = &self.input(input)?.cells else {
-            return Err(self.refuse("takes texts for a shape"));
+            return Err(self.refuse("has texts as a shape"));
         };
         let is_list = !self.input(input)?.by_row && self.input(input)?.shape.len() <= 1;
-        let read = |cell| match builder.constant(cell) {
-            _ if builder.is_row_count(cell) => Ok(Size::Rows),
-            Some(ColumnValue::I64(count)) => Ok(Size::Cells(count)),
-            Some(_) => Err(self.refuse("takes a parameter that is no whole number")),
-            None => Err(self.refuse("takes a parameter from the rows")),
-        };
+        let read =
+            |cell| match builder.constant(cell) {
+                _ if builder.is_row_count(cell) => Ok(Size::Rows),
+                Some(ColumnValue::I64(count)) => Ok(Size::Cells(count)),
+                Some(_) => Err(self.refuse("has a parameter that is not a whole number")),
+                None => Err(self
+                    .refuse("has a parameter that is computed from the rows; only constants are supported")),
+            };
         match is_list {
             true => cells.iter().map(|cell| read(*cell)).collect(),
-            false => Err(self.refuse("takes a parameter from the rows")),
+            false => {
+                Err(self
+                    .refuse("has a parameter that is computed from the rows; only constants are supported"))
+            }
         }
     }
 }

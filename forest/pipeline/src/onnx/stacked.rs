@@ -1,7 +1,8 @@
-//! Results of several models, stacked on each other: tensors whose axis of rows is not the first one.
+//! Tensors whose axis of rows is not the first one, such as the stacked results of several models.
 //!
-//! Exporters average the results of several models as `[models, rows, results]`. Few operators work on such
-//! tensors. Here the axis of rows is moved to the front, and the operator works on what is left.
+//! Exporters average the results of several models in tensors `[models, rows, results]`. Few operators are
+//! understood on such tensors. Here the axis of rows is moved to the front, and the operator is applied to
+//! the other axes.
 
 use super::builder::GraphColumns;
 use super::node::{GraphNode, Size};
@@ -12,7 +13,7 @@ use sched_columns::ColumnValue;
 use sched_forest::ModelError;
 use std::rc::Rc;
 
-/// A tensor of rows whose first axis in the file is another one.
+/// A tensor of rows whose axis of rows is not the first one in the file.
 #[derive(Clone, Debug)]
 pub(super) struct Stacked {
     /// The values with the axis of rows in front.
@@ -23,15 +24,15 @@ pub(super) struct Stacked {
 /// The axes of a stacked tensor in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
-    /// The axis of rows is at this place, behind others.
-    Behind(usize),
-    /// One axis for both the first axis and that of rows: the rows of one model, then those of the next.
+    /// The axis of rows is at this position, after others.
+    LaterAxis(usize),
+    /// The first axis merges models and rows: the rows of one model, then those of the next.
     Joined,
     /// `[1, cells of all rows]`: the cells of one row, then those of the next.
     Flat,
 }
 
-/// Operators that compute each cell from cells at the same place.
+/// Operators that compute each cell from cells at the same position.
 const CELL_BY_CELL: &[&str] = &[
     "Abs",
     "Add",
@@ -55,7 +56,7 @@ const CELL_BY_CELL: &[&str] = &[
     "Where",
 ];
 
-/// A tensor of rows, or a stacked one.
+/// A tensor whose axis of rows, if any, is the first one, or a stacked tensor.
 #[derive(Clone)]
 pub(super) enum Arranged {
     Rows(Rc<Tensor>),
@@ -63,11 +64,11 @@ pub(super) enum Arranged {
 }
 
 impl Stacked {
-    /// The tensor with its axis of rows at a place of the file.
+    /// The tensor as one whose axis of rows has the position `row_axis` in the file.
     pub fn arranged(tensor: Tensor, row_axis: usize) -> Arranged {
         match row_axis {
             0 => Arranged::Rows(Rc::new(tensor)),
-            _ => Stacked::with(tensor, Layout::Behind(row_axis)),
+            _ => Stacked::with(tensor, Layout::LaterAxis(row_axis)),
         }
     }
 
@@ -76,15 +77,15 @@ impl Stacked {
     }
 }
 
-/// A tensor with its axis of rows behind others.
-struct Behind<'a> {
+/// A stacked tensor with the layout [`Layout::LaterAxis`].
+struct LaterAxis<'a> {
     tensor: &'a Tensor,
-    /// The place of the axis of rows in the file.
+    /// The position of the axis of rows in the file.
     row_axis: usize,
 }
 
-impl Behind<'_> {
-    /// The place of an axis of the file, as the tensor with rows in front has it. None for the axis of rows.
+impl LaterAxis<'_> {
+    /// The position of an axis of the file in the tensor with rows in front. `None` for the axis of rows.
     ///
     /// # Errors
     /// `M0040` if there is no such axis.
@@ -92,17 +93,18 @@ impl Behind<'_> {
         let rank = self.tensor.rank() as i64;
         let from_start = if axis < 0 { axis + rank } else { axis };
         if !(0..rank).contains(&from_start) {
-            return Err(node.refuse(&format!("asks for axis {axis} of {rank}")));
+            return Err(node.refuse(&format!("names axis {axis} of a tensor with {rank} axes")));
         }
         let place = from_start as usize;
         Ok((place != self.row_axis).then_some(if place > self.row_axis { place } else { place + 1 }))
     }
 }
 
-/// The stacked result of an operator on rows; none if the result has its rows in front, or is refused.
+/// The result of an operator on rows, if it is stacked. `None` if the result has its rows in front, or if the
+/// operator is refused later.
 ///
 /// # Errors
-/// `M0040` for parameters that are no constants.
+/// `M0040` for parameters that are not constant.
 pub(super) fn stacking(
     node: &GraphNode,
     name: &str,
@@ -132,7 +134,7 @@ pub(super) fn stacking(
     }
 }
 
-/// The result of rows and a single number with more axes, all of one cell.
+/// The result of an operator on rows and a single number that has more axes, all of size 1.
 fn with_number(
     node: &GraphNode,
     name: &str,
@@ -147,7 +149,7 @@ fn with_number(
     Ok(Some(Stacked::arranged(result.with_shape(shape), more)))
 }
 
-/// A tensor of the shape `[1, .., rows, ..]`. None for other shapes.
+/// A tensor with the new shape `[1, .., rows, ..]`. `None` for other shapes.
 fn reshaped(of: &Tensor, sizes: &[Size]) -> Option<Arranged> {
     let is_rows = |size: &Size| matches!(size, Size::Rows | Size::Cells(-1));
     let row_axis = sizes.iter().position(is_rows)?;
@@ -161,7 +163,7 @@ fn reshaped(of: &Tensor, sizes: &[Size]) -> Option<Arranged> {
     fits.then(|| Stacked::arranged(of.with_shape(shape), row_axis))
 }
 
-/// A tensor with new axes before that of rows.
+/// A tensor with new axes before that of rows; `None` if no new axis is before it.
 fn unsqueezed(node: &GraphNode, of: &Tensor, builder: &GraphColumns) -> Result<Option<Arranged>, ModelError> {
     let Some(axes) = node.integers(builder, 1, "axes")? else { return Ok(None) };
     let rank = of.rank() + axes.len();
@@ -179,7 +181,8 @@ fn unsqueezed(node: &GraphNode, of: &Tensor, builder: &GraphColumns) -> Result<O
     Ok(shape.map(|shape| Stacked::arranged(of.with_shape(shape), row_axis)))
 }
 
-/// The rows of one tensor, then those of the next: tensors of one shape along the axis of rows.
+/// The concatenation of tensors of one shape along the axis of rows: the rows of one tensor, then those of
+/// the next.
 fn joined(node: &GraphNode, builder: &mut GraphColumns) -> Result<Option<Arranged>, ModelError> {
     let tensors: Vec<&Rc<Tensor>> = node.inputs.iter().flatten().collect();
     let first = node.input(0)?;
@@ -200,7 +203,7 @@ fn joined(node: &GraphNode, builder: &mut GraphColumns) -> Result<Option<Arrange
     Ok(Some(Stacked::with(tensor, Layout::Joined)))
 }
 
-/// The order of axes that a node asks for.
+/// The order of axes in the attribute `perm`.
 fn order_of(node: &GraphNode, rank: usize) -> Result<Vec<usize>, ModelError> {
     let order = node.ints("perm")?.unwrap_or_else(|| (0..rank as i64).rev().collect());
     let mut sorted = order.clone();
@@ -211,17 +214,17 @@ fn order_of(node: &GraphNode, rank: usize) -> Result<Vec<usize>, ModelError> {
     }
 }
 
-/// The axes but that of rows, which is axis 0, in another order.
+/// The tensor with its axes in another order, except that of rows, which is axis 0 here.
 fn transposed(builder: &mut GraphColumns, of: &Tensor, order: &[usize]) -> Result<Tensor, ModelError> {
     let axes: Vec<usize> = order.iter().filter_map(|axis| axis.checked_sub(1)).collect();
     let pick = |from: &[usize]| axes.iter().map(|axis| from[*axis]).collect::<Vec<_>>();
     moved(builder, of, pick(&of.shape), &pick(&of.strides()), 0)
 }
 
-/// The result of an operator with a stacked input. `inputs` are its inputs in their order.
+/// The result of an operator with a stacked input. `inputs` are all its inputs, in order.
 ///
 /// # Errors
-/// `M0040` for operators that do not work on such tensors.
+/// `M0040` for operators that are not understood on stacked tensors.
 pub(super) fn run(
     node: &GraphNode,
     name: &str,
@@ -235,13 +238,15 @@ pub(super) fn run(
     let of = inputs.iter().find_map(stacked).ok_or_else(|| refused(node))?;
     match of.layout {
         Layout::Joined if name == "Reshape" => split(node, builder, &of.tensor),
-        Layout::Joined => Err(node.refuse("works on rows behind rows")),
+        Layout::Joined => {
+            Err(node.refuse("works on rows of several models that were appended to each other"))
+        }
         Layout::Flat => flat(node, (name, &of.tensor), inputs, builder),
-        Layout::Behind(_) if !matches!(inputs.first(), Some(Some(Arranged::Stacked(_)))) => {
+        Layout::LaterAxis(_) if !matches!(inputs.first(), Some(Some(Arranged::Stacked(_)))) => {
             Err(refused(node))
         }
-        Layout::Behind(row_axis) => {
-            behind(node, (name, Behind { tensor: &of.tensor, row_axis }), inputs, builder)
+        Layout::LaterAxis(row_axis) => {
+            on_later_axis(node, (name, LaterAxis { tensor: &of.tensor, row_axis }), inputs, builder)
         }
     }
 }
@@ -250,10 +255,10 @@ fn refused(node: &GraphNode) -> ModelError {
     node.refuse("works on rows along another axis than the first one")
 }
 
-/// The result of an operator on a tensor with rows behind other axes.
-fn behind(
+/// The result of an operator on a stacked tensor with the layout [`Layout::LaterAxis`].
+fn on_later_axis(
     node: &GraphNode,
-    (name, of): (&str, Behind),
+    (name, of): (&str, LaterAxis),
     inputs: &[Option<Arranged>],
     builder: &mut GraphColumns,
 ) -> Result<Arranged, ModelError> {
@@ -267,7 +272,7 @@ fn behind(
         }
         "Concat" => {
             let own = |input: &Option<Arranged>| match input {
-                Some(Arranged::Stacked(other)) if other.layout == Layout::Behind(of.row_axis) => {
+                Some(Arranged::Stacked(other)) if other.layout == Layout::LaterAxis(of.row_axis) => {
                     Some(Rc::new(other.tensor.clone()))
                 }
                 _ => None,
@@ -275,7 +280,7 @@ fn behind(
             let tensors = inputs.iter().map(own).collect::<Option<Vec<_>>>();
             let tensors = tensors.ok_or_else(|| refused(node))?;
             let axis = of.axis(node, node.attributes.int("axis")?.unwrap_or(0))?;
-            let axis = axis.ok_or_else(|| node.refuse("appends rows to rows"))?;
+            let axis = axis.ok_or_else(|| node.refuse("concatenates along the axis of rows"))?;
             let result = concatenated(node, builder, &tensors, axis as i64)?;
             Ok(Stacked::arranged(result, of.row_axis))
         }
@@ -294,7 +299,7 @@ fn behind(
     }
 }
 
-/// The result of an operator on the cells of all rows: another one of each cell, or the rows again.
+/// The result of an operator on a flat tensor: an operation on each cell, or a reshape back to rows.
 fn flat(
     node: &GraphNode,
     (name, of): (&str, &Tensor),
@@ -331,44 +336,44 @@ fn flat(
     Ok(Stacked::with(result, Layout::Flat))
 }
 
-/// The rows of several models, side by side.
+/// A joined tensor, reshaped so that each row has the results of all models.
 fn split(node: &GraphNode, builder: &GraphColumns, of: &Tensor) -> Result<Arranged, ModelError> {
     let sizes = node.sizes(builder, 1)?;
     let (Some(&models), [Size::Cells(count), Size::Cells(-1) | Size::Rows, rest @ ..]) =
         (of.shape.first(), sizes.as_slice())
     else {
-        return Err(node.refuse("joins rows"));
+        return Err(node.refuse("merges the axis of rows with another axis"));
     };
     let mut shape = vec![models];
     for size in rest {
         match size {
             Size::Cells(count) if *count > 0 => shape.push(*count as usize),
-            _ => return Err(node.refuse("joins rows")),
+            _ => return Err(node.refuse("merges the axis of rows with another axis")),
         }
     }
     match *count == models as i64 && size(&shape) == Some(of.cells.len()) {
         true => Ok(Stacked::arranged(of.with_shape(shape), 1)),
-        false => Err(node.refuse("joins rows")),
+        false => Err(node.refuse("merges the axis of rows with another axis")),
     }
 }
 
-/// An operator along axes that are not of rows.
+/// The result of an operator along axes other than that of rows.
 fn along_others(
     node: &GraphNode,
-    (name, of): (&str, Behind),
+    (name, of): (&str, LaterAxis),
     builder: &mut GraphColumns,
 ) -> Result<Arranged, ModelError> {
     let axes = node.integers(builder, 1, "axes")?.unwrap_or_default();
     if axes.is_empty() {
-        return Err(node.refuse("takes one result of all rows"));
+        return Err(node.refuse("reduces all rows to one result"));
     }
     let (mut places, mut before) = (Vec::new(), 0);
     for axis in axes {
         let place = of.axis(node, axis)?;
         let place = place.ok_or_else(|| {
-            node.refuse("works along the axis of rows, so that rows would depend on others")
+            node.refuse("works along the axis of rows, so the result of a row would depend on other rows")
         })?;
-        // Axes before that of rows have moved by one.
+        // Axes before that of rows moved one position back when rows moved to the front.
         before += usize::from(place <= of.row_axis);
         places.push(builder.columns.constant(ColumnValue::I64(place as i64)));
     }
@@ -378,7 +383,7 @@ fn along_others(
     Ok(Stacked::arranged(result, of.row_axis - if keeps { 0 } else { before }))
 }
 
-/// The result of a node's operator on the tensor with rows in front, and on more inputs.
+/// The result of a node's operator on the tensor with rows in front and on more inputs.
 fn on_rows(
     node: &GraphNode,
     (name, of): (&str, &Tensor),

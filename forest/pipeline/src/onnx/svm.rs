@@ -1,7 +1,7 @@
-//! Support vector machines of `ai.onnx.ml`: weighted sums of kernels of a row and constant vectors.
+//! Support vector machines of `ai.onnx.ml`: weighted sums of kernel values of a row and constant vectors.
 //!
-//! Rows are in single precision, as the operators demand. Kernels and sums are in double precision, since
-//! sums of terms with both signs lose digits, and results are rounded to single precision.
+//! Rows are in single precision, as the operators define. Kernels and sums are in double precision, since
+//! sums of terms with both signs lose digits. Results are rounded to single precision.
 
 use super::builder::GraphColumns;
 use super::formula::Formula;
@@ -14,17 +14,17 @@ use sched_forest::ModelError;
 
 type Outputs = Result<Vec<Tensor>, ModelError>;
 
-/// Largest degree of a polynomial kernel that is computed as a product.
+/// Largest degree up to which a polynomial kernel is computed by repeated multiplication.
 const MOST_FACTORS: f64 = 16.0;
 
-/// A function of a row and a vector.
+/// A kernel: a function of a row and a vector.
 #[derive(Clone, Copy)]
 enum Kernel {
-    /// The product of row and vector.
+    /// The dot product of row and vector.
     Linear,
     /// `(gamma product + coef0)^degree`
     Polynomial { gamma: f64, coef0: f64, degree: f64 },
-    /// `exp(-gamma distance)`, of the squared distance.
+    /// `exp(-gamma distance)`, with the squared distance.
     Radial { gamma: f64 },
     /// `tanh(gamma product + coef0)`
     Sigmoid { gamma: f64, coef0: f64 },
@@ -44,11 +44,11 @@ impl Kernel {
             "POLY" => Ok(Kernel::Polynomial { gamma, coef0, degree }),
             "RBF" => Ok(Kernel::Radial { gamma }),
             "SIGMOID" => Ok(Kernel::Sigmoid { gamma, coef0 }),
-            other => Err(node.refuse(&format!("has the kernel `{other}`"))),
+            other => Err(node.refuse(&format!("has the unknown kernel `{other}`"))),
         }
     }
 
-    /// The column of the kernel of a row and a vector.
+    /// The column of the kernel's value for a row and a vector.
     fn column(
         self,
         builder: &mut GraphColumns,
@@ -86,7 +86,7 @@ impl Kernel {
     }
 }
 
-/// The sum of a number and weighted columns of doubles.
+/// A weighted sum of columns of doubles.
 fn weighted(
     builder: &mut GraphColumns,
     start: f64,
@@ -96,34 +96,35 @@ fn weighted(
     builder.add(Expr::Dot { start: ColumnValue::F64(start), terms: terms.map(term).collect() })
 }
 
-/// The row of a node, as doubles that are singles.
+/// The values of the node's row, rounded to single precision and widened.
 fn row_of(node: &GraphNode, builder: &mut GraphColumns) -> Result<Vec<ColumnId>, ModelError> {
     let rows = node.input(0)?;
     if !rows.by_row || rows.shape.len() > 1 {
-        return Err(node.refuse("reads no rows of numbers"));
+        return Err(node.refuse("needs rows of numbers as its input"));
     }
     let singles = builder.cast(node.numbers(rows)?, Element::F32)?;
     builder.cast(&singles, Element::F64)
 }
 
-/// Support vectors and their kernels with a row.
+/// Support vectors, and their kernel values with the row.
 struct Vectors {
     row: Vec<ColumnId>,
     kernel: Kernel,
     /// The vectors, one after the other.
     entries: Vec<f64>,
-    /// The column of each vector's kernel. None for linear kernels, whose sums are sums of the row itself.
+    /// The column of each vector's kernel value. Empty for a linear kernel, for which vectors are combined
+    /// beforehand.
     columns: Vec<ColumnId>,
 }
 
 impl Vectors {
-    /// The `count` vectors of a node.
+    /// Reads the `count` vectors of a node.
     fn read(node: &GraphNode, builder: &mut GraphColumns, count: usize) -> Result<Vectors, ModelError> {
         let row = row_of(node, builder)?;
         let kernel = Kernel::read(node)?;
         let entries = node.attributes.floats("support_vectors")?;
         if row.is_empty() || Some(entries.len()) != row.len().checked_mul(count) {
-            return Err(node.refuse("has vectors that do not fit its rows"));
+            return Err(node.refuse("has support vectors whose length does not match its columns"));
         }
         builder.spend(Some(entries.len()))?;
         let columns = match kernel {
@@ -136,7 +137,7 @@ impl Vectors {
         Ok(Vectors { row, kernel, entries, columns })
     }
 
-    /// A number plus the weighted kernels of some vectors.
+    /// A number plus the weighted kernel values of some vectors.
     fn sum(
         &self,
         builder: &mut GraphColumns,
@@ -157,26 +158,26 @@ impl Vectors {
     }
 }
 
-/// Refuses a step behind the sums.
+/// Refuses a post-transform.
 fn refuse_step(node: &GraphNode) -> Result<(), ModelError> {
     match node.attributes.text("post_transform")? {
         "" | "NONE" => Ok(()),
-        other => Err(node.refuse(&format!("has the step {other} behind its sums"))),
+        other => Err(node.refuse(&format!("has the post-transform {other}, which is not supported"))),
     }
 }
 
-/// `SVMRegressor`: one weighted sum of kernels or, without vectors, of the row. A machine of one class has
-/// the sign of the sum.
+/// `SVMRegressor`: a weighted sum of kernel values or, without vectors, of the row. A one-class machine
+/// returns the sign of the sum.
 pub(super) fn svm_regressor(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     refuse_step(node)?;
     let coefficients = node.attributes.floats("coefficients")?;
     let rho = node.attributes.floats("rho")?;
-    let start = *rho.first().ok_or_else(|| node.refuse("lacks the number that its sum starts with"))?;
+    let start = *rho.first().ok_or_else(|| node.refuse("lacks the constant of its sum (rho)"))?;
     let count = node.attributes.int("n_supports")?.unwrap_or(0);
     let sum = match usize::try_from(count) {
         Ok(count) if count > 0 => {
             if coefficients.len() != count {
-                return Err(node.refuse("has another number of coefficients than of vectors"));
+                return Err(node.refuse("has different numbers of coefficients and support vectors"));
             }
             let vectors = Vectors::read(node, builder, count)?;
             let weights: Vec<(usize, f64)> = coefficients.into_iter().enumerate().collect();
@@ -185,7 +186,7 @@ pub(super) fn svm_regressor(node: &GraphNode, builder: &mut GraphColumns) -> Out
         _ => {
             let row = row_of(node, builder)?;
             if coefficients.len() != row.len() {
-                return Err(node.refuse("has another number of coefficients than of columns"));
+                return Err(node.refuse("has a number of coefficients that does not match its columns"));
             }
             weighted(builder, start, row.into_iter().zip(coefficients))?
         }
@@ -203,12 +204,14 @@ pub(super) fn svm_regressor(node: &GraphNode, builder: &mut GraphColumns) -> Out
     Ok(vec![Tensor::numbers(true, vec![1], Element::F32, vec![result])])
 }
 
-/// `SVMClassifier` with vectors: a sum for each pair of classes, and the class with the most votes of pairs,
-/// the first one of several. Scores are the sums; of two classes, the sum with both signs.
+/// `SVMClassifier` with vectors: a sum for each pair of classes, and the class that wins most pairs, the
+/// first one if several do. Scores are the sums; for two classes, the negated sum and the sum.
 pub(super) fn svm_classifier(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     refuse_step(node)?;
     if !node.attributes.floats("prob_a")?.is_empty() {
-        return Err(node.refuse("couples probabilities of pairs of classes"));
+        return Err(
+            node.refuse("computes probabilities from pairs of classes (prob_a), which is not supported")
+        );
     }
     let counts = node.ints("vectors_per_class")?.unwrap_or_default();
     let counts: Option<Vec<usize>> = counts.into_iter().map(|count| usize::try_from(count).ok()).collect();
@@ -221,7 +224,7 @@ pub(super) fn svm_classifier(node: &GraphNode, builder: &mut GraphColumns) -> Ou
     let rho = node.attributes.floats("rho")?;
     let has_all = n_vectors.checked_mul(classes - 1) == Some(coefficients.len()) && rho.len() == n_pairs;
     if !has_all {
-        return Err(node.refuse("has another number of coefficients than of vectors and classes"));
+        return Err(node.refuse("has a number of coefficients that does not match its vectors and classes"));
     }
     let vectors = Vectors::read(node, builder, n_vectors)?;
     let starts: Vec<usize> = (0..classes).map(|class| counts[..class].iter().sum()).collect();
@@ -233,7 +236,7 @@ pub(super) fn svm_classifier(node: &GraphNode, builder: &mut GraphColumns) -> Ou
     let (mut sums, mut votes) = (Vec::with_capacity(n_pairs), vec![zero; classes]);
     for first in 0..classes {
         for second in first + 1..classes {
-            // Row `k` of the coefficients has those of a class against the `k`th other class.
+            // Row `k` of the coefficients has the coefficients of a class against the `k`th other class.
             let of = |class: usize, row: usize| {
                 let own = starts[class]..starts[class] + counts[class];
                 let coefficients = &coefficients;

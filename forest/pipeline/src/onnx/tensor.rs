@@ -1,4 +1,4 @@
-//! Values of a graph: tensors whose first axis can be that of rows.
+//! Tensors: the values of a graph. Their first axis can be the axis of rows.
 
 use sched_columns::{ColumnId, ColumnType};
 use sched_forest::onnx::element;
@@ -16,7 +16,7 @@ pub(super) enum Element {
 }
 
 impl Element {
-    /// The type with this number in files, if it is read.
+    /// The type with this number in files, if it is supported.
     pub fn of_code(code: i64) -> Option<Element> {
         match code {
             element::FLOAT => Some(Element::F32),
@@ -29,7 +29,7 @@ impl Element {
         }
     }
 
-    /// The type of columns for elements; none for texts.
+    /// The type of columns that hold these elements; `None` for texts.
     pub fn column_type(self) -> Option<ColumnType> {
         match self {
             Element::F32 => Some(ColumnType::F32),
@@ -57,12 +57,12 @@ impl Element {
     }
 }
 
-/// A tensor: one that is the same for all rows, or one with a cell for each row.
+/// A tensor of columns: constant, or with values for each row.
 #[derive(Clone, Debug)]
 pub(super) struct Tensor {
-    /// Whether the first axis is that of rows. `shape` leaves it out.
+    /// Whether the first axis is the axis of rows, which `shape` omits.
     pub by_row: bool,
-    /// Cells along each axis.
+    /// The number of cells along each axis.
     pub shape: Vec<usize>,
     pub element: Element,
     pub cells: Cells,
@@ -78,9 +78,9 @@ pub(super) enum Cells {
 /// A text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Text {
-    /// The text of the file.
+    /// A constant text of the file.
     Known(Rc<str>),
-    /// The text whose code among a list of names is this column.
+    /// A text of the row: this column holds its code in a list of names.
     ByCode(ColumnId),
 }
 
@@ -92,7 +92,7 @@ impl Cells {
         }
     }
 
-    /// The cells at these places.
+    /// The cells at these positions.
     pub fn at(&self, places: &[usize]) -> Cells {
         match self {
             Cells::Numbers(cells) => Cells::Numbers(places.iter().map(|&place| cells[place]).collect()),
@@ -106,13 +106,13 @@ impl Tensor {
         Tensor { by_row, shape, element, cells: Cells::Numbers(cells) }
     }
 
-    /// The number of axes in the file, with that of rows.
+    /// The number of axes in the file, including that of rows.
     pub fn rank(&self) -> usize {
         self.shape.len() + usize::from(self.by_row)
     }
 
-    /// The place in `shape` of an axis of the file, which can count from the end. `Ok(None)` is the axis of
-    /// rows.
+    /// The position in `shape` of an axis of the file. Negative axes count from the end. `Ok(None)` for the
+    /// axis of rows.
     ///
     /// # Errors
     /// If there is no such axis.
@@ -120,23 +120,23 @@ impl Tensor {
         let rank = self.rank() as i64;
         let from_start = if axis < 0 { axis + rank } else { axis };
         if !(0..rank).contains(&from_start) {
-            return Err(format!("asks for axis {axis} of {rank}"));
+            return Err(format!("names axis {axis} of a tensor with {rank} axes"));
         }
         Ok((from_start as usize).checked_sub(usize::from(self.by_row)))
     }
 
-    /// The tensor with another shape of as many cells.
+    /// The tensor with another shape, which must have the same number of cells.
     pub fn with_shape(&self, shape: Vec<usize>) -> Tensor {
         Tensor { shape, ..self.clone() }
     }
 
-    /// The steps between neighbours along each axis.
+    /// The distance between neighbouring cells along each axis.
     pub fn strides(&self) -> Vec<usize> {
         strides(&self.shape)
     }
 }
 
-/// The steps between neighbours along each axis.
+/// The distance between neighbouring cells along each axis.
 pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (0..shape.len().saturating_sub(1)).rev() {
@@ -145,12 +145,13 @@ pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The number of cells of a shape; none if it is too large for an address.
+/// The number of cells of a shape; `None` if it overflows.
 pub(super) fn size(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1_usize, |size, axis| size.checked_mul(*axis))
 }
 
-/// The place, in a tensor with these steps, of each cell of `shape` in order. A step of 0 repeats cells.
+/// The position of each cell of `shape`, in order, in a tensor with these strides. A stride of 0 repeats
+/// cells.
 pub(super) fn places(shape: &[usize], steps: &[usize], start: usize) -> Vec<usize> {
     let mut places = vec![start];
     for (count, step) in shape.iter().zip(steps) {

@@ -1,4 +1,4 @@
-//! Trees whose results other trees read: columns of the row.
+//! Tree ensembles whose results other trees read. Their results become columns.
 
 use super::builder::GraphColumns;
 use super::parts::PartForest;
@@ -17,10 +17,10 @@ use sched_forest::{
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// The results of a forest's node as columns: for a classifier the label, and then the numbers.
+/// The results of a forest's node as columns: the label if it is a classifier, and then the numbers.
 ///
 /// # Errors
-/// `M0019` for trees that are too large, and `M0040` for steps behind them that mix margins.
+/// `M0019` for trees that are too large, and `M0040` for post-transforms that mix margins.
 pub(super) fn results_as_columns(
     part: &PartForest,
     builder: &mut GraphColumns,
@@ -30,20 +30,20 @@ pub(super) fn results_as_columns(
     let sums = tree_columns(part, builder)?;
     let margins = part.after(raw, sums, builder, label)?;
     let by_value = value.iter().take_while(|step| step.is_by_value()).count();
-    let shares = part.after(&value[..by_value], margins.clone(), builder, label)?;
-    let values = part.after(&value[by_value..], shares.clone(), builder, label)?;
-    // The trees of one node have one target.
+    let scores = part.after(&value[..by_value], margins.clone(), builder, label)?;
+    let values = part.after(&value[by_value..], scores.clone(), builder, label)?;
+    // A node of trees has classes of one target only.
     let Some(Classes { rule, labels, targets: _ }) = classes else { return Ok(vec![part.tensor(values)]) };
     let number = match rule {
         ClassRule::LargestMargin => index_of_largest(builder, &margins)?,
         ClassRule::LargestValue | ClassRule::Computed(_) => index_of_largest(builder, &values)?,
         ClassRule::MarginAbove(bound) => above(builder, &margins, *bound)?,
-        ClassRule::ValueAbove(bound) => above(builder, &shares, *bound)?,
+        ClassRule::ValueAbove(bound) => above(builder, &scores, *bound)?,
     };
     Ok(vec![label_of(builder, number, labels)?, part.tensor(values)])
 }
 
-/// 1 if the only score is above a bound, else 0.
+/// The class number by a threshold: 1 if the single score is above the bound, else 0.
 fn above(builder: &mut GraphColumns, scores: &[ColumnId], bound: f64) -> Result<ColumnId, ModelError> {
     let score = builder.cast(&scores[..1], Element::F64)?[0];
     let bound = builder.columns.constant(ColumnValue::F64(bound));
@@ -51,7 +51,7 @@ fn above(builder: &mut GraphColumns, scores: &[ColumnId], bound: f64) -> Result<
     builder.add(Expr::Unary(Unary::Cast(ColumnType::I64), is_above))
 }
 
-/// The label of a class by its number, which is a whole number or a text.
+/// The label of a class by its number. Labels are whole numbers or texts.
 fn label_of(builder: &mut GraphColumns, number: ColumnId, labels: &[Label]) -> Result<Tensor, ModelError> {
     let (by_row, shape) = (true, Vec::new());
     let whole = labels.iter().map(|label| match label {
@@ -83,7 +83,8 @@ fn tree_columns(part: &PartForest, builder: &mut GraphColumns) -> Result<Vec<Col
     };
     let mut of = Vec::with_capacity(read.len());
     for feature in &read {
-        // Values are rounded to the type of rows, and compared in the wider one.
+        // Values are rounded to the type of rows, and compared in the wider of this type and that of
+        // thresholds.
         let rounded = builder.add(cast(tested[*feature as usize], forest.types.input))?;
         of.push(builder.add(cast(rounded, compared))?);
     }
@@ -102,7 +103,7 @@ fn cast(column: ColumnId, to: Float) -> Expr {
     Expr::Unary(Unary::Cast(to.into()), column)
 }
 
-/// The forest with numeric tests, of columns that take the place of other tests.
+/// The forest with numeric tests alone. Columns replace other tests.
 fn numeric_tests(
     forest: Forest,
     tested: &[ColumnId],
@@ -123,7 +124,7 @@ fn numeric_tests(
     Ok((Arc::unwrap_or_clone(prepared.forest), tested))
 }
 
-/// The forest over columns of single precision, if it compares these in double precision.
+/// The forest with tests in single precision, if all tested columns are widened singles.
 fn in_single_precision(
     mut forest: Forest,
     tested: Vec<ColumnId>,
@@ -144,17 +145,17 @@ fn in_single_precision(
     }
 }
 
-/// Columns of a forest while they are made.
+/// The state while a forest is converted to [`ColumnTrees`].
 struct Making<'a> {
     forest: &'a Forest,
-    /// The operand that each feature is.
+    /// The operand that holds each feature's value.
     operands: HashMap<u32, u32>,
     compared: Float,
 }
 
 impl Making<'_> {
-    /// The trees of each margin, and the number of the result. Margins share trees whose leaves hold a value
-    /// for each of them.
+    /// The trees of each margin, and the index of its result in them. If all leaves hold a value for each
+    /// margin, all margins share the same trees.
     fn all_margins(&self) -> Result<Vec<(Arc<ColumnTrees>, u32)>, ModelError> {
         let margins = self.forest.num_margins as u32;
         if self.forest.trees.iter().all(|tree| tree.target == Target::All) {
@@ -171,7 +172,8 @@ impl Making<'_> {
         (0..margins).map(of_margin).collect()
     }
 
-    /// The trees for which `value` has a value of each leaf, or `None` for all of them.
+    /// The trees that `value` selects. It returns `None` for other trees, else the index of the value to take
+    /// from each leaf, or `Some(None)` for all values.
     fn trees(
         &self,
         results: u32,
@@ -202,15 +204,16 @@ impl Making<'_> {
             },
         };
         ColumnTrees::new(form, trees).ok_or_else(|| {
-            let message = "trees that other trees read have too many nodes";
-            ModelError::new(codes::TOO_LARGE, message).help("fit smaller trees below the last ones")
+            let message = "trees whose results other trees read have too many nodes";
+            ModelError::new(codes::TOO_LARGE, message)
+                .help("train smaller trees in the layers before the last one")
         })
     }
 
     fn test(&self, inner: &Inner) -> TreeTest {
         let threshold = match inner.predicate {
             Predicate::Numeric { threshold } | Predicate::NumericNotZero { threshold } => threshold,
-            // Columns take the place of these tests.
+            // Columns have replaced these tests, so they do not occur.
             Predicate::Equal { .. } | Predicate::Member { .. } => 0.0,
         };
         TreeTest {

@@ -1,7 +1,7 @@
-//! Quotients, remainders and powers of whole numbers by constants, and remainders of singles.
+//! Whole numbers divided by constants and raised to constant powers, and remainders of singles by constants.
 //!
-//! Columns divide floating-point numbers alone. Whole numbers are divided by doubles: the rest of the first
-//! quotient is small, so that a second division makes it exact.
+//! Columns can divide only floating-point numbers. So whole numbers are divided as doubles. The remainder
+//! after the first quotient is small, so that a second division makes the result exact.
 
 use super::builder::GraphColumns;
 use super::formula::Formula;
@@ -13,17 +13,18 @@ use sched_forest::ModelError;
 type Outputs = Result<Vec<Tensor>, ModelError>;
 type Cell = Result<ColumnId, ModelError>;
 
-/// Divisors of whole numbers are below this one. Rests up to twice as large are exact as doubles, and so are
-/// their quotients, rounded down.
+/// Bound of divisors of whole numbers. Doubles represent remainders of up to twice this bound exactly, so
+/// that their quotients, rounded down, are exact too.
 const LARGEST_DIVISOR: u64 = 1 << 50;
 
-/// Largest exponent of a whole number. Larger ones make numbers of more than 64 bits.
+/// Largest exponent of a whole number. Larger exponents make numbers of more than 64 bits.
 const LARGEST_EXPONENT: i64 = 62;
 
-/// Bits of a quotient of singles in one step of a remainder: the product with a single is exact as a double.
+/// Number of bits of the quotient in one step of a remainder of singles. The product of such a quotient with
+/// a single is exact in double precision.
 const QUOTIENT_BITS: i32 = 29;
 
-/// An operation on whole numbers and constants of one type.
+/// Applies an operation to each whole number of a tensor and a constant.
 fn by_constant(
     node: &GraphNode,
     builder: &mut GraphColumns,
@@ -35,22 +36,22 @@ fn by_constant(
     }
     let computed = node.each(builder, &[of, by], of.element, |builder, cells| {
         let Some(ColumnValue::I64(by)) = builder.constant(cells[1]) else {
-            return Err(node.refuse("computes with two whole numbers of a row"));
+            return Err(node.refuse("divides by a whole number of the row, or has one as exponent"));
         };
         operation(builder, cells[0], by)?
-            .ok_or_else(|| node.refuse(&format!("computes with a whole number and {by}")))
+            .ok_or_else(|| node.refuse(&format!("has the divisor or exponent {by}, which is not supported")))
     });
     Ok(vec![computed?])
 }
 
-/// Quotient and rest of a whole number.
+/// Quotient and remainder of a whole number.
 struct Division {
     quotient: ColumnId,
     rest: ColumnId,
 }
 
-/// The quotient, rounded down, and the rest, which has the sign of the divisor. None for a divisor of 0 or a
-/// large one.
+/// The quotient, rounded down, and the remainder, which has the sign of the divisor. `None` if the divisor is
+/// 0 or too large.
 fn divided(builder: &mut GraphColumns, x: ColumnId, by: i64) -> Result<Option<Division>, ModelError> {
     if by == 0 || by.unsigned_abs() >= LARGEST_DIVISOR {
         return Ok(None);
@@ -72,7 +73,8 @@ fn divided(builder: &mut GraphColumns, x: ColumnId, by: i64) -> Result<Option<Di
     Ok(Some(Division { quotient, rest: second.rest }))
 }
 
-/// The quotient, rounded towards 0, and the rest, which has the sign of the number.
+/// The quotient, rounded towards 0, and the remainder, which has the sign of the number. `None` if the
+/// divisor is 0 or too large.
 fn truncated(builder: &mut GraphColumns, x: ColumnId, by: i64) -> Result<Option<Division>, ModelError> {
     let Some(Division { quotient, rest }) = divided(builder, x, by)? else { return Ok(None) };
     let [zero, one, divisor] = [0, 1, by].map(|number| builder.columns.constant(ColumnValue::I64(number)));
@@ -95,13 +97,13 @@ pub(super) fn div(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     })
 }
 
-/// `Mod`: the rest has the sign of the divisor or, by the attribute `fmod`, that of the number.
+/// `Mod`: the remainder has the sign of the divisor or, with the attribute `fmod`, that of the number.
 pub(super) fn modulo(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let follows_number = node.attributes.int("fmod")?.unwrap_or(0) != 0;
     match node.input(0)?.element {
         Element::F32 if follows_number => remainders(node, builder),
         Element::F32 | Element::F64 => {
-            Err(node.refuse("takes remainders of floats other than `fmod` of singles"))
+            Err(node.refuse("computes remainders of floats, which is supported only for float with `fmod`"))
         }
         _ => by_constant(node, builder, |builder, x, by| {
             let division = if follows_number { truncated(builder, x, by) } else { divided(builder, x, by) };
@@ -113,7 +115,7 @@ pub(super) fn modulo(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 /// `Pow` of whole numbers, as products.
 pub(super) fn pow(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     if node.input(0)?.element == Element::I32 {
-        return Err(node.refuse("computes with int32"));
+        return Err(node.refuse("computes with int32, which is not supported; int64 is"));
     }
     by_constant(node, builder, |builder, x, exponent| {
         if !(0..=LARGEST_EXPONENT).contains(&exponent) {
@@ -133,13 +135,13 @@ fn remainders(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     let computed =
         node.each(builder, &[of, by], of.element, |builder, cells| match builder.constant(cells[1]) {
             Some(ColumnValue::F32(by)) if !by.is_infinite() => remainder(builder, cells[0], by),
-            _ => Err(node.refuse("divides by a value of the row, or an infinite one")),
+            _ => Err(node.refuse("divides by a value of the row, or by infinity")),
         });
     Ok(vec![computed?])
 }
 
-/// The exact remainder of a single, with its sign: multiples of the divisor are taken away, the largest ones
-/// first. Every difference is exact as a double.
+/// The exact remainder of a single, with its sign. Subtracts multiples of the divisor, the largest first.
+/// Every difference is exact in double precision.
 fn remainder(builder: &mut GraphColumns, x: ColumnId, by: f32) -> Cell {
     let wide = builder.cast(&[x], Element::F64)?[0];
     let mut formula = Formula { builder, element: Element::F64 };
@@ -163,7 +165,7 @@ fn remainder(builder: &mut GraphColumns, x: ColumnId, by: f32) -> Cell {
     }
     let negative = formula.unary(Unary::Negate, rest)?;
     let signed = formula.below(wide, 0.0, negative, rest)?;
-    // A rest of 0 has the sign of the number, too.
+    // A remainder of 0 has the sign of the number, too.
     let zero = formula.with(Binary::Multiply, wide, 0.0)?;
     let condition = formula.with(Binary::Equal, rest, 0.0)?;
     let result = formula.builder.add(Expr::Select { condition, then: zero, otherwise: signed })?;

@@ -1,22 +1,22 @@
-//! The columns of one feature, evaluated quickly for many values.
+//! A column over one feature, for fast evaluation at many values.
 
 use super::domain::FeatureDomain;
 use sched_columns::{ColumnId, ColumnValue, Columns, Expr};
 use std::collections::HashMap;
 
-/// A column with the columns that it depends on, all of one feature.
+/// A column and the columns on which it depends, all over one feature.
 #[derive(Debug)]
 pub(crate) struct Chain {
-    /// The columns, each after those that it reads. Their feature has the number 0.
+    /// The columns, each after those that it reads, as expressions over feature 0.
     exprs: Columns,
     values: Vec<ColumnValue>,
     /// The feature.
     pub feature: u32,
-    /// The values of the feature.
+    /// The values that the feature can have.
     pub domain: FeatureDomain,
 }
 
-/// The number of features that a column depends on, other than one.
+/// The case of a column that does not depend on exactly one feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotOne {
     /// The column is the same for every row.
@@ -25,7 +25,7 @@ pub(crate) enum NotOne {
     Several,
 }
 
-/// The feature of a column that depends on one.
+/// The feature of a column that depends on exactly one feature.
 pub(crate) fn only_feature(columns: &Columns, column: ColumnId) -> Result<u32, NotOne> {
     let mut features = columns.needed_for(&[column]).into_iter().filter_map(|it| match columns.expr(it) {
         Expr::Input { feature, .. } => Some(*feature),
@@ -39,7 +39,7 @@ pub(crate) fn only_feature(columns: &Columns, column: ColumnId) -> Result<u32, N
 }
 
 impl Chain {
-    /// The chain of a column. It must depend on this feature alone.
+    /// The chain of a column, which must depend on this feature alone.
     pub fn new(columns: &Columns, column: ColumnId, feature: u32, domain: FeatureDomain) -> Chain {
         let mut exprs = Columns::default();
         let mut numbers = HashMap::new();
@@ -53,7 +53,7 @@ impl Chain {
         Chain { values: Vec::with_capacity(exprs.len()), exprs, feature, domain }
     }
 
-    /// The number of columns. The last is the one that the chain is for.
+    /// The number of columns. The last one is the column of the chain.
     pub fn len(&self) -> usize {
         self.exprs.len()
     }

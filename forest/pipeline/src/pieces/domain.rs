@@ -1,22 +1,22 @@
 //! The values that a feature can have, as consecutive whole numbers.
 //!
-//! Floating-point numbers are ordered as their bits are, so that a search for a threshold halves a range of
-//! whole numbers. Each value has an *index*; a larger value has a larger index.
+//! Each value has an *index*, and a larger value has a larger index. For floating-point numbers, the index
+//! follows from the bits, so that a search for a threshold is a bisection over whole numbers.
 
 use crate::pipeline::{Input, InputKind};
 use sched_forest::Float;
 
-/// Whole numbers up to this size are exact in double precision.
+/// Whole numbers up to this magnitude are exact in double precision.
 const EXACT: i64 = 1 << 53;
 
-/// The values of a feature.
+/// The set of values that a feature can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FeatureDomain {
     /// All numbers of a floating-point type but NaN.
     Float(Float),
-    /// Whole numbers that double precision holds exactly.
+    /// Whole numbers that double precision represents exactly.
     Whole,
-    /// The codes of names, and -1 for every other category.
+    /// The codes of names from 0 on, and -1 for an unknown name.
     Codes {
         /// The number of names.
         count: u32,
@@ -45,7 +45,7 @@ impl FeatureDomain {
         }
     }
 
-    /// The value of an index.
+    /// The value with this index.
     pub fn value(self, index: i64) -> f64 {
         match self {
             FeatureDomain::Float(Float::F32) => {
@@ -67,13 +67,14 @@ impl FeatureDomain {
         }
     }
 
-    /// Whether a test can tell the value of an index from the next one: it cannot tell -0 from 0.
+    /// Whether a test can separate the value with this index from the next one. False for -0 and 0, which
+    /// compare as equal.
     pub fn can_split_after(self, index: i64) -> bool {
         !matches!(self, FeatureDomain::Float(_)) || index != -1
     }
 }
 
-/// The index of a number among those of its type: both zeros are neighbours.
+/// The index of a number among those of its type. -0 comes directly before 0.
 fn index_of(value: f64, float: Float) -> i64 {
     match float {
         Float::F32 => {

@@ -1,10 +1,10 @@
-//! A column of one feature as pieces: intervals of the feature on which the column is constant, rises or
-//! falls.
+//! Divides a column over one feature into pieces: intervals of the feature on which the column is constant,
+//! rises or falls.
 //!
-//! Arithmetic that rounds correctly keeps order: if `x <= y`, then `round(x + c) <= round(y + c)`. So an
-//! operation on pieces gives pieces again, by the operands' directions and signs. Ends of pieces are found by
-//! bisection over the feature's values, with the column's own operations, so pieces are exact. Operations of
-//! mathematical libraries (`exp`, `log`) keep no order that anyone proves, and have no rule here.
+//! Correctly rounded arithmetic is monotone: if `x <= y`, then `round(x + c) <= round(y + c)`. So the pieces
+//! of an operation follow from the pieces of its operands, by their directions and signs. Bisection over the
+//! feature's values, with the column's own operations, finds the exact ends of pieces. Functions such as
+//! `exp` and `log` are not proven to be monotone, so they have no rule here.
 
 pub(crate) mod chain;
 pub(crate) mod domain;
@@ -15,15 +15,15 @@ use runs::{IndexRun, category, in_runs, sign};
 use sched_columns::{Binary, ColumnType, ColumnValue, Expr, Unary};
 use std::cmp::Ordering;
 
-/// The course of a column over a piece. A column that rises or falls may have equal neighbours, and is never
-/// NaN.
+/// The course of a column over a piece. A column that rises or falls is never NaN, but neighbouring values
+/// may be equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Course {
     /// One value.
     Constant(ColumnValue),
-    /// No smaller value follows.
+    /// The values never decrease.
     Rising,
-    /// No larger value follows.
+    /// The values never increase.
     Falling,
 }
 
@@ -41,7 +41,7 @@ impl Course {
     }
 }
 
-/// An interval of a feature's indices, which begins behind the piece before it.
+/// An interval of a feature's indices. It begins after the end of the preceding piece.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Piece {
     /// The last index.
@@ -57,13 +57,14 @@ pub(crate) struct NoPieces {
     pub column: usize,
 }
 
-/// Most pieces of a column. Bounds the time of a search; tables of 60,000 categories need fewer.
+/// Maximum number of pieces of a column, which bounds the time of a search. Tables of 60,000 categories need
+/// fewer.
 const MOST_PIECES: usize = 1 << 17;
 
 /// Domains with at most this many values are evaluated value by value.
 const FEW_VALUES: u64 = 1 << 16;
 
-/// An interval on which each operand has one course.
+/// An interval on which each operand has a single course.
 #[derive(Clone, Copy)]
 struct Interval {
     first: i64,
@@ -77,7 +78,7 @@ impl Interval {
     }
 }
 
-/// The pieces of the chain's last column, in ascending order of the feature.
+/// The pieces of the chain's last column, ascending.
 pub(crate) fn pieces(chain: &mut Chain) -> Result<Vec<Piece>, NoPieces> {
     let mut all: Vec<Vec<Piece>> = Vec::with_capacity(chain.len());
     for column in 0..chain.len() {
@@ -107,7 +108,7 @@ impl PieceFinder<'_> {
                 .map(|last| Piece { last, course: Course::Constant(self.chain.at(self.column, last)) });
             return Some(compressed(values.collect()));
         }
-        // A sum of several pieces has no known order.
+        // Sums of many terms have no rule.
         if let Expr::Dot { .. } | Expr::SquaredDistance { .. } | Expr::Trees { .. } = expr {
             return None;
         }
@@ -130,7 +131,7 @@ impl PieceFinder<'_> {
         Some(compressed(self.levelled(found)))
     }
 
-    /// The intervals on which all operands have one course each.
+    /// The intervals on which each operand has a single course.
     fn intervals(&self, operands: &[usize]) -> Vec<Interval> {
         let (low, high) = self.chain.domain.bounds();
         let (mut first, mut at) = (low, [0; 3]);
@@ -151,7 +152,7 @@ impl PieceFinder<'_> {
         intervals
     }
 
-    /// The column over an interval on which some operand is not constant.
+    /// The pieces of the column in an interval on which some operand is not constant.
     fn operation(&mut self, expr: &Expr, operands: &[usize], interval: Interval) -> Option<Vec<Piece>> {
         let [course, second, third] = interval.courses;
         match expr {
@@ -202,7 +203,7 @@ impl PieceFinder<'_> {
                 }
                 Some(found)
             }
-            // Nobody has proven that the results of functions are in order.
+            // These functions are not proven to be monotone.
             Unary::Exp
             | Unary::ExpMinusOne
             | Unary::Log
@@ -220,7 +221,7 @@ impl PieceFinder<'_> {
         if op != Binary::Power && (is_nan(of_x) || is_nan(of_y)) {
             return Some(self.constants(&[IndexRun { first: interval.first, last: interval.last }]));
         }
-        // The course of one value and of another that moves the same way.
+        // The course of a sum, if both terms have the same course or one is constant.
         let together = |x: Course, y: Course| match (x, y) {
             (Course::Constant(value), course) | (course, Course::Constant(value)) => {
                 value.to_f64().is_finite().then_some(course)
@@ -232,7 +233,7 @@ impl PieceFinder<'_> {
                 let moved = if op == Binary::Add { of_y } else { of_y.reversed() };
                 let course = together(of_x, moved)?;
                 self.is_number_at_ends(interval, [x, y])?;
-                // Sums of integers that overflow are pieces of their own.
+                // Separate pieces begin at values at which sums of integers overflow.
                 let overflow = |it: &mut Self, index| {
                     let (x, y) = (i128::from(it.value(x, index)), i128::from(it.value(y, index)));
                     let exact = if op == Binary::Add { x + y } else { x - y };
@@ -254,7 +255,7 @@ impl PieceFinder<'_> {
             },
             Binary::Multiply | Binary::Divide => self.product(op, [x, y], interval),
             Binary::Less | Binary::LessOrEqual | Binary::Equal => {
-                // The difference of both moves one way, if one is constant or both move apart.
+                // If one operand is constant, or one rises and the other falls, their difference is monotone.
                 if !has_one_order(of_x, of_y) {
                     return None;
                 }
@@ -264,10 +265,10 @@ impl PieceFinder<'_> {
         }
     }
 
-    /// A product or a quotient, by the signs of both operands.
+    /// The pieces of a product or a quotient, by the signs of both operands.
     fn product(&mut self, op: Binary, [x, y]: [usize; 2], interval: Interval) -> Option<Vec<Piece>> {
         let mut found = Vec::new();
-        // Infinite values are runs of their own, and so are both zeros, since quotients differ.
+        // Infinite values form separate runs, and so do -0 and 0, since quotients by them differ.
         let class =
             |value: ColumnValue| (sign(value), value.to_f64().is_finite(), value.to_f64().is_sign_negative());
         for by_x in self.runs(x, interval, class)? {
@@ -280,16 +281,18 @@ impl PieceFinder<'_> {
         Some(found)
     }
 
-    /// A product or a quotient of operands that are positive, negative, infinite or a zero in the whole part.
+    /// The piece of a product or a quotient in a part where each operand stays positive, negative, infinite
+    /// or the same zero.
     fn signed_product(&mut self, op: Binary, [x, y]: [usize; 2], part: Interval) -> Option<Vec<Piece>> {
         let values = [x, y].map(|column| self.chain.at(column, part.first));
         let signs = values.map(sign);
-        // Zero and infinity make zero, infinity or NaN of all numbers of a sign.
+        // With zero or infinity, the result is the same for all numbers of one sign.
         if signs.contains(&Ordering::Equal) || values.iter().any(|value| !value.to_f64().is_finite()) {
             return Some(self.constants(&[IndexRun { first: part.first, last: part.last }]));
         }
         let [of_x, of_y, _] = part.courses;
-        // The size of the result moves one way, if both operands move its way or only one moves.
+        // The magnitude of the result is monotone if both operands move it in the same direction, or only one
+        // moves.
         let grows = match (op, grows(of_x, signs[0]), grows(of_y, signs[1])) {
             (Binary::Multiply, Some(x), Some(y)) => (x == y).then_some(x),
             (Binary::Divide, Some(x), Some(y)) => (x != y).then_some(x),
@@ -304,8 +307,8 @@ impl PieceFinder<'_> {
         Some(part.piece(if grows == is_positive { Course::Rising } else { Course::Falling }))
     }
 
-    /// Returns one constant piece for each run of indices in which the operands have one order: less, equal,
-    /// greater or unordered.
+    /// Returns a constant piece for each run of indices in which the operands have the same order: less,
+    /// equal, greater or unordered.
     fn comparison(&mut self, [x, y]: [usize; 2], interval: Interval) -> Option<Vec<Piece>> {
         let mut runs = Vec::new();
         let order = |it: &mut Self, index| {
@@ -325,7 +328,7 @@ impl PieceFinder<'_> {
         Some(self.constants(&runs))
     }
 
-    /// Pieces of constants, by runs of a property of an operand.
+    /// Constant pieces, one for each run of indices at which an operand has the same property.
     fn by<K: PartialEq>(
         &mut self,
         of: usize,
@@ -345,7 +348,7 @@ impl PieceFinder<'_> {
         in_runs(self.chain, of, (interval.first, interval.last), property)
     }
 
-    /// The column's values where it is constant in each run.
+    /// Constant pieces with the column's values, for runs on which it is constant.
     fn constants(&mut self, runs: &[IndexRun]) -> Vec<Piece> {
         let value = |run: &IndexRun| Piece {
             last: run.last,
@@ -354,7 +357,7 @@ impl PieceFinder<'_> {
         runs.iter().map(value).collect()
     }
 
-    /// The number of a column of integers at an index; 0 for other columns.
+    /// The value of a column of integers at an index; 0 for other columns.
     fn value(&mut self, column: usize, index: i64) -> i64 {
         match self.chain.at(column, index) {
             ColumnValue::I64(value) => value,
@@ -362,7 +365,8 @@ impl PieceFinder<'_> {
         }
     }
 
-    /// None if an operation on integers overflows at an end of the interval, between which values lie.
+    /// `None` if an operation on integers overflows at an end of the interval. Its other values lie between
+    /// those at the ends.
     fn does_not_overflow(
         &mut self,
         interval: Interval,
@@ -372,7 +376,7 @@ impl PieceFinder<'_> {
         checked(self, interval.last)
     }
 
-    /// None if a sum of two columns that both move may be of infinities with two signs.
+    /// `None` if both operands of a sum move, and may be infinities of opposite signs.
     fn is_number_at_ends(&mut self, interval: Interval, operands: [usize; 2]) -> Option<()> {
         let moving = interval.courses[..2].iter().filter(|course| !course.is_constant()).count();
         let is_finite = |it: &mut Self, column| {
@@ -381,13 +385,13 @@ impl PieceFinder<'_> {
         (moving < 2 || operands.into_iter().any(|column| is_finite(self, column))).then_some(())
     }
 
-    /// Pieces whose ends are equal become constants.
+    /// Turns pieces with equal values at both ends into constants.
     fn levelled(&mut self, pieces: Vec<Piece>) -> Vec<Piece> {
         let mut first = self.chain.domain.bounds().0;
         let level = |mut piece: Piece| {
             let ends = [first, piece.last].map(|index| self.chain.at(self.column, index));
             first = piece.last + 1;
-            // A zero between zeros may have another sign.
+            // Zeros are left out: between two equal zeros there may be zeros of the other sign.
             if !piece.course.is_constant() && ends[0] == ends[1] && ends[0].is_true() {
                 piece.course = Course::Constant(ends[0]);
             }
@@ -397,7 +401,7 @@ impl PieceFinder<'_> {
     }
 }
 
-/// Whether the size of a value that keeps its sign grows; none if it is constant.
+/// Whether the magnitude of a value that keeps its sign grows; `None` if the value is constant.
 fn grows(course: Course, sign: Ordering) -> Option<bool> {
     match course {
         Course::Constant(_) => None,
@@ -406,13 +410,13 @@ fn grows(course: Course, sign: Ordering) -> Option<bool> {
     }
 }
 
-/// Whether the order of two values changes from one side to the other at most: one of them is constant, or
-/// they move apart.
+/// Whether the order of two values changes at most once: one of them is constant, or one rises and the other
+/// falls.
 fn has_one_order(x: Course, y: Course) -> bool {
     x != y || x.is_constant()
 }
 
-/// Pieces without neighbours of one value.
+/// Joins neighbouring pieces with the same constant.
 fn compressed(pieces: Vec<Piece>) -> Vec<Piece> {
     let mut kept: Vec<Piece> = Vec::with_capacity(pieces.len());
     for piece in pieces {

@@ -1,4 +1,4 @@
-//! Runs: the parts of an interval on which a property of a column is the same.
+//! Runs: parts of an interval on which a column keeps a property, such as its sign.
 
 use super::chain::Chain;
 use sched_columns::ColumnValue;
@@ -14,10 +14,11 @@ pub(crate) struct IndexRun {
     pub last: i64,
 }
 
-/// Most runs of one interval, beyond any table of categories that was met.
+/// Maximum number of runs of an interval, more than any known table of categories has.
 const MOST_RUNS: usize = 1 << 17;
 
-/// The last index from `first` to `last` with a property that `first` has, and that ends once.
+/// The last index from `first` to `last` with a property. `first` must have it, and once it ends it must not
+/// return.
 pub(crate) fn last_with(first: i64, last: i64, mut has: impl FnMut(i64) -> bool) -> i64 {
     if has(last) {
         return last;
@@ -35,8 +36,8 @@ pub(crate) fn last_with(first: i64, last: i64, mut has: impl FnMut(i64) -> bool)
     inside
 }
 
-/// The runs of an interval by a property of a column. Indices of equal properties must be consecutive, which
-/// holds for the interval of a value that rises or falls. None if there are too many runs.
+/// Divides an interval into runs by a property of a column. Indices with the same property must be
+/// consecutive, as they are if the column rises or falls. `None` if there are too many runs.
 pub(crate) fn in_runs<K: PartialEq>(
     chain: &mut Chain,
     column: usize,
@@ -57,13 +58,13 @@ pub(crate) fn in_runs<K: PartialEq>(
     Some(runs)
 }
 
-/// The sign of a number that is not NaN.
+/// The sign of a number, as its order relative to 0.
 pub(crate) fn sign(value: ColumnValue) -> Ordering {
     value.to_f64().partial_cmp(&0.0).unwrap_or(Ordering::Equal)
 }
 
-/// The place of a value among the first `count` categories: equal for the values of one category, and
-/// ascending in between.
+/// A key of a value: its category, if that is below `count`, and otherwise a position between categories.
+/// Values with the same key are consecutive.
 pub(crate) fn category(rule: CategoryRule, count: usize, value: f64) -> (Option<u32>, i64) {
     let category = rule.category(value).filter(|category| (*category as usize) < count);
     let between = match category {

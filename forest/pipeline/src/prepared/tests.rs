@@ -1,8 +1,8 @@
 use super::*;
 use sched_forest::{CategoryRule, Comparison, ForestParts, Leaf, NodeRef, Target, Tree, predict_margins};
 
-/// One stump for each test of a feature. Missing values go left at every other one. The left leaf of stump
-/// `i` adds `2^i`.
+/// One stump for each of these tests. Missing values go left at stumps of even numbers. The left leaf of
+/// stump `i` adds `2^i`, so that a margin says where the row went left.
 fn stumps(tests: Vec<(u32, Predicate)>, sets: Vec<Vec<u32>>, rule: CategoryRule) -> Forest {
     let stump = |(source, (feature, predicate)): (u32, (u32, Predicate))| {
         let leaf = |source, value| Leaf { source, values: [value].into() };
@@ -25,7 +25,7 @@ fn stumps(tests: Vec<(u32, Predicate)>, sets: Vec<Vec<u32>>, rule: CategoryRule)
     Forest::new(parts).expect("a valid forest")
 }
 
-/// Compares the walks of a forest with those of its prepared form over columns.
+/// Compares the margins of a forest with those of its prepared form. Each value is a row, for all features.
 fn check(forest: &Forest, values: &[f64]) -> Prepared {
     let prepared = Prepared::of(forest, SetTests::OfColumns).expect("small tables");
     let prepared = prepared.expect("a test that is not numeric");
@@ -77,7 +77,7 @@ fn columns_replace_all_tests() {
         let prepared = check(&stumps(tests.clone(), sets.clone(), rule), &ODD);
         assert_eq!((prepared.tested.len(), prepared.set_columns, prepared.class_features), (8, 2, 0));
         let features: Vec<u32> = prepared.forest.trees.iter().map(|tree| tree.inner[0].feature).collect();
-        // Values, zeros as missing values, equalities, sets.
+        // The order of columns: values, values whose zeros are missing, equalities, sets.
         assert_eq!(features, [2, 4, 6, 3, 0, 7, 5, 1]);
     }
 }
@@ -118,7 +118,8 @@ fn features_with_many_sets_have_classes() {
     {
         let row = prepared.row(&[value, value]);
         let class = bit(row[0], row[1]);
-        // Missing values, those in no set, and 511 others, of which the rule leaves some out.
+        // At most 513 classes: missing values, values in no set, and 511 combinations of sets, some of which
+        // no category has.
         assert!(class <= 512, "{value}");
         let sum: u32 = prepared.forest.trees[..9]
             .iter()

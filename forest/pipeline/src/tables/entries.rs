@@ -1,8 +1,8 @@
-//! Tables: a number for each piece of a feature, and the column that looks it up.
+//! Tables: a number for each piece of a feature's values, and the column that looks it up.
 //!
-//! Few pieces are compared with one after the other, which vectors of rows or of columns do at once. Single
-//! whole numbers are a table by category. Many other pieces are a table by the number of edges that a value
-//! reaches.
+//! A table with few pieces becomes a chain of comparisons, which runs in vectors of rows or columns. A table
+//! of single whole numbers is looked up by category. Any other table is looked up by the number of edges that
+//! a value reaches.
 
 use crate::fault::{PassFault, seeded};
 use crate::pieces::domain::FeatureDomain;
@@ -12,16 +12,17 @@ use sched_columns::{
 use sched_forest::{CategoryRule, Float};
 use std::sync::Arc;
 
-/// Most edges that a value is compared with in turn. On Zen 5 each edge takes 0.026 ns a row in calls of 64
+/// Maximum number of edges of a chain of comparisons. On Zen 5 each edge takes 0.026 ns a row in calls of 64
 /// rows (0.048 ns with AVX2), and a look-up 1.2 ns. In calls of one row, each edge takes 1.6 ns for 20
 /// features.
 const MOST_COMPARED: usize = 32;
 
-/// Operations of a look-up, whose gather loads lane by lane: it takes as long as
-/// [`MOST_COMPARED`] comparisons and choices.
+/// Work of a look-up in operations: it takes as long as [`MOST_COMPARED`] comparisons and selects, since its
+/// gather loads lane by lane.
 pub(super) const LOOK_UP: usize = 2 * MOST_COMPARED;
 
-/// Most entries of a table by category: 512 KB. Features can have single large numbers.
+/// Maximum number of entries of a table by category, which takes 512 KB. A feature may have a few large
+/// numbers.
 const MOST_ENTRIES: usize = 1 << 16;
 
 /// A number for each value of a feature.
@@ -29,16 +30,17 @@ const MOST_ENTRIES: usize = 1 << 16;
 pub(super) struct Entries {
     /// The feature.
     pub feature: u32,
-    /// The values of the feature.
+    /// The values that the feature can have.
     pub domain: FeatureDomain,
-    /// The last index of each piece, ascending, and its number. Neighbours differ.
+    /// The last index of each piece, ascending, and its number. Neighbouring pieces have different numbers.
     pub pieces: Vec<(i64, f64)>,
     /// The number of a missing value.
     pub missing: f64,
 }
 
 impl Entries {
-    /// The numbers of pieces, given by their last indices, for rows of a type. None if they tell -0 from 0.
+    /// A table of pieces, given by their last indices and numbers, for rows of the type `rows`. `None` if -0
+    /// and 0 have different numbers.
     pub fn new(
         of: (u32, FeatureDomain),
         rows: Float,
@@ -65,7 +67,8 @@ impl Entries {
         are_known.then_some(Entries { feature, domain, pieces, missing })
     }
 
-    /// The entries of a feature with few codes as those of numbers, most of which are no code.
+    /// For a feature with few codes, a table over all numbers, so that comparisons can find the pieces.
+    /// Numbers that are no code get the entry of unknown codes.
     fn with_few_codes_as_numbers(self, rows: Float) -> Option<Entries> {
         let numbers = FeatureDomain::Float(rows);
         match self.domain {
@@ -77,7 +80,7 @@ impl Entries {
         for (first, last, number) in self.intervals().skip(1) {
             for code in first..=last {
                 let code = numbers.index(code as f64);
-                // Both zeros are the code 0.
+                // Both -0 and 0 are code 0.
                 let before = if code == 0 { code - 2 } else { code - 1 };
                 pieces.extend([(before, other), (code, number)]);
             }
@@ -86,7 +89,7 @@ impl Entries {
         Entries::of_pieces((self.feature, numbers), pieces.into_iter(), self.missing)
     }
 
-    /// Operations of the column.
+    /// Work of the column in operations.
     pub fn work(&self) -> usize {
         let edges = self.edges();
         match self.is_compared() {
@@ -100,24 +103,25 @@ impl Entries {
         self.pieces.len() - 1
     }
 
-    /// Whether values are compared with edges in turn.
+    /// Whether the table becomes a chain of comparisons.
     fn is_compared(&self) -> bool {
         self.edges() <= MOST_COMPARED && !matches!(self.domain, FeatureDomain::Codes { .. })
     }
 
-    /// Whether missing values have another number than the first piece, which no edge is below.
+    /// Whether missing values have another number than the first piece. A chain of comparisons gives NaN the
+    /// number of the first piece.
     fn has_missing(&self) -> bool {
         self.pieces[0].1.to_bits() != self.missing.to_bits()
     }
 
-    /// The first index of each piece, its last one, and its number.
+    /// The first index, the last index and the number of each piece.
     fn intervals(&self) -> impl Iterator<Item = (i64, i64, f64)> {
         let firsts = [self.domain.bounds().0].into_iter().chain(self.pieces.iter().map(|(last, _)| last + 1));
         firsts.zip(&self.pieces).map(|(first, (last, number))| (first, *last, *number))
     }
 
-    /// The number of each whole number from 0 on, and the number of all other values, if pieces are whole
-    /// numbers.
+    /// The entry of each whole number from 0 on, and the entry of all other values. `None` if pieces are not
+    /// single whole numbers.
     fn categories(&self) -> Option<(Vec<f64>, f64)> {
         let other = self.pieces[0].1;
         let mut values = match self.domain {
@@ -140,11 +144,11 @@ impl Entries {
         Some((values, other))
     }
 
-    /// The column, whose numbers have a type. Values that are compared with edges have at least `chain`
-    /// comparisons if that is not many more, since columns of one form share code.
+    /// The column that looks up the numbers, of the type `float`. A chain of comparisons is extended to
+    /// `chain` comparisons if that is not much longer, since columns of the same form share code.
     ///
     /// # Errors
-    /// None for a feature `x` in the type of rows.
+    /// Never, if `x` is a feature in the type of rows.
     pub fn column(
         self,
         columns: &mut Columns,
@@ -191,13 +195,13 @@ impl Entries {
         columns.add(Expr::Select { condition, then, otherwise: found })
     }
 
-    /// The number of the value with an index.
+    /// The entry of the value with this index.
     pub fn at(&self, index: i64) -> Option<f64> {
         let piece = self.pieces.partition_point(|(last, _)| *last < index);
         self.pieces.get(piece).map(|(_, number)| *number)
     }
 
-    /// The entries with the fault that is switched on.
+    /// The table with the seeded fault, if one is switched on.
     pub fn seeded(mut self) -> Entries {
         let count = self.pieces.len();
         if seeded(PassFault::TableEdgeBeside) && count > 1 {
@@ -214,17 +218,17 @@ impl Entries {
     }
 }
 
-/// The longest chain of comparisons of some tables.
+/// The length of the longest chain of comparisons of some tables.
 pub(super) fn longest_chain<'a>(all: impl Iterator<Item = &'a Entries>) -> usize {
     all.filter(|entries| entries.is_compared()).map(Entries::edges).max().unwrap_or(0)
 }
 
-/// Whether a chain of comparisons can be as long as the longest one without much more work.
+/// Whether a chain of comparisons may be extended to the longest one: that is at most a third longer.
 fn is_near(edges: usize, longest: usize) -> bool {
     longest * 3 <= edges * 4
 }
 
-/// The number of the last edge that a value reaches; `first` if it reaches none.
+/// A chain of comparisons: the number of the last edge that a value reaches, or `first` if it reaches none.
 fn compared(
     columns: &mut Columns,
     x: ColumnId,

@@ -1,4 +1,4 @@
-//! Groups: adjacent products of a sum that one table replaces.
+//! Groups: adjacent products of a sum that one table can replace.
 
 use super::entries::{Entries, LOOK_UP};
 use super::steps::Steps;
@@ -8,32 +8,32 @@ use sched_forest::Float;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// A term of a sum: its feature and weight, and the column that the feature is.
+/// A term of a sum: the feature of the forest, its weight, and the column of the feature.
 type ColumnTerm = (u32, f64, ColumnId);
 
-/// Operations of a product in the only sum: it loads a value and a weight, multiplies and adds.
+/// Work of a product if there is one sum: it loads a value and a weight, multiplies and adds.
 const PRODUCT: usize = 3;
 
-/// Operations of a product in each of several sums, which share the loaded value.
+/// Work of a product in each of several sums, which share the loaded value.
 const SHARED_PRODUCT: usize = 2;
 
-/// Operations of an entry in a sum: it loads a value and adds. Entries of several sums are columns of their
-/// own, each of which takes one more for each sum. With 8 classes and 10 bins, tables took as long as
-/// products for many rows of a call, and 1.4 times as long for one, on Zen 5.
+/// Work of an entry in a sum: it loads a value and adds. With several sums, each has its own columns of
+/// entries, and each column costs one operation more for each sum. With 8 classes and 10 bins on Zen 5,
+/// tables took as long as products in calls of many rows, and 1.4 times as long in calls of one row.
 const ENTRY: usize = 2;
 
-/// Terms of a sum.
+/// A group of terms of a sum.
 pub(super) enum TermGroup {
-    /// The product of a feature with a weight.
+    /// A single product of a feature and a weight.
     Product(u32, f64),
-    /// The product of a feature that is the same in every row with a weight, and its value.
+    /// A product of a constant feature and a weight, with the value of the product.
     Constant(u32, f64, f64),
     /// Products of columns that encode one feature.
     Steps(FeatureTerms),
 }
 
 impl TermGroup {
-    /// The products of columns that encode one feature; None for another term.
+    /// The products of columns that encode one feature; `None` for other groups.
     pub fn steps(&self) -> Option<&FeatureTerms> {
         match self {
             TermGroup::Steps(group) => Some(group),
@@ -41,7 +41,7 @@ impl TermGroup {
         }
     }
 
-    /// The value of a constant product; None for another term.
+    /// The value of a constant product; `None` for other groups.
     pub fn constant(&self) -> Option<f64> {
         match self {
             TermGroup::Constant(_, _, value) => Some(*value),
@@ -50,16 +50,16 @@ impl TermGroup {
     }
 }
 
-/// Adjacent products over one feature. For each value of the feature at most one is not 0.
+/// Adjacent products of columns over one input. For each value of the input, at most one product is not 0.
 pub(super) struct FeatureTerms {
     /// The terms, in order.
     pub terms: Vec<ColumnTerm>,
-    /// The feature.
+    /// The input on which all columns depend.
     pub feature: u32,
     domain: FeatureDomain,
     accumulator: Float,
     steps: Vec<Rc<Steps>>,
-    /// Indices at which a product is not 0: the last one of each interval, by the first one.
+    /// Intervals of indices on which a product is not 0: the last index by the first index.
     occupied: BTreeMap<i64, i64>,
     /// Whether a product is not 0 for a missing value.
     is_missing_occupied: bool,
@@ -80,7 +80,8 @@ impl FeatureTerms {
         group.add(term, steps).then_some(group)
     }
 
-    /// Adds a term, if it is of the same feature, and 0 where another term is not.
+    /// Adds a term and returns true, if it is over the same input and at most one product stays different
+    /// from 0.
     pub fn add(&mut self, term: ColumnTerm, steps: &Rc<Steps>) -> bool {
         if steps.feature != self.feature {
             return false;
@@ -123,20 +124,21 @@ impl FeatureTerms {
         product(weight, value, self.accumulator)
     }
 
-    /// Whether a table takes fewer operations than products, in each of `sums` sums that read the columns.
+    /// Whether a table takes less work than the products, if `sums` sums read the columns.
     pub fn is_worth(&self, entries: &Entries, columns: &Columns, sums: usize) -> bool {
         let operations = operations(columns, &self.columns().collect::<Vec<_>>(), LOOK_UP);
         let (product, entry) = if sums > 1 { (SHARED_PRODUCT, ENTRY + sums) } else { (PRODUCT, ENTRY) };
         entries.work() + entry < operations.div_ceil(sums.max(1)) + self.terms.len() * product
     }
 
-    /// The sum of the group's products on each piece of the feature. None if it tells -0 from 0.
+    /// The sum of the group's products for each piece of the input's values. `None` if -0 and 0 have
+    /// different sums.
     pub fn entries(&self, rows: Float) -> Option<Entries> {
         let mut ends: Vec<i64> = self.steps.iter().flat_map(|of| &of.pieces).map(|(last, _)| *last).collect();
         ends.sort_unstable();
         ends.dedup();
         let mut values: Vec<Option<f64>> = vec![None; ends.len()];
-        // Changes in the number of products that are 0, not -0, from a piece to the next one.
+        // For each piece, the change in the number of products that are 0, not -0.
         let mut zeros = vec![0_isize; ends.len() + 1];
         let mut missing = -0.0;
         for (steps, (_, weight, _)) in self.steps.iter().zip(&self.terms) {
@@ -163,7 +165,7 @@ impl FeatureTerms {
     }
 }
 
-/// A weight times a value, in the type of sums.
+/// A weight times a value, rounded to the type of sums.
 pub(super) fn product(weight: f64, value: f64, accumulator: Float) -> f64 {
     match accumulator {
         Float::F32 => f64::from((weight * value) as f32),
@@ -171,7 +173,8 @@ pub(super) fn product(weight: f64, value: f64, accumulator: Float) -> f64 {
     }
 }
 
-/// Number of operations of the columns that some columns are computed from, a look-up counting `look_up`.
+/// Work of the columns `of` and of all columns on which they depend, in operations. A look-up counts as
+/// `look_up`.
 pub(super) fn operations(columns: &Columns, of: &[ColumnId], look_up: usize) -> usize {
     let operations = |column: ColumnId| match columns.expr(column) {
         Expr::Input { .. } | Expr::Const(_) => 0,

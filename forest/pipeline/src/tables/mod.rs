@@ -1,13 +1,14 @@
 //! The pass *tables*: products of weights with encoded columns become table entries.
 //!
-//! A linear model adds weights times columns. Of the columns that one-hot encode a feature, one is 1 and the
-//! others are 0, so that their products add one weight. The pass replaces the products of such a group by one
-//! column, a table of the feature's values ([entries]), which is added without a product.
+//! A linear model adds products of weights and columns. Of the columns that one-hot encode a feature, one is
+//! 1 and all others are 0, so their products add a single weight. The pass replaces such a group of products
+//! by one column, a table over the feature's values ([entries]), which is added without a product.
 //!
-//! Several sums over the same columns become trees instead ([trees]): one walk finds the entries of all sums.
+//! Several sums over the same columns become trees instead ([trees]). One walk then finds the entries of all
+//! sums.
 //!
-//! A sum keeps its bits. Products of a group are adjacent, at most one of them is not 0 for any value, and
-//! adding 0 rounds nothing. Only -0 + 0 changes a bit, so that an entry is -0 if all products are.
+//! A sum keeps its bits. Products of a group are adjacent, for each value at most one is not 0, and adding 0
+//! rounds nothing. Only -0 + 0 changes a bit, so an entry is -0 if all products of the group are -0.
 
 mod entries;
 mod group;
@@ -25,16 +26,16 @@ use std::collections::HashSet;
 use steps::StepColumns;
 use trees::{VectorTable, forest_of, vector_tables};
 
-/// A pipeline after the pass, with the columns that tables replace.
+/// A pipeline after the pass, with the features that tables replace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tabulation {
-    /// The pipeline. Each stage has its columns, and then those that are tables.
+    /// The pipeline. Each stage has its old columns, and then columns of tables.
     pub pipeline: Pipeline,
-    /// For each stage the features whose products are entries of tables, and which no node reads.
+    /// For each stage, the features that it no longer reads, since tables or trees replace them.
     pub replaced: Vec<HashSet<u32>>,
 }
 
-/// Replaces products of weights with columns that are constant in pieces of one feature.
+/// Replaces products of weights and columns that are constant on pieces of one feature's values.
 ///
 /// # Errors
 /// A [`ModelError`] if a forest with the new sums is not valid.
@@ -51,7 +52,7 @@ pub fn tables(pipeline: Pipeline) -> Result<Tabulation, ModelError> {
     Ok(Tabulation { pipeline: Pipeline { inputs, columns, stages: tabulated }, replaced })
 }
 
-/// A stage with tables or trees for its sums, and the features that it reads no longer.
+/// The stage with tables or trees for its sums, and the features that it no longer reads.
 fn stage_with_tables(
     stage: Stage,
     (domains, rows): (&[FeatureDomain], Float),
@@ -83,7 +84,8 @@ fn stage_with_tables(
     with_tables(name, *forest, tested, (leaves, float, rows), columns)
 }
 
-/// Whether the pass applies to a forest: its sums are NaN for missing values, and its rows hold all sums.
+/// Whether the pass applies to a forest: its sums become NaN for missing values, and the type of rows can
+/// hold its sums.
 fn adds_columns(forest: &Forest) -> bool {
     let types = forest.types;
     let is_narrow = types.input == Float::F32 && types.accumulator == Float::F64;
@@ -92,14 +94,14 @@ fn adds_columns(forest: &Forest) -> bool {
 
 /// A part of a sum.
 enum SumPart {
-    /// A product, of a feature with a weight.
+    /// A product of a feature and a weight.
     Product(u32, f64),
     /// The entry of a table.
     Table(Entries),
 }
 
-/// The forest with the numbers of chains of additions as terms of its sums, and the columns that it reads.
-/// None if no sum is a chain.
+/// The forest in which chains of additions become terms of its sums, and the columns that it then reads.
+/// `None` if no sum is a chain.
 ///
 /// # Errors
 /// A [`ModelError`] if the forest with the new sums is not valid.
@@ -168,7 +170,8 @@ fn groups_of(
     groups
 }
 
-/// The parts of one of `sums` sums for some of its terms: a table, if that takes less work than products.
+/// The parts of a sum for one group of terms: a table if that takes less work than the products. `sums` is
+/// the number of sums.
 fn parts_of(group: TermGroup, columns: &Columns, (rows, sums): (Float, usize)) -> Vec<SumPart> {
     let group = match group {
         TermGroup::Product(feature, weight) | TermGroup::Constant(feature, weight, _) => {
@@ -183,7 +186,7 @@ fn parts_of(group: TermGroup, columns: &Columns, (rows, sums): (Float, usize)) -
     }
 }
 
-/// A stage with these tables as trees, and the features of `before` that it reads no longer.
+/// The stage with these tables as trees, and the features of `before` that it no longer reads.
 fn with_trees(
     name: String,
     forest: Forest,
@@ -196,7 +199,7 @@ fn with_trees(
     Ok((Stage::Forest { name, forest, tested }, replaced))
 }
 
-/// A stage whose sums have these parts, and the features that it reads no longer.
+/// The stage whose sums have these parts, and the features that it no longer reads.
 fn with_tables(
     name: String,
     forest: Forest,
@@ -217,7 +220,8 @@ fn with_tables(
             leaf.terms.push(match part {
                 SumPart::Product(feature, weight) => (feature, weight),
                 SumPart::Table(entries) => {
-                    // Comparisons have as many lanes as the numbers that they choose.
+                    // The compared values are cast to the type of the numbers, so that comparisons and
+                    // selects have the same number of lanes.
                     let x = columns.input(entries.feature, rows);
                     let x = columns.cast(x, float.into()).map_err(impossible)?;
                     let column = entries.column(columns, x, (float, chain)).map_err(impossible)?;

@@ -1,4 +1,4 @@
-//! Columns that are constant in pieces of one feature.
+//! Columns that are constant on pieces of one feature's values.
 
 use crate::pieces::chain::{Chain, only_feature};
 use crate::pieces::domain::FeatureDomain;
@@ -7,12 +7,12 @@ use sched_columns::{Binary, ColumnId, ColumnType, Columns, Expr, Unary};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// A column with one value on each piece of a feature.
+/// A column with a constant value on each piece of a feature's values.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Steps {
     /// The feature.
     pub feature: u32,
-    /// The values of the feature.
+    /// The values that the feature can have.
     pub domain: FeatureDomain,
     /// The last index of each piece, ascending, and the column's value on it.
     pub pieces: Vec<(i64, f64)>,
@@ -20,17 +20,17 @@ pub(super) struct Steps {
     pub missing: f64,
 }
 
-/// Most evaluations of expressions in a search: half a second. A feature of 4,000 names with a one-hot column
-/// for each takes 64 million.
+/// Maximum number of evaluations of expressions in a search, about half a second. A feature of 4,000 names
+/// with a one-hot column for each takes 64 million.
 const MOST_EVALUATIONS: u64 = 1 << 26;
 
 /// Domains with at most this many values are evaluated value by value.
 const FEW_VALUES: u64 = 1 << 16;
 
-/// Evaluations of a chain, for a column with a few pieces over a larger domain: bisections over doubles.
+/// Estimated evaluations of a chain over a larger domain, for the bisections that find a few pieces.
 const BISECTIONS: u64 = 1 << 9;
 
-/// The search for columns that are constant in pieces, each once.
+/// A search for columns that are constant on pieces. It remembers its results.
 pub(super) struct StepColumns<'a> {
     /// The columns.
     pub columns: &'a Columns,
@@ -41,13 +41,14 @@ pub(super) struct StepColumns<'a> {
 }
 
 impl<'a> StepColumns<'a> {
-    /// A search among columns over features with these domains.
+    /// A search among columns. `domains` has the domain of each feature.
     pub fn new(columns: &'a Columns, domains: &'a [FeatureDomain]) -> StepColumns<'a> {
         let is_stepped = stepped(columns, domains);
         StepColumns { columns, domains, is_stepped, found: HashMap::new(), evaluations: 0 }
     }
 
-    /// The pieces of a column; none if it has others than constant ones, or of several features.
+    /// The pieces of a column. `None` if some piece is not constant, or if the column depends on several
+    /// features.
     pub fn of(&mut self, column: ColumnId) -> Option<Rc<Steps>> {
         if !self.is_stepped.get(column.index()).copied().unwrap_or(false) {
             return None;
@@ -81,7 +82,7 @@ impl<'a> StepColumns<'a> {
     }
 }
 
-/// The pieces of a column, if it is constant on each.
+/// The pieces of a chain's column, if it is constant on each.
 fn constant_pieces(chain: &mut Chain) -> Option<Vec<(i64, f64)>> {
     let constant = |course| match course {
         Course::Constant(value) => Some(value.to_f64()),
@@ -91,8 +92,8 @@ fn constant_pieces(chain: &mut Chain) -> Option<Vec<(i64, f64)>> {
     found.into_iter().map(|piece| Some((piece.last, constant(piece.course)?))).collect()
 }
 
-/// For each column whether its operations leave it few values: comparisons, tables and the like stand
-/// between it and features with many values.
+/// For each column, whether it can have only few values: it depends on features with many values only through
+/// comparisons, tables and similar operations.
 fn stepped(columns: &Columns, domains: &[FeatureDomain]) -> Vec<bool> {
     let mut is_stepped = Vec::with_capacity(columns.len());
     for column in columns.all() {
@@ -114,7 +115,7 @@ fn stepped(columns: &Columns, domains: &[FeatureDomain]) -> Vec<bool> {
     is_stepped
 }
 
-/// Whether results of an operation are truth values.
+/// Whether the results of an operation are truth values.
 fn is_test(op: Binary) -> bool {
     matches!(op, Binary::Less | Binary::LessOrEqual | Binary::Equal | Binary::And | Binary::Or)
 }

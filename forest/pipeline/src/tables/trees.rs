@@ -1,7 +1,8 @@
-//! Trees in place of several sums: one for each feature, whose leaves hold an entry for each sum.
+//! Trees in place of several sums: a tree for each feature, whose leaf vectors hold an entry for each sum.
 //!
-//! Sums of several classes read the same encoded columns. One walk finds the piece of a feature's value, and
-//! its leaf has the entries of all sums. Each margin adds the numbers that tables would add, in their order.
+//! In a model with several classes, the sums of all classes read the same encoded columns. One walk finds the
+//! piece of a feature's value, and its leaf has the entries of all sums. Each margin adds the same numbers
+//! that tables would add, in the same order.
 
 use super::entries::Entries;
 use super::group::{FeatureTerms, TermGroup, operations};
@@ -10,22 +11,22 @@ use sched_columns::{ColumnId, Columns};
 use sched_forest::{Comparison, Float, Forest, Inner, Leaf, ModelError, NodeRef, Predicate, Target, Tree};
 use std::collections::{HashMap, HashSet};
 
-/// Work of a step of a walk, in halves of a product in one of several sums. On Zen 4 a step takes 0.22 ns for
-/// many rows of a call, and a product 0.09 ns.
+/// Work of a step of a walk. The unit is half the work of a product in one of several sums. On Zen 4, in
+/// calls of many rows, a step takes 0.22 ns and a product 0.09 ns.
 const STEP: usize = 5;
 
 /// Work of a leaf's entry for one sum, in the same unit.
 const LEAF_ENTRY: usize = 6;
 
-/// Work of a product in one of several sums.
+/// Work of a product in one of several sums, in the same unit.
 const PRODUCT: usize = 2;
 
 /// Work of a look-up, in the same unit: 0.6 ns in code that looks up entries of 20 features for 8 sums.
 const LOOK_UP: usize = 10;
 
-/// The entries of all sums on the pieces of one feature.
+/// A table with entries for several sums, for each piece of one feature's values.
 pub(super) struct VectorTable {
-    /// The feature; None if the entries are the same in every row.
+    /// The feature; `None` if the entries are the same in every row.
     feature: Option<u32>,
     domain: FeatureDomain,
     /// The last index of each piece, ascending, and an entry for each sum.
@@ -34,8 +35,9 @@ pub(super) struct VectorTable {
     missing: Vec<f64>,
 }
 
-/// The tables of several sums that add entries of the same features in one order; `groups` has the terms of
-/// each sum. None if a term is in no group, a feature has categories, or products take less work than trees.
+/// The tables of several sums that add entries of the same features in the same order. `groups` has the terms
+/// of each sum. `None` if a term is in no group, a feature has categories, or products take less work than
+/// trees.
 pub(super) fn vector_tables(
     forest: &Forest,
     groups: &[Vec<TermGroup>],
@@ -57,7 +59,7 @@ pub(super) fn vector_tables(
     (work < work_of_products(groups, columns)).then_some(tables)
 }
 
-/// Work of the products of several sums, and of the columns that one of them reads alone.
+/// Work of the products of several sums, and of the columns that only one of them reads.
 fn work_of_products(groups: &[Vec<TermGroup>], columns: &Columns) -> usize {
     let (mut terms, mut readers) = (0, HashMap::new());
     for of_sum in groups {
@@ -73,7 +75,8 @@ fn work_of_products(groups: &[Vec<TermGroup>], columns: &Columns) -> usize {
     terms * PRODUCT + operations(columns, &own, LOOK_UP)
 }
 
-/// Whether each tree of a forest is the sum of one margin, in order, and rows have the type of thresholds.
+/// Whether the forest has exactly one sum for each margin, in order, and rows and thresholds have the type
+/// `rows`.
 fn has_sums_of_all_margins(forest: &Forest, rows: Float) -> bool {
     let is_sum = |(margin, tree): (u32, &Tree)| tree.inner.is_empty() && tree.target == Target::One(margin);
     forest.num_margins > 1
@@ -85,7 +88,7 @@ fn has_sums_of_all_margins(forest: &Forest, rows: Float) -> bool {
         && (forest.types.input, forest.types.threshold) == (rows, rows)
 }
 
-/// The forest with a tree for each table. Trees test features of rows, which are added to `tested`.
+/// The forest with a tree for each table. The inputs that trees test are added to `tested`.
 ///
 /// # Errors
 /// A [`ModelError`] if the forest is not valid.
@@ -118,7 +121,7 @@ pub(super) fn forest_of(
 }
 
 impl VectorTable {
-    /// The table of a term of each sum: products over one feature, or constants.
+    /// The table for one group of each sum: products over one feature, or constants.
     fn of(sums: &[&TermGroup], rows: Float) -> Option<VectorTable> {
         let constants: Option<Vec<f64>> = sums.iter().map(|group| group.constant()).collect();
         match constants {
@@ -159,20 +162,21 @@ impl VectorTable {
         are_finite.then_some(VectorTable { feature: Some(feature), domain, pieces, missing })
     }
 
-    /// Steps from the root to the deepest leaf.
+    /// The depth of the tree.
     fn depth(&self) -> usize {
         self.pieces.len().next_power_of_two().ilog2() as usize + usize::from(self.missing_piece().is_none())
     }
 
-    /// The first piece with the entries of a missing value.
+    /// The first piece whose entries equal those of a missing value.
     fn missing_piece(&self) -> Option<usize> {
         let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
         let missing = bits(&self.missing);
         self.pieces.iter().position(|(_, values)| bits(values) == missing)
     }
 
-    /// The tree that finds the piece of a feature's value by halves. Missing values go to a piece with their
-    /// entries, or else to a leaf of their own beside the root's test, which all other values pass.
+    /// The tree that finds the piece of a feature's value by bisection. Missing values go to a piece with the
+    /// same entries. If there is none, the root sends them to a separate leaf, and all other values pass the
+    /// root's test.
     fn tree(self, feature: u32, source: u32) -> Tree {
         let missing = self.missing_piece();
         let mut nodes = Nodes { table: &self, feature, missing, inner: Vec::new() };
@@ -198,13 +202,13 @@ impl VectorTable {
 struct Nodes<'a> {
     table: &'a VectorTable,
     feature: u32,
-    /// The piece of missing values.
+    /// The piece to which missing values go.
     missing: Option<usize>,
     inner: Vec<Inner>,
 }
 
 impl Nodes<'_> {
-    /// The subtree of the pieces from `first` to before `end`.
+    /// The subtree for the pieces from `first` up to but without `end`.
     fn of(&mut self, first: usize, end: usize) -> NodeRef {
         if first + 1 == end {
             return NodeRef::Leaf(first as u32);
@@ -217,7 +221,7 @@ impl Nodes<'_> {
         NodeRef::Inner(node as u32)
     }
 
-    /// Adds a test without children, and returns its index.
+    /// Adds a test whose children are still to be set, and returns its index.
     fn test(&mut self, threshold: f64, missing_left: bool) -> usize {
         let predicate = Predicate::Numeric { threshold };
         let (left, right) = (NodeRef::Leaf(0), NodeRef::Leaf(0));

@@ -5,10 +5,10 @@ Run it in an environment with onnx 1.23.2, onnxruntime 1.32.0 and numpy 2.4.6:
 
     python make.py [name ..]
 
-Writes `<type>-<version>.onnx` and `<type>-<version>.json`. All operators of a graph compute columns from one
-input, and a tree reads the columns side by side. The JSON file has the names of the operators by column, the
-rows and the values of the columns. Floats are their bits, as whole numbers. Where ONNX Runtime lacks an
-operator for doubles, the reference evaluator of the package onnx computes it, or Python's module math.
+Writes `<type>-<version>.onnx` and `<type>-<version>.json`. Each operator of a graph computes columns of one
+input, and a tree ensemble reads all columns. The JSON file has the label of the operator of each column, the
+rows and the values of the columns. Floats are bits, as whole numbers. If ONNX Runtime lacks an operator for
+doubles, the reference evaluator of the package onnx computes it, or Python's module math.
 """
 
 import json
@@ -55,7 +55,7 @@ UNARY = [
     ("softmax 1", "Softmax", {"axis": 1}),
     ("log softmax", "LogSoftmax", {}),
 ]
-# Operators that make one cell of each row.
+# Operators with one result for each row.
 REDUCED = ["ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceMean", "ReduceLogSumExp"]
 LATER = [("gelu", "Gelu", {}), ("gelu tanh", "Gelu", {"approximate": "tanh"})]
 
@@ -140,7 +140,7 @@ def build(float_type, version):
 
 
 def build_more(float_type, version):
-    """Hyperbolic functions, whole numbers and shapes."""
+    """A graph of hyperbolic functions and operators on whole numbers and shapes."""
     graph = Graph(float_type, version)
     number = lambda name, x: graph.constant(name, np.array(x, float_type))
     whole = lambda name, x: graph.constant(name, np.array(x, np.int64))
@@ -235,7 +235,8 @@ def model(graph, outputs, tree):
 
 
 def own_function(node):
-    """Functions of doubles that other programs compute with constants or results in single precision."""
+    """The function of an operator of doubles that ONNX Runtime and the reference evaluator compute partly in
+    single precision, or None."""
     erf = np.vectorize(math.erf, otypes=[float])
     near = lambda x: np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
     inner = near if node.attribute else lambda x: erf(x / math.sqrt(2))

@@ -1,4 +1,4 @@
-"""Makes files of pipelines by skl2onnx, with rows and the answers of ONNX Runtime on one thread.
+"""Converts pipelines by skl2onnx, and writes rows and the predictions of ONNX Runtime on one thread.
 
 Run it in an environment with scikit-learn 1.9.1, skl2onnx 1.20.0, onnxruntime 1.32.0, pandas 3.1.1 and numpy
 2.4.6:
@@ -58,17 +58,17 @@ from sklearn.tree import DecisionTreeRegressor
 HERE = pathlib.Path(__file__).parent
 N_ROWS = 64
 NUMBERS = ["age", "income", "hours", "distance"]
-# Pipelines whose results are functions, of which libraries round some the other way.
+# Pipelines whose results are values of functions that libraries round differently.
 BOUND = ["adaboost", "bagging", "bagged-trees", "quadratic"]
 # Pipelines whose kernels and sums ONNX Runtime computes in single precision.
 SINGLE = ["svc", "svc-three", "svc-linear", "svr", "svr-sigmoid", "one-class", "kernel-pca"]
-# Fitted on few rows, so that the files are small.
+# Number of rows to fit `SINGLE` on, so that the files are small.
 SMALL = 60
 TYPES = {"f4": "f32", "f8": "f64", "i8": "i64"}
 
 
 def data():
-    """A table on grids with missing numbers, and three targets."""
+    """A table of rounded numbers, some of them missing, and four targets."""
     source = np.random.default_rng(1)
     table = pd.DataFrame({
         "age": source.integers(18, 80, 500),
@@ -97,7 +97,7 @@ def columns(encoder, *steps):
 
 
 def cases():
-    """By name: the pipeline, whether its rows are the table, and the target."""
+    """Cases: the name, the pipeline, whether its rows are the table, and the target."""
     impute = SimpleImputer()
     one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     bins = {"n_bins": 5, "quantile_method": "averaged_inverted_cdf"}
@@ -169,17 +169,17 @@ def make(name, pipeline, is_table, target):
         sample = table[NUMBERS].to_numpy()
         types = [("X", FloatTensorType([None, sample.shape[1]]))]
         feeds = {"X": sample[:N_ROWS]}
-    # Vectors lie on the boundary of their machine: rows of a call are others.
+    # Results of support vectors lie on boundaries of decisions, so the rows to predict are not fitted here.
     few = SMALL if name in SINGLE else len(sample)
     pipeline.fit(sample[-few:], targets[target][-few:])
-    # A file with the step that makes a dict of each row.
+    # One file has the operator ZipMap, which makes a dict of each row.
     options = {"zipmap": name == "svc-linear"} if is_classifier(pipeline) else None
     made = to_onnx(pipeline, initial_types=types, options=options)
     write(name, made, feeds, "bound" if name in BOUND else "single" if name in SINGLE else "equal")
 
 
 def write(name, made, feeds, promise):
-    """Writes a file with rows and the answers of ONNX Runtime."""
+    """Writes a model, with rows and the predictions of ONNX Runtime."""
     threads = onnxruntime.SessionOptions()
     threads.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(made.SerializeToString(), threads)
@@ -196,7 +196,7 @@ def write(name, made, feeds, promise):
 
 
 def trees_of(fitted, sample, names):
-    """The node of the trees of a fitted classifier, with these names of its input and its outputs."""
+    """The tree ensemble of a fitted classifier as a node, with these names of its input and its outputs."""
     made = to_onnx(fitted, sample[:1], options={"zipmap": False})
     node = next(one for one in made.graph.node if one.op_type == "TreeEnsembleClassifier")
     del node.input[:], node.output[:]
@@ -207,7 +207,7 @@ def trees_of(fitted, sample, names):
 
 
 def class_below_trees():
-    """A graph whose last forest reads the class of another one, beside the features."""
+    """Writes a graph in which a forest reads the features and the class of another forest."""
     table, targets = data()
     sample = np.nan_to_num(table[NUMBERS].to_numpy()).astype(np.float32)
     first, last = (RandomForestClassifier(n_estimators=3, max_depth=3, random_state=one) for one in range(2))
@@ -233,7 +233,8 @@ def class_below_trees():
 
 
 def class_of_part():
-    """A graph that adds the class of one of two forests to their probabilities: schedc refuses it."""
+    """Writes a graph that schedc refuses: it adds the probabilities of two forests, and appends the class of
+    one of them."""
     table, targets = data()
     sample = np.nan_to_num(table[NUMBERS].to_numpy()).astype(np.float32)
     makers = [helper.make_node("Cast", ["label0"], ["class"], to=1)]

@@ -20,13 +20,13 @@ pub(super) struct Columns {
     pub names: Vec<String>,
     /// The names of categories for each column; empty if there are no categorical features.
     pub names_of_categories: Vec<Names>,
-    /// Whether single precision cannot distinguish the categories that trees test.
+    /// Whether single precision cannot distinguish the codes of all categories.
     wide: bool,
 }
 
 struct Numeric {
     column: u32,
-    /// Whether a missing value is above all borders; otherwise it is below them.
+    /// Whether a missing value counts as above all borders; otherwise it counts as below.
     missing: bool,
 }
 
@@ -47,7 +47,8 @@ pub(super) struct SplitTest {
     pub swapped: bool,
 }
 
-/// Most names of a feature whose codes (-0.5, -1.5 and so on) single precision certainly represents.
+/// Maximum number of names of a feature for which single precision represents all codes (-0.5, -1.5 and so
+/// on).
 const MOST_SINGLE: usize = 1 << 22;
 
 impl Columns {
@@ -66,10 +67,11 @@ impl Columns {
                 "AsIs" | "AsFalse" | "" => false,
                 "AsTrue" => true,
                 other => {
-                    let message = format!("missing values are treated `{}`", other.escape_debug());
+                    let message =
+                        format!("`{}` is not a known treatment of missing values", other.escape_debug());
                     return Err(ModelError::new(codes::BAD_PARAMETER, message)
                         .at(place())
-                        .help("CatBoost has `AsIs`, `AsFalse` and `AsTrue`"));
+                        .help("CatBoost writes `AsIs`, `AsFalse` or `AsTrue`"));
                 }
             };
             floats.insert(it.feature_index, Numeric { column: it.flat_feature_index, missing });
@@ -86,7 +88,8 @@ impl Columns {
             names_of_categories: Vec::new(),
             wide: false,
         };
-        // Names that no test uses are listed, too, so that rows may have them. A limit bounds the memory.
+        // Every feature lists all names of the file, so that rows may have names that no test uses. If that
+        // takes too much memory, a feature lists only the names that its tests use.
         let all = known.len() * categorical_features.len() <= bytes / 8;
         for it in &categorical_features {
             columns.add_categories(it, &hashed, if all { &known } else { &[] });
@@ -167,7 +170,8 @@ impl Columns {
             return Err(ModelError::new(codes::STRUCTURE, "missing field `value`").at("value"));
         };
         let Some(&value) = values.get(&(hash as u32)) else {
-            let message = "the tree asks for a category, and the file holds only the category's hash";
+            let message =
+                "the tree tests a category, and the file holds only the hash of the category's name";
             return Err(ModelError::new(codes::UNSUPPORTED_CATEGORICAL, message).at("value").help(
                 "save the model with its training data, which has the names: save_model(\"model.json\", \
                  format=\"json\", pool=train_pool)",
@@ -187,12 +191,11 @@ fn unsupported(message: &str, help: &str) -> ModelError {
 }
 
 fn no_feature(place: &str, index: Option<u32>) -> ModelError {
-    let which = index.map_or(String::from("no feature"), |index| format!("feature {index}"));
-    ModelError::new(
-        codes::FEATURE_OUT_OF_RANGE,
-        format!("the split tests {which}, which the model does not list"),
-    )
-    .at(place)
+    let message = match index {
+        Some(index) => format!("the split tests feature {index}, which the model does not list"),
+        None => "the split does not say which feature it tests".to_owned(),
+    };
+    ModelError::new(codes::FEATURE_OUT_OF_RANGE, message).at(place)
 }
 
 fn refuse_others(features: &Features) -> Result<(), ModelError> {
@@ -217,14 +220,17 @@ fn places_in_rows(
     let count = places.iter().map(|&(column, _)| column as usize + 1).max().unwrap_or(1);
     let at = "features_info";
     if count > places.len().max(1) {
-        let message =
-            format!("a feature has the column {}, and the model lists {} features", count - 1, places.len());
+        let message = format!(
+            "a feature is column {} of a row, and the model lists {} features",
+            count - 1,
+            places.len()
+        );
         return Err(ModelError::new(codes::FEATURE_OUT_OF_RANGE, message).at(at));
     }
     let mut names: Vec<Option<&String>> = vec![None; count];
     for &(column, name) in places {
         if names[column as usize].replace(name).is_some() {
-            let message = format!("two features have the column {column}");
+            let message = format!("two features are column {column} of a row");
             return Err(ModelError::new(codes::BAD_PARAMETER, message).at(at));
         }
     }
@@ -238,7 +244,7 @@ fn places_in_rows(
     let mut sorted: Vec<&String> = names.iter().collect();
     sorted.sort_unstable();
     if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
-        notes.push(Note("names of features are ignored: two features have the same name".into()));
+        notes.push(Note("the names of features are left out, since two features have the same name".into()));
         names.clear();
     }
     Ok((count, names))

@@ -14,7 +14,7 @@ pub(super) struct Document {
     pub scale_and_bias: Option<(f64, Bias)>,
 }
 
-/// One number for all outputs in old releases, one for each later.
+/// The bias of the outputs: one number for all in files of old releases, otherwise a number for each.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum Bias {
@@ -42,7 +42,7 @@ pub(super) struct FloatFeature {
     pub flat_feature_index: u32,
     #[serde(default)]
     pub feature_name: String,
-    /// The name where the model was saved without training data, and `feature_name` is not there.
+    /// The name if the model was saved without training data; then `feature_name` is absent.
     #[serde(default)]
     pub feature_id: String,
     #[serde(default)]
@@ -55,7 +55,7 @@ pub(super) struct CategoricalFeature {
     pub flat_feature_index: u32,
     #[serde(default)]
     pub feature_name: String,
-    /// The name where the model was saved without training data, and `feature_name` is not there.
+    /// The name if the model was saved without training data; then `feature_name` is absent.
     #[serde(default)]
     pub feature_id: String,
     #[serde(default, deserialize_with = "list")]
@@ -63,14 +63,14 @@ pub(super) struct CategoricalFeature {
 }
 
 impl FloatFeature {
-    /// Name of the feature: `feature_name`, else `feature_id`; empty if both are.
+    /// Name of the feature: `feature_name`, or else `feature_id`; empty if both are empty.
     pub(super) fn name(&self) -> &String {
         named(&self.feature_name, &self.feature_id)
     }
 }
 
 impl CategoricalFeature {
-    /// Name of the feature: `feature_name`, else `feature_id`; empty if both are.
+    /// Name of the feature: `feature_name`, or else `feature_id`; empty if both are empty.
     pub(super) fn name(&self) -> &String {
         named(&self.feature_name, &self.feature_id)
     }
@@ -111,13 +111,14 @@ pub(super) struct ClassParams {
     pub class_names: Vec<Value>,
 }
 
-/// A tree that asks the same in all nodes of a level.
+/// An oblivious tree: all nodes of a level make the same test.
 #[derive(Deserialize)]
 pub(super) struct Oblivious {
-    /// The first is the lowest bit of a leaf's number. Absent or null in a tree of one leaf.
+    /// The tests of the levels. The result of the first one is the lowest bit of a leaf's number. Absent or
+    /// null in a tree of one leaf.
     #[serde(default)]
     pub splits: Option<Vec<Split>>,
-    /// The values of the first leaf, then those of the next.
+    /// The values of all leaves, leaf by leaf: one value for each output.
     pub leaf_values: Vec<f64>,
 }
 
@@ -128,7 +129,7 @@ pub(super) struct Node {
     pub left: Option<Box<Node>>,
     pub right: Option<Box<Node>>,
     pub value: Option<Values>,
-    /// The number of a leaf, which the file does not hold.
+    /// The number of a leaf, which the reader computes, since the file omits it.
     #[serde(skip)]
     pub number: u32,
 }
@@ -150,7 +151,7 @@ pub(super) struct Split {
     pub value: Option<i64>,
 }
 
-/// A list, which CatBoost writes as null where it is empty.
+/// Reads a list, which CatBoost writes as null if it is empty.
 fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(reader: D) -> Result<Vec<T>, D::Error> {
     Option::deserialize(reader).map(Option::unwrap_or_default)
 }

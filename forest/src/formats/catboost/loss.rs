@@ -62,7 +62,7 @@ pub(super) fn output(
         "Poisson" | "Tweedie" => (vec![Transform::Exp], None),
         "RMSEWithUncertainty" => {
             let message =
-                "the loss `RMSEWithUncertainty` predicts a mean and a variance, each in its own way";
+                "the loss `RMSEWithUncertainty` predicts a mean and a variance, which schedc cannot compute";
             return Err(ModelError::new(codes::UNSUPPORTED_OBJECTIVE, message).at(PLACE).help(
                 "train with loss_function=\"RMSE\" for the mean, or \"MultiQuantile\" for an interval",
             ));
@@ -88,7 +88,8 @@ pub(super) fn output(
     Ok((name.into(), Output { raw: Vec::new(), value, classes }))
 }
 
-/// The sum above which a row is of class 1: where the probability is the one that the user chose.
+/// The margin above which a row is of class 1: the inverse sigmoid of the probability threshold that the user
+/// chose.
 fn bound(info: &ModelInfo) -> Result<f64, ModelError> {
     let chosen = match &info.binclass_probability_threshold {
         None => return Ok(0.0),

@@ -1,8 +1,8 @@
 //! The reader of CatBoost models that `save_model(..., format="json")` wrote.
 //!
-//! A value passes a split if it exceeds the border, both in single precision. CatBoost sums leaf values in
-//! double precision, then applies a factor and a bias. Oblivious trees become complete trees whose leaves,
-//! from left to right, have CatBoost's numbers.
+//! A value passes a split if it exceeds the border; both are compared in single precision. CatBoost sums leaf
+//! values in double precision, then applies a factor and a bias. Oblivious trees become complete trees whose
+//! leaves, from left to right, have CatBoost's numbers.
 
 mod columns;
 mod document;
@@ -24,7 +24,7 @@ use document::{Bias, Document, ModelInfo, Node, Oblivious, Values};
 
 const SAVE: &str = "save the model again with CatBoost's save_model(\"model.json\", format=\"json\")";
 
-/// Whether a JSON document is a model of CatBoost. The order of its keys may be any.
+/// Whether a JSON document is a model of CatBoost, whose keys may come in any order.
 pub(crate) fn is_model(text: &[u8]) -> bool {
     const FIRST: [&str; 4] = ["oblivious_trees", "features_info", "ctr_data", "model_info"];
     const ANYWHERE: [&str; 3] = ["oblivious_trees", "features_info", "scale_and_bias"];
@@ -70,7 +70,7 @@ fn build_forest(
     };
     let count = oblivious_trees.as_ref().map_or(0, Vec::len) + trees.as_ref().map_or(0, Vec::len);
     let (first, last) = iterations.select(count, None)?;
-    // CatBoost adds the bias with the first tree: a range that begins later goes without.
+    // CatBoost adds the bias with the first tree, so a range of iterations that begins later has no bias.
     let bias = if first > 0 { vec![0.0; width] } else { bias };
     let (objective, mut output) = loss::output(&model_info, width, notes)?;
     if factor != 1.0 || bias.iter().any(|&bias| bias != 0.0) {
@@ -120,8 +120,8 @@ fn converted<T>(
     collected(chosen.map(convert))
 }
 
-/// Collects results up to the first error. A category without a name gives way to a later error of another
-/// kind, since the training data mends the former alone.
+/// Collects results, or returns the first error. A category without a name is reported only if there is no
+/// other error: its help, to save the model with its training data, would not remove the other one.
 fn collected<T>(results: impl Iterator<Item = Result<T, ModelError>>) -> Result<Vec<T>, ModelError> {
     let (mut values, mut nameless) = (Vec::new(), None);
     for result in results {
@@ -134,7 +134,7 @@ fn collected<T>(results: impl Iterator<Item = Result<T, ModelError>>) -> Result<
     nameless.map_or(Ok(values), Err)
 }
 
-/// Number of margins of a row, from the leaf values of the first tree. Old releases of CatBoost record it
+/// Number of margins of a row, from the leaf values of the first tree, since files of old releases record it
 /// nowhere else.
 fn width(oblivious: &Option<Vec<Oblivious>>, trees: &Option<Vec<Node>>) -> usize {
     if let Some(tree) = oblivious.as_ref().and_then(|trees| trees.first()) {
@@ -155,14 +155,14 @@ fn target(width: usize) -> Target {
     if width == 1 { Target::One(0) } else { Target::All }
 }
 
-/// An oblivious tree as a complete tree. The root makes the test of the last split, so that leaves keep their
-/// order.
+/// Converts an oblivious tree to a complete tree. The root makes the test of the last split, so that leaves
+/// keep their order.
 fn complete(tree: Oblivious, source: u32, width: usize, columns: &Columns) -> Result<Tree, ModelError> {
     let splits = tree.splits.unwrap_or_default();
     let leaves = 1usize.checked_shl(splits.len() as u32).and_then(|leaves| leaves.checked_mul(width));
     if splits.len() > 31 || leaves != Some(tree.leaf_values.len()) {
         let message = format!(
-            "{} splits and {width} outputs do not go with {} values",
+            "a tree with {} splits and {width} outputs cannot have {} leaf values",
             splits.len(),
             tree.leaf_values.len()
         );
@@ -188,7 +188,7 @@ fn complete(tree: Oblivious, source: u32, width: usize, columns: &Columns) -> Re
     Ok(out.done())
 }
 
-/// A tree of any shape, as nested objects.
+/// Converts a tree of any shape, which the file holds as nested objects.
 fn any_shape(mut tree: Node, source: u32, width: usize, columns: &Columns) -> Result<Tree, ModelError> {
     number(&mut tree);
     let mut out = Growing::new(target(width), source);
@@ -220,8 +220,8 @@ fn any_shape(mut tree: Node, source: u32, width: usize, columns: &Columns) -> Re
     Ok(out.done())
 }
 
-/// Numbers leaves as CatBoost does: left before right, but a leaf on the right before a larger tree on the
-/// left.
+/// Numbers leaves as CatBoost does: left before right, but a right child that is a leaf before a left child
+/// that is not.
 fn number(tree: &mut Node) {
     let mut next = 0;
     let mut todo = vec![tree];

@@ -10,9 +10,9 @@ use crate::{MAX_FEATURES, MAX_MARGINS};
 pub(super) struct Header<'a> {
     /// Columns of a row.
     pub num_features: usize,
-    /// Raw scores of a row, which are also the trees of an iteration.
+    /// Number of raw scores of a row, which is also the number of trees of an iteration.
     pub num_margins: usize,
-    /// The objective with its parameters; none for one of the user's own.
+    /// The objective with its parameters; `None` for a custom objective.
     pub objective: Option<&'a str>,
     /// Whether predictions are averages over iterations.
     pub averages: bool,
@@ -20,7 +20,7 @@ pub(super) struct Header<'a> {
     pub is_version_2: bool,
     /// Names of the features; empty if they are LightGBM's defaults (`Column_0`, `Column_1`, ...).
     pub feature_names: Vec<String>,
-    /// For each feature its range or its categories.
+    /// For each feature, the range of its training values, or its categories.
     pub feature_infos: Option<&'a str>,
 }
 
@@ -35,7 +35,7 @@ const KEYS: [&str; 8] = [
     "feature_infos",
 ];
 
-/// The newest version of the format that is known.
+/// The newest version of the format that was tested.
 const NEWEST_KNOWN: u32 = 4;
 
 impl<'a> Header<'a> {
@@ -104,10 +104,10 @@ fn bounded_by(count: usize, key: &str, least: usize, most: usize) -> Result<usiz
     Err(ModelError::new(code, format!("`{key}` is {count}; {limit}")).at(key).help(SAVE))
 }
 
-/// More features than have different names of one or two letters, digits and signs.
+/// Number of features above which most names must have at least three bytes, if names differ.
 const FEW_NAMES: usize = 10_000;
 
-/// The names, which have no spaces. Those that LightGBM makes up for columns without names are none.
+/// The names of features, which contain no spaces. Empty if LightGBM made them up (`Column_0` and so on).
 fn feature_names(text: &str, num_features: usize) -> Result<Vec<String>, ModelError> {
     let names = || text.split(' ').filter(|name| !name.is_empty());
     let count = names().count();
@@ -121,9 +121,10 @@ fn feature_names(text: &str, num_features: usize) -> Result<Vec<String>, ModelEr
     if names().enumerate().all(is_made_up) {
         return Ok(Vec::new());
     }
-    // Names differ, so that many of them are not all short: memory stays in proportion to the file.
+    // Many different names cannot all be short. This check bounds the memory for names by the size of the
+    // file.
     if count > FEW_NAMES && text.len() / 3 < count {
-        let message = format!("{count} names of features are too short to differ");
+        let message = format!("the {count} names of features are too short to be all different");
         return Err(ModelError::new(codes::TOO_LARGE, message).at("feature_names").help(SAVE));
     }
     let mut list = Vec::with_capacity(count);

@@ -1,10 +1,10 @@
 //! The reader of LightGBM's text format, versions 2 to 4.
 //!
-//! A file means what release 4 of LightGBM computes from it. Three of its rules are easily missed:
+//! Predictions are those that release 4 of LightGBM computes from a file. Three rules are easily missed:
 //!
-//! - Before a row is predicted, values within 1e-35 of zero become zero, whatever the nodes say of missing
-//!   values. The thresholds are moved so that they send such values where LightGBM sends zero ([`tree`]).
-//! - NaN is zero to nodes whose missing type is not NaN.
+//! - LightGBM replaces feature values within 1e-35 of zero by zero, whatever a node's missing type is. The
+//!   reader moves thresholds so that such values go where zero goes ([`tree`]).
+//! - A node whose missing type is not NaN treats NaN as zero.
 //! - `average_output` divides predictions, not raw scores.
 
 mod header;
@@ -24,20 +24,20 @@ use header::Header;
 use sched_columns::CategoryRule;
 use text::{SAVE, Sections};
 
-/// A random forest of which the file does not say which of two things it means.
-const EARLY_FOREST: &str = "a random forest of LightGBM 2.0 to 2.2.2 predicts the average of its leaves, \
-                            and one of a later release the \
-                            objective's transform of it, which is computed here; the file does not say its \
-                            release: for an early \
-                            one, divide raw scores by the number of iterations";
+/// Note for a random forest whose predictions depend on the release that saved it, which the file does not
+/// state.
+const EARLY_FOREST: &str = "LightGBM 2.0 to 2.2.2 predicts the average of the leaves of a random forest; \
+                            later releases and schedc apply the objective's transform to the average; the \
+                            file does not state its release: for a model of an early release, divide raw \
+                            scores by the number of iterations";
 
 /// Whether a text begins as a model of LightGBM.
 pub(crate) fn is_model(text: &[u8]) -> bool {
     text.starts_with(b"tree\n") || text.starts_with(b"tree\r\n")
 }
 
-/// Whether a JSON document is a dump of LightGBM's `dump_model`, which is not read. The order of its keys
-/// may be any.
+/// Whether a JSON document is a dump of LightGBM's `dump_model`, for which there is no reader. Its keys may
+/// come in any order.
 pub(crate) fn is_dump(text: &[u8]) -> bool {
     // XGBoost's key comes early in its documents, so the search ends soon.
     text.starts_with(b"{")
@@ -66,8 +66,7 @@ fn forest(
     let found = objective::find(header.objective, per_iteration)?;
     if !found.is_known {
         notes.push(Note(
-            "the model was trained with an objective of its own: predictions are the raw scores as they are"
-                .into(),
+            "the model was trained with a custom objective: predictions are the raw scores".into(),
         ));
     }
     if first == last {
@@ -76,7 +75,7 @@ fn forest(
     let categories = pandas::categories(sections, &header, notes)?;
     let mut output = found.output;
     if header.averages {
-        // Without a transform all releases average alike.
+        // Without a transform, all releases compute the same average.
         if header.is_version_2 && !output.value.is_empty() {
             notes.push(Note(EARLY_FOREST.into()));
         }
@@ -123,7 +122,7 @@ fn forest(
     })
 }
 
-/// The first iteration and the one behind the last.
+/// The range of chosen iterations: the first one, and the number after the last one.
 fn selected(
     num_trees: usize,
     per_iteration: usize,

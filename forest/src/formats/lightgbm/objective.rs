@@ -5,16 +5,15 @@ use crate::codes;
 use crate::error::ModelError;
 use crate::output::{ClassRule, Output, Sigmoid, Softmax, Transform};
 
-/// The meaning of the line of an objective.
+/// The meaning of the line `objective`.
 pub(super) struct Objective {
     /// The steps from raw scores to results.
     pub output: Output,
-    /// Whether the objective is one of LightGBM's own.
+    /// Whether this is a built-in objective of LightGBM.
     pub is_known: bool,
 }
 
-/// Finds the objective of a model with `num_margins` raw scores. Without a line, the user's program has its
-/// own objective.
+/// Finds the objective of a model with `num_margins` raw scores. Without a line, the objective is custom.
 ///
 /// # Errors
 /// `M0008` for an objective that LightGBM does not have, `M0009` for parameters that do not fit.
@@ -76,7 +75,7 @@ pub(super) fn find(line: Option<&str>, num_margins: usize) -> Result<Objective, 
     let (margins, output) = known?;
     if margins != num_margins {
         let message = format!(
-            "`{}` has {margins} raw scores, and the model has {num_margins} trees an iteration",
+            "the objective `{}` needs {margins} trees in each iteration, and the model has {num_margins}",
             excerpt(line)
         );
         return Err(ModelError::new(codes::BAD_PARAMETER, message).at("objective").help(SAVE));
@@ -87,7 +86,7 @@ pub(super) fn find(line: Option<&str>, num_margins: usize) -> Result<Objective, 
 /// The step that averages over iterations.
 ///
 /// # Errors
-/// `M0009` if there are none.
+/// `M0009` if there are no iterations.
 pub(super) fn average(iterations: usize) -> Result<Transform, ModelError> {
     if iterations == 0 {
         let message = "predictions are averages over trees, and the model has none";
@@ -98,7 +97,7 @@ pub(super) fn average(iterations: usize) -> Result<Transform, ModelError> {
     Ok(Transform::Divide { by: iterations as f64 })
 }
 
-/// The parameters behind the name of an objective, such as `sigmoid:1`.
+/// The parameters after the name of an objective, such as `sigmoid:1`.
 #[derive(Clone, Copy)]
 struct Parameters<'a> {
     line: &'a str,
@@ -127,9 +126,9 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// A parameter as LightGBM reads it: digits before the point, plus digits behind it over a power of ten,
-/// times or over a power of ten. Each step rounds, so the last bit may differ from that of the nearest
-/// number.
+/// Parses a parameter with LightGBM's arithmetic: whole part plus fraction digits divided by a power of ten,
+/// then times (or divided by) the exponent's power of ten. Each step rounds, so the result may not be the
+/// nearest double.
 fn number(text: &str) -> Option<f64> {
     let digits = |text: &str| {
         let all = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -154,8 +153,7 @@ fn number(text: &str) -> Option<f64> {
     Some(if exponent < 0 { value / scale } else { value * scale })
 }
 
-/// A power of ten by products of smaller ones. Parameters are written with six digits, and up to 22 products
-/// are exact.
+/// A power of ten by repeated multiplication, which is exact up to 10^22.
 fn power_of_ten(power: usize) -> f64 {
     (0..power.min(400)).fold(1.0, |value, _| value * 10.0)
 }

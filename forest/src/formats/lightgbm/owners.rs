@@ -1,42 +1,45 @@
-//! The features to which lists of names belong: each list to one feature, in the order of the features.
+//! Assigns lists of category names to features. A file has the lists in the order of their features, without
+//! saying which features these are.
 
 /// A column of the training data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     /// Whether trees treat it as categorical.
     pub is_categorical: bool,
-    /// Fewest names of a list whose codes are the values that training met; `None` if these are no codes.
+    /// Smallest length of a list that has a name for each training value, if the values are codes; `None` if
+    /// they are not.
     pub names_needed: Option<usize>,
 }
 
 impl Column {
-    /// Whether a list of `names` names can be that of the column.
+    /// Whether a list of `names` names can belong to the column.
     fn fits(self, names: usize) -> bool {
         self.names_needed.is_some_and(|needed| needed <= names)
     }
 }
 
-/// The list of a feature.
+/// The list of names that belongs to a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// No list is the feature's.
+    /// No list belongs to the feature.
     None,
-    /// The list of this number is the feature's.
+    /// The list of this number certainly belongs to the feature.
     Certain(usize),
-    /// The list is the feature's unless the user named categorical features beside pandas' own.
+    /// The list of this number belongs to the feature, unless the user listed categorical features in
+    /// training that pandas does not know as such.
     Likely(usize),
-    /// Several lists, or one and none, can be the feature's.
+    /// Several lists are possible, or a list and none.
     Unclear,
 }
 
-/// Products of features and lists up to which all assignments are looked at.
+/// Maximum product of the numbers of features and lists for which all assignments are examined.
 const MOST_PAIRS: usize = 10_000_000;
 
-/// The owner of each list of names, by feature; `lists` has the length of each list.
+/// The list of each feature. `lists` has the length of each list.
 ///
-/// LightGBM's package makes all columns of pandas' type `category` categorical features, unless the user
-/// lists these features. So the lists usually belong to the categorical features, and certainly do if no
-/// other assignment fits.
+/// By default, LightGBM's package makes exactly the columns of pandas' type `category` categorical features,
+/// but users can list other ones. So the lists usually belong to the categorical features, and certainly do
+/// if no other assignment fits.
 pub(super) fn owners(columns: &[Column], lists: &[usize]) -> Vec<Owner> {
     let categorical: Vec<usize> = (0..columns.len()).filter(|&at| columns[at].is_categorical).collect();
     let by_rule = categorical.len() == lists.len()
@@ -61,7 +64,7 @@ pub(super) fn owners(columns: &[Column], lists: &[usize]) -> Vec<Owner> {
     (0..columns.len()).map(owner).collect()
 }
 
-/// The lists that a feature has in all assignments that fit.
+/// The list of a feature in all possible assignments: none, always the same list, or several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     Nothing,
@@ -70,7 +73,7 @@ enum Choice {
 }
 
 impl Choice {
-    /// The choices of two sets of assignments together.
+    /// The choice for the union of two sets of assignments.
     fn or(before: Option<Choice>, more: Choice) -> Option<Choice> {
         match before {
             None => Some(more),
@@ -80,11 +83,11 @@ impl Choice {
     }
 }
 
-/// The choice of each feature; `None` if no assignment fits.
+/// The choice of each feature; `None` if no assignment is possible.
 fn choices(columns: &[Column], lists: &[usize]) -> Option<Vec<Choice>> {
     let (features, count) = (columns.len(), lists.len());
-    // before[f][l]: the first `l` lists fit the first `f` features; after[f][l]: the lists from `l` on fit
-    // those from `f`.
+    // before[f][l]: the first `l` lists can belong to the first `f` features. after[f][l]: the lists from `l`
+    // on can belong to the features from `f` on.
     let mut before = vec![vec![false; count + 1]; features + 1];
     let mut after = vec![vec![false; count + 1]; features + 1];
     before[0][0] = true;
@@ -138,7 +141,7 @@ mod tests {
     fn another_column_of_codes_makes_doubt() {
         let columns = [categorical(4), numeric(Some(5)), numeric(None)];
         assert_eq!(owners(&columns, &[5]), [Owner::Likely(0), Owner::None, Owner::None]);
-        // Too many values for the list: the other column cannot be its owner.
+        // The column has more values than the list has names, so the list cannot belong to it.
         assert_eq!(owners(&columns, &[4]), [Owner::Certain(0), Owner::None, Owner::None]);
     }
 

@@ -12,11 +12,11 @@ use serde::de::{Deserialize, Deserializer, Visitor};
 use std::collections::HashSet;
 use std::fmt;
 
-/// The names of categories by feature, or none at all.
+/// The names of each feature's categories; empty if the file has no names.
 ///
-/// The file lists them without saying whose they are: one list for each column of pandas' type `category`, in
-/// the order of the columns. As a rule these are the categorical features. Lists that may belong to other
-/// features are doubtful.
+/// The file has one list for each column of pandas' type `category`, in the order of the columns. It does not
+/// say which columns these are. As a rule they are the categorical features. Lists that may belong to other
+/// features get [`Naming::Doubtful`].
 ///
 /// # Errors
 /// `M0003` if the list is no JSON, `M0019` if it has more names than fit a file of this size.
@@ -34,9 +34,8 @@ pub(super) fn categories(
     let owners = owners(&columns, &lengths);
     if owners.iter().any(|owner| matches!(owner, Owner::Unclear)) {
         notes.push(Note(format!(
-            "the file names the categories of {} pandas columns and does not say which features they are: \
-             names are left \
-             out, and values have to be codes (--categories codes)",
+            "the file names the categories of {} pandas columns and does not say which features these are: \
+             the names are left out, and values have to be codes (--categories codes)",
             lists.len()
         )));
     }
@@ -52,7 +51,7 @@ pub(super) fn categories(
     Ok(owners.into_iter().map(names).collect())
 }
 
-/// The columns of training, as far as the file describes them.
+/// The columns of the training data, as far as the file describes them.
 fn columns(sections: &Sections<'_>, header: &Header<'_>) -> Vec<Column> {
     let infos: Vec<&str> = header.feature_infos.unwrap_or_default().split(' ').collect();
     let categorical: HashSet<usize> =
@@ -64,24 +63,24 @@ fn columns(sections: &Sections<'_>, header: &Header<'_>) -> Vec<Column> {
     (0..header.num_features).map(column).collect()
 }
 
-/// Names that are read whatever the size of the file.
+/// Number of names that are always accepted, whatever the size of the file.
 const FEW_NAMES: usize = 10_000;
 
-/// Bytes that a file has at least for each further name.
+/// Fewest bytes of a file for each further name.
 const BYTES_PER_NAME: usize = 9;
 
-/// The lists of names: the last line of its kind.
+/// The lists of names, from the last line `pandas_categorical:`.
 fn lists(sections: &Sections<'_>) -> Result<Vec<Vec<Name>>, ModelError> {
     let line = sections.footer.lines().rev().find_map(|line| line.strip_prefix("pandas_categorical:"));
-    // Names differ, and most of them are long. A text of many short names would need far more memory than its
-    // own bytes.
+    // Real names differ, so most of them are long. Many short names would need far more memory than the bytes
+    // of the file.
     let most = FEW_NAMES + sections.bytes / BYTES_PER_NAME;
     if line.is_some_and(|line| line.bytes().filter(|byte| *byte == b',').count() > most) {
         let message = "there are more names of categories than a file of this size can have";
         return Err(ModelError::new(codes::TOO_LARGE, message).at("pandas_categorical").help(SAVE));
     }
     let lists: Option<Vec<Vec<Name>>> = match line {
-        // Categories that are floating-point numbers may be infinite, which Python writes as no JSON has it.
+        // Floating-point categories may be infinite. Python writes these as `Infinity`, which is no JSON.
         Some(line) => crate::json::from_json(line.as_bytes()).map_err(|error| {
             let message = format!("the names of categories cannot be read: {}", error.message);
             ModelError::new(codes::SYNTAX, message).at("pandas_categorical").help(SAVE)
@@ -91,22 +90,24 @@ fn lists(sections: &Sections<'_>) -> Result<Vec<Vec<Name>>, ModelError> {
     Ok(lists.unwrap_or_default())
 }
 
-/// The categorical features that the training parameters name.
+/// The categorical features according to the line `[categorical_feature: ...]` of the training parameters.
 fn declared(footer: &str) -> Option<Vec<usize>> {
     let line = footer.lines().find_map(|line| line.strip_prefix("[categorical_feature: "))?;
     let list = line.strip_suffix(']')?;
     list.split(',').map(|number| number.trim().parse().ok()).collect()
 }
 
-/// The features whose values the file lists as categories: `0:3:1` instead of `[0:3]`.
+/// The categorical features according to `feature_infos`: their values are listed, as in `0:3:1`, instead of
+/// a range such as `[0:3]`.
 fn by_info(infos: &[&str]) -> Vec<usize> {
     let is_categorical =
         |info: &str| info.bytes().next().is_some_and(|byte| byte == b'-' || byte.is_ascii_digit());
     (0..infos.len()).filter(|&feature| is_categorical(infos[feature])).collect()
 }
 
-/// The length that a list needs for the training values to be codes: categories as in `-1:0:3:1`, numbers as
-/// in `[0:4]`. `None` if the values are no codes; 0 if the file does not record them.
+/// Smallest length of a list that has a name for each training value. `info` has categories, as in
+/// `-1:0:3:1`, or a range, as in `[0:4]`. `None` if the values are no codes; 0 if the file does not record
+/// them.
 fn names_needed(info: &str) -> Option<usize> {
     let names_of = |largest: i64| usize::try_from(largest.checked_add(1)?).ok();
     match info.strip_prefix('[').and_then(|range| range.strip_suffix(']')) {
@@ -152,7 +153,7 @@ impl Visitor<'_> for NameVisitor {
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<Name, E> {
-        // Whole numbers from 2^63 on are kept as text, as those of XGBoost are.
+        // Whole numbers from 2^63 on are kept as text, as for XGBoost.
         Ok(Name(i64::try_from(number).map_or_else(|_| Label::Text(number.to_string()), Label::Integer)))
     }
 

@@ -18,8 +18,7 @@ pub(super) fn from_bytes(bytes: &[u8]) -> Result<&str, ModelError> {
         let message = "the file has a text that is not UTF-8, such as a name in Latin-1 or Shift JIS";
         ModelError::new(codes::SYNTAX, message).at(Place::Byte(error.valid_up_to())).help(
             "write it as UTF-8, for example with `iconv -f LATIN1 -t UTF-8`, or give the features names in \
-             UTF-8 and save the model \
-             again",
+             UTF-8 and save the model again",
         )
     })
 }
@@ -37,7 +36,7 @@ pub(super) struct Sections<'a> {
 }
 
 impl<'a> Sections<'a> {
-    /// Finds the sections by their first and last lines. Ignores the sizes of trees that the file states.
+    /// Finds the sections by their first and last lines. Ignores the byte counts of trees (`tree_sizes`).
     ///
     /// # Errors
     /// `M0003` if the end of the trees is missing.
@@ -68,22 +67,22 @@ impl<'a> Sections<'a> {
     }
 }
 
-/// Whether a line ends the trees. Release 2.1 writes no `end of trees`, so the list of importances ends them.
-/// An incomplete line ends nothing.
+/// Whether a line ends the trees. Release 2.1 writes no `end of trees`, so there the list of importances ends
+/// them. A line that is cut short does not count.
 fn is_last_line(line: &str) -> bool {
     let line = line.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
     matches!(line, Some("end of trees" | "feature importances:"))
 }
 
-/// The values of known keys in lines of `key=value`.
+/// The values of a fixed list of keys in lines of `key=value`.
 pub(super) struct Fields<'a, const N: usize> {
     keys: &'static [&'static str; N],
     values: [Option<&'a str>; N],
 }
 
 impl<'a, const N: usize> Fields<'a, N> {
-    /// Reads the lines, and returns the first line without `=`, whose value counts as empty. If several lines
-    /// have one key, the last counts, as in LightGBM.
+    /// Reads the lines. Also returns the first line without `=`; such a line counts as a key with an empty
+    /// value. If several lines have the same key, the last one counts, as in LightGBM.
     pub(super) fn read(text: &'a str, keys: &'static [&'static str; N]) -> (Fields<'a, N>, Option<&'a str>) {
         let mut bare = None;
         let mut values = [None; N];
@@ -136,11 +135,11 @@ impl<'a, const N: usize> Fields<'a, N> {
     /// value is not a number of the type.
     pub(super) fn list<T: FromStr>(&self, key: &str, count: usize) -> Result<Vec<T>, ModelError> {
         let text = self.text(key)?;
-        // The length of the text bounds the allocation, so a false count cannot exhaust memory.
+        // The length of the text bounds the allocation, so a wrong count cannot exhaust memory.
         let mut values = Vec::with_capacity(count.min(text.len() / 2 + 1));
         for number in text.split(' ').filter(|number| !number.is_empty()) {
             let value = number.parse().map_err(|_| {
-                let message = format!("`{}` is no number that can stand here", excerpt(number));
+                let message = format!("`{}` is not a valid number here", excerpt(number));
                 ModelError::new(codes::BAD_VALUE, message).at(format!("{key}[{}]", values.len())).help(SAVE)
             })?;
             values.push(value);

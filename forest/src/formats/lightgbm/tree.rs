@@ -20,14 +20,14 @@ pub(super) struct Context {
 /// Sets of categories, each stored once.
 pub(super) struct Sets {
     places: HashMap<CategorySet, u32>,
-    /// Members that may still be added.
+    /// Number of members that may still be added.
     room: usize,
 }
 
 impl Sets {
-    /// An empty collection for a file of `bytes` bytes, with a limit on members. LightGBM puts at most half
-    /// of a feature's categories into a set, so its files stay below the limit. Without one, a small file
-    /// could exhaust memory, since a few bytes of text encode up to 32 members.
+    /// An empty collection for a file of `bytes` bytes, which limits the number of members. A few bytes of
+    /// text encode up to 32 members, so that without a limit a small file could exhaust memory. LightGBM's
+    /// own files stay below the limit, since it puts at most half of a feature's categories into a set.
     pub(super) fn of_file(bytes: usize) -> Sets {
         Sets { places: HashMap::new(), room: bytes.saturating_mul(2) }
     }
@@ -43,7 +43,7 @@ impl Sets {
         Some(place)
     }
 
-    /// The sets in the order of their numbers.
+    /// The sets in the order of their indices.
     pub(super) fn into_vec(self) -> Vec<CategorySet> {
         let mut sets = vec![CategorySet::default(); self.places.len()];
         for (set, place) in self.places {
@@ -73,7 +73,7 @@ const KEYS: [&str; 15] = [
 
 type Lines<'a> = Fields<'a, 15>;
 
-/// Converts a tree. The second list has its linear leaves; it is empty if all leaves are constants.
+/// Converts a tree. The list has its linear leaves; it is empty if all leaves are constants.
 pub(super) fn convert(
     text: &str,
     context: &Context,
@@ -104,7 +104,7 @@ pub(super) fn convert(
     let mut categories = Categories::read(&lines, num_leaves)?;
     let mut tree = arrange(&nodes, &values, context, |node| categories.predicate(&nodes, node, sets))?;
     if linear.iter().all(|leaf| leaf.terms.is_empty()) {
-        // A tree whose linear leaves are all constants has plain leaves.
+        // If all linear leaves are constants, they become plain leaves.
         for leaf in &mut tree.leaves {
             if let Some(linear) = linear.get(leaf.source as usize) {
                 leaf.values = [linear.constant].into();
@@ -192,9 +192,9 @@ impl Nodes {
 
     /// The test of a numeric node, and whether a missing value goes left.
     ///
-    /// LightGBM replaces values that are nearly zero by zero before a node sees them, and NaN too unless the
-    /// node treats it as missing. A threshold among such values moves, so that the test sends all of them to
-    /// the side of zero.
+    /// LightGBM replaces values that are nearly zero by zero before a node tests them, and NaN too unless the
+    /// node treats it as missing. So a threshold that is nearly zero is moved until all such values go to the
+    /// side of zero.
     fn numeric(&self, node: usize, missing: Missing) -> (Predicate, bool) {
         let threshold = match self.thresholds[node] {
             near if near.abs() > NEARLY_ZERO => near,
@@ -214,7 +214,7 @@ fn check_features(features: &[u32], key: &str, context: &Context) -> Result<(), 
     let bad = features.iter().position(|feature| *feature as usize >= context.num_features);
     bad.map_or(Ok(()), |at| {
         let (feature, count) = (features[at], context.num_features);
-        let message = format!("feature {feature} is read, and the model has {count} features");
+        let message = format!("feature {feature} is used, and the model has {count} features");
         Err(damaged(codes::FEATURE_OUT_OF_RANGE, message, key, at))
     })
 }
@@ -223,7 +223,7 @@ fn check_features(features: &[u32], key: &str, context: &Context) -> Result<(), 
 struct Categories {
     bounds: Vec<usize>,
     words: Vec<u32>,
-    /// For each set of the tree, its index among the forest's sets, after a node has used it.
+    /// For each set of the tree, its index among the forest's sets; `None` until a node uses the set.
     places: Vec<Option<u32>>,
 }
 
@@ -263,7 +263,7 @@ impl Categories {
         let Some(index) = index else {
             let count = self.places.len();
             let message =
-                format!("node {node} tests the set {number} of categories, and the tree has {count}");
+                format!("node {node} tests set {number} of categories, and the tree has {count} sets");
             return Err(damaged(codes::BAD_VALUE, message, "threshold", node));
         };
         let set = match self.places[index] {
@@ -271,7 +271,8 @@ impl Categories {
             None => {
                 let words = &self.words[self.bounds[index]..self.bounds[index + 1]];
                 let too_many = || {
-                    let message = "the sets of categories have more members than the file has room for";
+                    let message =
+                        "the sets of categories have more members than a file of this size can have";
                     damaged(codes::TOO_LARGE, message.into(), "cat_threshold", None)
                 };
                 sets.place(words).ok_or_else(too_many)?
@@ -285,7 +286,7 @@ impl Categories {
 /// The categories whose bits are set; `count` is their number.
 fn members(words: &[u32], count: usize) -> CategorySet {
     let mut members = Vec::with_capacity(count);
-    // Categories are below 2^31, so later words cannot match.
+    // Categories are below 2^31, so no row matches a bit of a later word.
     for (word, &bits) in (0..1 << 26).zip(words) {
         let mut left = bits;
         while left != 0 {

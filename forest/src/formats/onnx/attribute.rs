@@ -1,4 +1,4 @@
-//! Attributes of operators: arrays of numbers and texts, in the type that readers want.
+//! Attributes of nodes: numbers, texts and arrays of these.
 
 use super::numbers::{fixed, varints};
 use super::tensor::Tensor;
@@ -12,7 +12,7 @@ pub struct Attributes<'a> {
     node: Message<'a>,
 }
 
-/// Numbers of fields.
+/// Numbers of fields in ONNX's messages.
 const NODE_ATTRIBUTE: u32 = 5;
 const NAME: u32 = 1;
 const FLOAT: u32 = 2;
@@ -32,7 +32,7 @@ impl<'a> Attributes<'a> {
     fn find(self, name: &str) -> Result<Option<Message<'a>>, ModelError> {
         for attribute in self.node.all(NODE_ATTRIBUTE) {
             let attribute = attribute?;
-            // The name comes first as a rule, so the values are not walked over here.
+            // The name usually comes first, so the search does not read the values.
             for field in attribute.fields() {
                 match field? {
                     (NAME, Value::Bytes(found)) if found.bytes() == name.as_bytes() => {
@@ -89,8 +89,8 @@ impl<'a> Attributes<'a> {
         self.find(name)?.map_or(Ok(()), |attribute| varints(attribute, INTS, each))
     }
 
-    /// Whole numbers. Numbers beyond 32 bits become the nearest 32-bit number, which no file uses as an index
-    /// or a count.
+    /// Whole numbers. Numbers beyond 32 bits become the nearest 32-bit number, which is no valid index or
+    /// count.
     ///
     /// # Errors
     /// `M0003` if the file is damaged there.
@@ -137,7 +137,7 @@ impl<'a> Attributes<'a> {
         Tensor::new(message).map(Some).map_err(|error| error.at(name))
     }
 
-    /// The numbers of a tensor of this type; none if there is no such attribute.
+    /// The numbers of a tensor whose elements have the type `float`; `None` if there is no such attribute.
     ///
     /// # Errors
     /// `M0042` if its type is another one.
@@ -146,7 +146,7 @@ impl<'a> Attributes<'a> {
         tensor.floats(float).map(Some).map_err(|error| error.below(name))
     }
 
-    /// The bytes of a tensor of small numbers.
+    /// The elements of a tensor of bytes; empty if there is no such attribute.
     ///
     /// # Errors
     /// `M0042` if its type is another one.

@@ -12,12 +12,12 @@ use crate::codes;
 use crate::error::ModelError;
 use crate::forest::Float;
 
-/// The operators that are forests.
+/// The operators that hold a forest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Operator {
     Regressor,
     Classifier,
-    /// Version 5 of the operator set has this one in place of both.
+    /// The operator `TreeEnsemble` of version 5, which replaces the two others.
     Ensemble,
 }
 
@@ -27,14 +27,14 @@ pub(super) struct Ensemble<'a> {
     pub operator: Operator,
     pub attributes: Attributes<'a>,
     pub rows: Rows,
-    /// The steps after the ensemble, for each of its results.
+    /// The arithmetic after the ensemble, which applies to each of its results.
     pub after: Vec<Arithmetic>,
     /// The path of the node.
     pub place: String,
 }
 
 impl Ensemble<'_> {
-    /// Notes a step behind the ensemble. False if its result would not be exact.
+    /// Adds a step after the ensemble. Returns false if its result would not be exact.
     fn follow(&mut self, step: Arithmetic) -> bool {
         if step.does_nothing() {
             return true;
@@ -48,7 +48,7 @@ impl Ensemble<'_> {
     }
 }
 
-/// A step behind the ensemble, with a number of the file.
+/// A step of arithmetic after the ensemble, with a constant of the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Arithmetic {
     Multiply(f64),
@@ -58,7 +58,7 @@ pub(super) enum Arithmetic {
 }
 
 impl Arithmetic {
-    /// The step of an operator, if it is one. Some do nothing.
+    /// The step of an operator, or `None` if the operator is no such step.
     fn of(operator: &str, number: Option<f64>) -> Option<Arithmetic> {
         match (operator, number) {
             ("Mul", Some(factor)) => Some(Arithmetic::Multiply(factor)),
@@ -74,13 +74,13 @@ impl Arithmetic {
     }
 }
 
-/// The input of the graph, or what became of it.
+/// The input of the graph, after the casts so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rows {
     element: i64,
-    /// Whether values were rounded to single precision.
+    /// Whether values have been rounded to single precision, by their own type or by a cast.
     is_single: bool,
-    /// Columns, if the graph says.
+    /// Number of columns, if the graph states it.
     pub features: Option<usize>,
 }
 
@@ -94,7 +94,7 @@ impl Rows {
         Rows { element, is_single: float == Float::F32, features: Some(features) }
     }
 
-    /// The type of rows: what rounds values on the way rounds them here.
+    /// The type to which the forest rounds rows: singles if any cast on the way rounds to single precision.
     pub fn input(self) -> Float {
         match self.is_single || self.compared() == Float::F32 {
             true => Float::F32,
@@ -102,7 +102,7 @@ impl Rows {
         }
     }
 
-    /// The type that the ensemble computes in.
+    /// The type in which the ensemble compares and adds.
     pub fn compared(self) -> Float {
         match self.element {
             element::DOUBLE => Float::F64,
@@ -111,28 +111,28 @@ impl Rows {
     }
 }
 
-/// The meaning of a name of the graph.
+/// The value that a name of the graph stands for.
 #[derive(Clone, Copy, Debug)]
 enum Meaning {
     Rows(Rows),
     Scores,
     Labels,
-    /// A number of the file.
+    /// A constant of the file.
     Number(f64),
 }
 
-/// Steps behind the trees that no converter exceeds; each takes memory for each result.
+/// Maximum number of steps after the trees, which no converter exceeds. Each step takes memory for each
+/// result.
 const MOST_STEPS: usize = 8;
 
 const ONLY_FOREST: &str = "convert the forest alone, without the steps around it, and do these steps \
-                           before and after \
-                           the prediction";
-const MULTIPLE: &str = "make a model of each";
+                           before and after the prediction";
+const MULTIPLE: &str = "convert each tree ensemble to a model of its own";
 
-/// The field of a node with the name of its operator.
+/// The number of the field that holds the operator of a node.
 pub(super) const NODE_OPERATOR: u32 = 4;
 
-/// Fields of messages.
+/// Numbers of fields in ONNX's messages.
 mod field {
     pub const GRAPH_NODE: u32 = 1;
     pub const GRAPH_CONSTANT: u32 = 5;
@@ -220,12 +220,12 @@ pub(super) fn find(graph: Message<'_>) -> Result<Ensemble<'_>, ModelError> {
     }
     found.ok_or_else(|| {
         not_understood("the graph has no tree ensemble".into()).at("graph").help(
-            "models are read that have one TreeEnsembleRegressor, TreeEnsembleClassifier or TreeEnsemble",
+            "schedc reads models with one TreeEnsembleRegressor, TreeEnsembleClassifier or TreeEnsemble",
         )
     })
 }
 
-/// The kind of forest that an operator of `ai.onnx.ml` is.
+/// The operator of `ai.onnx.ml` with this name, if it holds a forest.
 pub(super) fn operator(name: &str) -> Option<Operator> {
     match name {
         "TreeEnsembleRegressor" => Some(Operator::Regressor),
@@ -235,7 +235,7 @@ pub(super) fn operator(name: &str) -> Option<Operator> {
     }
 }
 
-/// The values of an input, which may be anything until an ensemble reads them.
+/// The type and shape of an input. They are checked once an ensemble reads it.
 fn rows(input: Message) -> Result<Rows, ModelError> {
     let tensor = input.child(field::INPUT_TYPE)?.child(field::TYPE_TENSOR)?;
     let element = tensor.integer(field::TENSOR_ELEMENT)?.unwrap_or(0);
@@ -248,15 +248,16 @@ fn rows(input: Message) -> Result<Rows, ModelError> {
     Ok(Rows { element, is_single: element == element::FLOAT, features: features.filter(|&size| size > 0) })
 }
 
-/// Rows of a type that an ensemble reads.
+/// Checks that an ensemble can read rows of this type.
 fn typed(rows: Rows) -> Result<Rows, ModelError> {
     match rows.element {
         element::FLOAT | element::DOUBLE | element::INT32 | element::INT64 => Ok(rows),
         other => {
-            let message = format!("the rows are of {}", element::name(other));
-            Err(ModelError::new(codes::ONNX_TYPE, message)
-                .at("graph.input")
-                .help("rows of float, double, int32 and int64 are read: convert the model for one of these"))
+            let message = format!("the rows have the type {}", element::name(other));
+            Err(ModelError::new(codes::ONNX_TYPE, message).at("graph.input").help(
+                "schedc reads rows of float, double, int32 and int64: convert the model for one of \
+                 these types",
+            ))
         }
     }
 }
@@ -287,8 +288,8 @@ fn not_understood(message: String) -> ModelError {
     ModelError::new(codes::UNSUPPORTED_OPERATOR, message)
 }
 
-/// The error for an operator, whatever keeps it from being understood.
-fn unknown(node: Message, name: &str, domain: &str, is_behind: bool) -> Result<ModelError, ModelError> {
+/// The error for an operator that the reader does not know, or that has unknown inputs.
+fn unknown(node: Message, name: &str, domain: &str, is_after_trees: bool) -> Result<ModelError, ModelError> {
     let full = match domain {
         "" | "ai.onnx" => String::from(name),
         _ => format!("{domain}.{name}"),
@@ -297,7 +298,7 @@ fn unknown(node: Message, name: &str, domain: &str, is_behind: bool) -> Result<M
         Some(Value::Bytes(text)) if !text.bytes().is_empty() => format!(" (node `{}`)", text.as_text()?),
         _ => String::new(),
     };
-    let side = if is_behind { "behind" } else { "before" };
+    let side = if is_after_trees { "after" } else { "before" };
     let message = format!("the operator `{full}`{called} {side} the trees is not understood");
     Ok(not_understood(message).help(ONLY_FOREST))
 }

@@ -1,9 +1,9 @@
 //! The reader of ONNX-ML: TreeEnsembleRegressor and TreeEnsembleClassifier (versions 1 and 3), TreeEnsemble
 //! (version 5).
 //!
-//! A file means what ONNX Runtime computes from it on one thread: it compares rows in their own type, starts
-//! sums at 0, adds trees in the order of the file, and base values last. With several threads it adds groups
-//! of trees, so that its own sums differ in the last digits with the number of threads and of rows.
+//! Predictions are those that ONNX Runtime computes from a file on one thread. It compares rows in their own
+//! type, starts sums at 0, adds trees in the order of the file, and base values last. With several threads it
+//! adds groups of trees, so that the last digits of its sums depend on the number of threads and rows.
 
 mod attribute;
 mod context;
@@ -29,21 +29,21 @@ pub use attribute::Attributes;
 pub use tensor::{Tensor, element};
 pub use wire::{Field, Fields, Message, Value};
 
-/// The newest version of the operator set `ai.onnx.ml` that was tried.
+/// The newest version of the operator set `ai.onnx.ml` that was tested.
 const NEWEST_KNOWN: i64 = 5;
 
-/// Fields of a model.
+/// Numbers of fields in ONNX's messages.
 const PRODUCER_VERSION: u32 = 3;
 const GRAPH: u32 = 7;
 const OPERATOR_SET: u32 = 8;
 const DOMAIN: u32 = 1;
 const VERSION: u32 = 2;
 
-/// Whether the bytes begin as an ONNX model does: with fields of a model, and a graph among them.
+/// Whether the bytes begin with fields of an ONNX model, including a graph.
 pub(crate) fn is_model(bytes: &[u8]) -> bool {
     let mut rest = Message::new(bytes).fields();
     loop {
-        // A graph that is cut short is one still: the reader says so.
+        // A truncated graph counts too, since the reader reports it better.
         let is_graph = rest.clone().next_key() == Some((GRAPH, 2));
         match rest.next() {
             _ if is_graph => return true,
@@ -64,14 +64,14 @@ pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelE
         let version = set.integer(VERSION)?.unwrap_or(0);
         if set.text(DOMAIN)? == "ai.onnx.ml" && version > NEWEST_KNOWN {
             notes.push(Note(format!(
-                "the model asks for version {version} of the operators `ai.onnx.ml`, which is newer than \
-                 this reader"
+                "the model uses version {version} of the operators `ai.onnx.ml`, which is newer than this \
+                 reader"
             )));
         }
     }
     let found = graph::find(model.child(GRAPH)?)?;
     let parts = ensemble(&found, bytes.len(), &mut notes).map_err(|error| error.below(&found.place))?;
-    // A file has trees and no iterations: all of them count as one.
+    // A file has no iterations: all its trees count as one iteration.
     options.iterations.select(1, None)?;
     let forest = Forest::new(parts).map_err(|error| error.below(&found.place))?;
     let version =
@@ -79,11 +79,11 @@ pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelE
     Ok(Loaded { forest, version: version.unwrap_or_default(), notes, source: Source::default() })
 }
 
-/// Reads the tree ensemble of a node of a graph, for rows of `num_features` values of a type. None if the
+/// Reads the tree ensemble of a node, for rows of `num_features` values of the type `float`. `None` if the
 /// node is no tree ensemble. `file` is the size of the file in bytes, which bounds the size of the forest.
 ///
 /// # Errors
-/// A [`ModelError`] if the node has no exact meaning, with a place below the node.
+/// A [`ModelError`] if the node has no exact meaning. Its place is relative to the node.
 pub fn node_forest(
     node: Message<'_>,
     (float, num_features): (Float, usize),
@@ -101,7 +101,7 @@ pub fn node_forest(
     Forest::new(ensemble(&found, file, notes)?).map(Some)
 }
 
-/// Trees and what follows them; features and types are filled in here.
+/// The forest of an ensemble with the steps after it.
 fn ensemble(found: &Ensemble, file: usize, notes: &mut Vec<Note>) -> Result<ForestParts, ModelError> {
     let float = found.rows.compared();
     let context = Context { found, float, most_values: file / 2 + (1 << 16) };

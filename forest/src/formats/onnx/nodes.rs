@@ -16,16 +16,16 @@ use crate::forest::Target;
 use crate::loaded::Note;
 use sched_columns::CategoryRule;
 
-/// The nodes of all trees, one entry each.
+/// The nodes of all trees: in each array, one entry for each node.
 struct Nodes {
     tree_ids: Vec<i32>,
     ids: Vec<i32>,
     features: Vec<i32>,
     children: [Vec<i32>; 2],
-    /// None for leaves.
+    /// The comparison of inner nodes; `None` for leaves.
     modes: Vec<Option<Mode>>,
     values: Vec<f64>,
-    /// Whether a missing value passes; may be shorter.
+    /// For each node, 1 if a missing value passes its test. Empty if no missing value passes.
     tracks: Vec<i32>,
 }
 
@@ -77,7 +77,7 @@ fn is_average(name: &str) -> Result<bool, ModelError> {
     }
 }
 
-/// The error for another way to aggregate trees than adding their leaves.
+/// The error for an aggregation other than sum and average.
 pub(super) fn aggregate(name: &str) -> ModelError {
     unsupported(
         format!("`aggregate_function` is `{name}`, which schedc does not support"),
@@ -86,7 +86,8 @@ pub(super) fn aggregate(name: &str) -> ModelError {
     .at("aggregate_function")
 }
 
-/// Numbers from a list in single precision, or from a tensor that may be wider.
+/// The numbers of an attribute: a list in single precision, or a tensor `NAME_as_tensor` of the ensemble's
+/// type.
 fn numbers(context: &Context, name: &str) -> Result<Vec<f64>, ModelError> {
     let attributes = context.found.attributes;
     let tensor = format!("{name}_as_tensor");
@@ -94,13 +95,13 @@ fn numbers(context: &Context, name: &str) -> Result<Vec<f64>, ModelError> {
         None => attributes.floats(name).map_err(|error| error.below(name)),
         Some(values) if !attributes.has(name)? || attributes.floats(name)?.is_empty() => Ok(values),
         Some(_) => {
-            let message = format!("there are both `{name}` and `{tensor}`");
+            let message = format!("the node has both `{name}` and `{tensor}`");
             Err(ModelError::new(codes::LENGTH_MISMATCH, message).at(tensor).help("remove one of them"))
         }
     }
 }
 
-/// Checks that an array has as many entries as there are others of its kind.
+/// Checks that an array has as many entries as the array `of`.
 pub(super) fn same_length(name: &str, length: usize, expected: usize, of: &str) -> Result<(), ModelError> {
     if length == expected {
         return Ok(());
@@ -131,7 +132,7 @@ impl Nodes {
         Ok(Nodes { tree_ids, ids, features, children, modes, values, tracks })
     }
 
-    /// The test of a node, without its children. None for a leaf.
+    /// The test of a node, without its children. `None` for a leaf.
     fn inner(&self, node: usize) -> Result<Option<InnerNode>, ModelError> {
         let Some(mode) = self.modes[node] else { return Ok(None) };
         let tracks = self.tracks.get(node) == Some(&1);
@@ -175,7 +176,7 @@ fn modes(context: &Context, count: usize) -> Result<Vec<Option<Mode>>, ModelErro
             other => {
                 let message =
                     format!("a node has the mode `{}`, which is not known", String::from_utf8_lossy(other));
-                let help = "LEAF, BRANCH_LEQ, BRANCH_LT, BRANCH_GTE, BRANCH_GT, BRANCH_EQ and BRANCH_NEQ are";
+                let help = "use LEAF, BRANCH_LEQ, BRANCH_LT, BRANCH_GTE, BRANCH_GT, BRANCH_EQ or BRANCH_NEQ";
                 return Err(unsupported(message, help).at(at(name, index)));
             }
         });
@@ -183,14 +184,14 @@ fn modes(context: &Context, count: usize) -> Result<Vec<Option<Mode>>, ModelErro
     same_length(name, modes.len(), count, "nodes_nodeids").map(|()| modes)
 }
 
-/// The trees of a list of nodes: each is a run of it.
+/// The trees, each a consecutive run of the list of nodes.
 struct Runs {
     /// For each tree, the range of its nodes in the list.
     ranges: Vec<Range<usize>>,
-    /// The tree of each number.
+    /// The index of each tree, by its number in the file.
     trees: HashMap<i32, u32>,
-    /// Places of nodes, in the order of their numbers within each tree. Empty if that is the order of the
-    /// file.
+    /// Positions of nodes in the list, sorted within each tree by the nodes' numbers. Empty if the list is
+    /// already in this order.
     sorted: Vec<u32>,
 }
 
@@ -220,7 +221,8 @@ impl Runs {
                 places.sort_by_key(|&place| nodes.ids[place as usize]);
                 for pair in places.windows(2) {
                     if nodes.ids[pair[0] as usize] == nodes.ids[pair[1] as usize] {
-                        let message = format!("a tree has two nodes {}", nodes.ids[pair[0] as usize]);
+                        let message =
+                            format!("a tree has two nodes with the number {}", nodes.ids[pair[0] as usize]);
                         return Err(ModelError::new(codes::NOT_A_TREE, message)
                             .at(at("nodes_nodeids", pair[1] as usize)));
                     }
@@ -230,7 +232,7 @@ impl Runs {
         Ok(runs)
     }
 
-    /// The place of a node of a tree by its number.
+    /// The position in the list of the node with a number, in a tree.
     fn node(&self, nodes: &Nodes, tree: usize, id: i32) -> Option<usize> {
         let range = self.ranges[tree].clone();
         let guess = range.start + usize::try_from(id).ok()?;
@@ -267,8 +269,8 @@ fn roots(nodes: &Nodes, runs: &Runs, notes: &mut Vec<Note>) -> Result<Vec<u32>, 
     }
     if let Some(node) = odd {
         notes.push(Note(format!(
-            "tree {} does not list its root first: walks start at node {}, which is listed first, as those \
-             of ONNX Runtime do",
+            "tree {} does not list its root first: walks start at node {}, which is listed first, as in \
+             ONNX Runtime",
             nodes.tree_ids[node], nodes.ids[node]
         )));
     }
@@ -349,24 +351,25 @@ fn build(
     Ok(trees)
 }
 
-/// Refuses votes of leaves that no walk reaches where ONNX Runtime counts them for the first node of the
-/// list.
+/// Refuses votes of leaves that no walk reaches, if the first node of the list is a leaf: ONNX Runtime then
+/// counts the votes for that leaf.
 fn check_unreached(nodes: &Nodes, votes: &VoteList, met: &Met) -> Result<(), ModelError> {
     let is_counted = nodes.modes.first().is_some_and(Option::is_none);
     let unreached = |&node: &usize| !met.is_marked(node) && votes.of(node).len() > 0;
     match (0..nodes.ids.len()).find(unreached).filter(|_| is_counted) {
         None => Ok(()),
         Some(node) => Err(unsupported(
-            "a leaf that no walk reaches has a vote, which ONNX Runtime counts for the first node of all",
-            "leave out nodes that no walk reaches, and their votes; a tree's walks start at the node that \
-             it lists first",
+            "a leaf that no walk reaches has a vote, which ONNX Runtime counts for the first node of the \
+             list",
+            "leave out nodes that no walk reaches, and their votes; walks of a tree start at the node that \
+             is listed first",
         )
         .at(at("nodes_nodeids", node))),
     }
 }
 
-/// Merges nodes that together test a set: each tests one number, the next node is the child for false, and
-/// all share the child for true.
+/// Merges a chain of nodes that together test a set: each node tests one number, its child for false is the
+/// next node of the chain, and all nodes share the child for true.
 fn chain(
     nodes: &Nodes,
     runs: &Runs,
@@ -388,7 +391,7 @@ fn chain(
         met.mark(node).map_err(|error| error.at(at("nodes_nodeids", node)))?;
         if (nodes.tracks.get(node) == Some(&1)) != inner.missing_true {
             let message = "nodes that make up a set send missing values to different sides";
-            let help = "ONNX Runtime looks at some of them only: give all of them the same \
+            let help = "ONNX Runtime reads the side of only some of these nodes: give all of them the same \
                         nodes_missing_value_tracks_true";
             return Err(unsupported(message, help).at(at("nodes_missing_value_tracks_true", node)));
         }
@@ -405,15 +408,15 @@ fn chain(
 
 fn unvoted() -> ModelError {
     unsupported(
-        "a leaf has no vote, and `nodes_values` is not 0 there: ONNX Runtime may take that for its weight",
+        "a leaf has no vote, and its entry in `nodes_values` is not 0: ONNX Runtime may use it as weight",
         "give each leaf a vote",
     )
 }
 
-/// The error for leaves that have many more values than the file has votes.
+/// The error for leaf vectors with many more values than the file has votes.
 pub(super) fn too_many_values(num_margins: usize) -> ModelError {
     let message =
-        format!("leaves vote for a few of {num_margins} outputs; with a value for each they are too large");
+        format!("leaves with a value for each of the {num_margins} outputs would take too much memory");
     ModelError::new(codes::TOO_LARGE, message)
         .help("train a tree for each output, or a model with fewer outputs")
 }

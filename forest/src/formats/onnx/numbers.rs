@@ -1,10 +1,10 @@
-//! Fields of many numbers, one by one in the file or packed.
+//! Repeated fields of numbers. The file has them one by one or packed.
 
 use super::wire::{Fields, Message, Value};
 use crate::codes;
 use crate::error::ModelError;
 
-/// Calls `each` with the whole numbers of a field, one by one in the file or packed.
+/// Calls `each` with the whole numbers of a repeated field.
 pub(super) fn varints(message: Message, number: u32, mut each: impl FnMut(i64)) -> Result<(), ModelError> {
     for field in message.fields() {
         match field? {
@@ -22,7 +22,7 @@ pub(super) fn varints(message: Message, number: u32, mut each: impl FnMut(i64)) 
     Ok(())
 }
 
-/// The numbers of a field in four or eight bytes each, one by one in the file or packed.
+/// The numbers of a repeated field, of four or eight bytes each.
 pub(super) fn fixed<const N: usize>(
     message: Message,
     number: u32,
@@ -54,7 +54,7 @@ pub(super) fn raw_numbers<const N: usize, T>(
 ) -> Result<Vec<T>, ModelError> {
     let (numbers, rest) = raw.bytes().as_chunks::<N>();
     if !rest.is_empty() {
-        let message = format!("{} bytes are no whole count of numbers of {N} bytes", raw.bytes().len());
+        let message = format!("{} bytes are no multiple of {N}, the size of a number", raw.bytes().len());
         return Err(ModelError::new(codes::LENGTH_MISMATCH, message));
     }
     Ok(numbers.iter().map(|&bytes| read(bytes)).collect())

@@ -1,5 +1,5 @@
-//! Results from votes, as ONNX Runtime computes them. A *vote* is the weight that a leaf adds to a class or
-//! target. The specification of the operators is ambiguous, so ONNX Runtime decides.
+//! The computation of results from votes. A *vote* is the weight that a leaf adds to a class or target. The
+//! specification of the operators is ambiguous, so the rules are those of ONNX Runtime.
 
 use super::attribute::Attributes;
 use super::graph::Arithmetic;
@@ -10,7 +10,7 @@ use crate::loaded::Note;
 use crate::output::{ClassRule, Classes, Output, Sigmoid, Softmax, Transform};
 use sched_categories::Label;
 
-/// The attribute `post_transform`: the function that turns sums into values.
+/// The attribute `post_transform`: the function that turns sums into results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Post {
     None,
@@ -30,13 +30,13 @@ impl Post {
             "PROBIT" => Ok(Post::Probit),
             other => {
                 let message = format!("`post_transform` is `{other}`, which is not known");
-                Err(unsupported(message, "NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO and PROBIT are")
+                Err(unsupported(message, "use NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO or PROBIT")
                     .at("post_transform"))
             }
         }
     }
 
-    /// The transformation for rows of several values.
+    /// The transformation for ensembles with several targets or classes.
     fn steps(self) -> Vec<Transform> {
         match self {
             Post::None => Vec::new(),
@@ -58,9 +58,9 @@ pub(super) fn unsupported(message: impl Into<String>, help: &str) -> ModelError 
 pub(super) enum Votes {
     /// One sum for each class or target.
     Each,
-    /// One sum for the only column of votes; its class number does not matter.
+    /// One sum, to which all votes are added, whatever their class or target.
     Single,
-    /// Two sums for the only column of votes: the negated one, then the sum itself.
+    /// Two sums: the negated sum of all votes, then the sum itself.
     Mirrored,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Outcome {
     pub output: Output,
 }
 
-/// A number of outputs from the file, checked against the limit for allocations.
+/// A number of targets or classes from the file, checked against the limit.
 pub(super) fn count(value: i64, what: &str) -> Result<usize, ModelError> {
     match usize::try_from(value) {
         Ok(value @ 1..=MAX_MARGINS) => Ok(value),
@@ -85,7 +85,7 @@ pub(super) fn count(value: i64, what: &str) -> Result<usize, ModelError> {
     }
 }
 
-/// The results of a regressor. `average` is the number of trees by which sums are divided, if they are.
+/// The results of a regressor. `average` is the number of trees if sums are divided by it, else `None`.
 pub(super) fn regressor(
     targets: usize,
     post: Post,
@@ -97,7 +97,7 @@ pub(super) fn regressor(
         return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at("base_values"));
     }
     let value = match (targets, post) {
-        // With one target, ONNX Runtime applies no other transformation.
+        // With one target, ONNX Runtime ignores all transformations but PROBIT.
         (1, Post::Probit) | (2.., _) => post.steps(),
         _ => Vec::new(),
     };
@@ -107,13 +107,12 @@ pub(super) fn regressor(
     Ok(Outcome { votes, num_margins: targets, output: Output { raw, value, classes: None } })
 }
 
-/// Base values of a regressor as ONNX Runtime adds them. It leaves out the base value of a target for which
-/// no leaf votes.
+/// The base values of a regressor that ONNX Runtime adds. It omits the base value of a target without votes.
 ///
 /// # Errors
 /// `M0041` for a base value of a target for which some rows have votes and others may have none.
 pub(super) fn voted_base(base: Vec<f64>, ballot: &Ballot) -> Result<Vec<f64>, ModelError> {
-    // A single target keeps its base value even without votes. A wrong length is refused later.
+    // A single target keeps its base value even without votes. `regressor` refuses a wrong length later.
     if ballot.voted.len() == 1 || base.len() != ballot.voted.len() {
         return Ok(base);
     }
@@ -123,12 +122,11 @@ pub(super) fn voted_base(base: Vec<f64>, ballot: &Ballot) -> Result<Vec<f64>, Mo
         (false, true) if value == 0.0 => Ok(value),
         (false, true) => Err(unsupported(
             format!(
-                "some rows may get no vote for target {target}, and then ONNX Runtime leaves out its \
-                     base value"
+                "some rows may get no vote for target {target}; for these ONNX Runtime does not add the \
+                     target's base value"
             ),
-            "give each leaf of one tree a vote for the target, with a weight of 0 where it has none, or \
-             add the base value to \
-             the weights",
+            "give each leaf of one tree a vote for the target, with a weight of 0 if it has none, or add the \
+             base value to the weights",
         )
         .at(format!("base_values[{target}]"))),
     };
@@ -153,7 +151,7 @@ pub(super) fn follow(
     if !after.is_empty() && !output.value.iter().all(Transform::is_by_value) {
         return Err(ModelError::new(
             codes::UNSUPPORTED_OPERATOR,
-            "arithmetic behind the softmax of several targets is not understood",
+            "arithmetic after the softmax of several targets is not understood",
         )
         .help("convert the model without it, and compute it from the prediction"));
     }
@@ -169,9 +167,9 @@ pub(super) fn follow(
 /// Properties of a model's votes.
 #[derive(Clone, Debug)]
 pub(super) struct Ballot {
-    /// For each class, whether there are votes for it.
+    /// For each class or target, whether there are votes for it.
     pub voted: Vec<bool>,
-    /// For each class, whether every row gets a vote for it.
+    /// For each class or target, whether every row gets a vote for it.
     pub always: Vec<bool>,
     pub any_negative: bool,
     pub all_positive: bool,
@@ -188,7 +186,7 @@ pub(super) fn classifier(
     match labels.len() {
         1 => Err(unsupported(
             "a classifier has one class, for which ONNX Runtime gives labels that the model does not have",
-            "a model with one class says nothing about rows: leave it out",
+            "a model with one class predicts this class for every row, so no model is needed",
         )
         .at("classlabels_int64s")),
         2 => two_classes(labels, post, base, ballot, notes),
@@ -211,15 +209,14 @@ fn many_classes(
         let message = format!("`base_values` has {} entries for {num_margins} classes", base.len());
         return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at("base_values"));
     }
-    // ONNX Runtime does not choose a class without votes, though its sum of 0 may be the largest. Base values
-    // count as votes.
+    // ONNX Runtime never chooses a class for which the row has no vote, even if its sum of 0 is the largest.
+    // Base values count as votes.
     let is_plain = !base.is_empty() || ballot.all_positive || ballot.always.iter().all(|&always| always);
     if !is_plain {
         return Err(unsupported(
-            "some rows get no vote for some classes, and votes are not all positive: which class wins then \
-             depends on \
-             who has votes at all",
-            "give each leaf a vote for each class, with a weight of 0 where it has none",
+            "some rows get no vote for some classes, and votes are not all positive: ONNX Runtime then \
+             chooses only among classes with votes",
+            "give each leaf a vote for each class, with a weight of 0 if it has none",
         )
         .at("class_ids"));
     }
@@ -229,8 +226,7 @@ fn many_classes(
 }
 
 const ONE_COLUMN: &str = "convert the model so that all votes are for class 0 and there is one base value \
-                          or none, as \
-                          skl2onnx and onnxmltools do";
+                          or none, as skl2onnx and onnxmltools do";
 
 fn two_classes(
     labels: Vec<Label>,
@@ -245,24 +241,23 @@ fn two_classes(
     };
     match (ballot.voted.as_slice(), base.len()) {
         ([true, false], 0 | 1) => one_column(labels, post, base, ballot.any_negative),
-        // The sum of class 0 stays 0, and class 1 wins if its sum is larger.
+        // The sum of class 0 stays 0, so class 1 is chosen if its sum is above 0.
         ([false, true], 0) if ballot.any_negative && ballot.always[1] => {
             each(ClassRule::LargestMargin, labels)
         }
         ([true, true], 0) if ballot.always.iter().all(|&always| always) => {
             notes.push(Note(
-                "a class is the one with the larger sum, as the operator is described; ONNX Runtime gives \
-                 the second \
-                 one wherever its sum is above 0, and 0 or 1 in place of labels that are numbers"
+                "schedc predicts the class with the larger sum, as the operator's description says; ONNX \
+                 Runtime predicts the second class whenever its sum is above 0, and gives 0 or 1 in \
+                 place of numeric labels"
                     .into(),
             ));
             each(ClassRule::LargestMargin, labels)
         }
         (_, bases) => Err(unsupported(
             format!(
-                "of two classes {} get votes, with {bases} base values: what ONNX Runtime makes of that is \
-                 no function \
-                 of the sums alone",
+                "leaves vote for {} of two classes, and there are {bases} base values: ONNX Runtime's \
+                 results are then no function of the sums of votes",
                 ballot.voted.iter().filter(|&&voted| voted).count()
             ),
             ONE_COLUMN,
@@ -271,15 +266,15 @@ fn two_classes(
     }
 }
 
-/// The results for two classes with one column of votes. The file names class 0, but the votes count for
-/// class 1.
+/// The results for two classes if all votes name class 0. ONNX Runtime counts them for class 1.
 fn one_column(
     labels: Vec<Label>,
     post: Post,
     base: &[f64],
     any_negative: bool,
 ) -> Result<Outcome, ModelError> {
-    // If votes are probabilities, the bound for class 1 is 0.5; a negative vote shows that they are not.
+    // As in ONNX Runtime: votes without a negative one count as probabilities, with the bound 0.5 for class
+    // 1.
     let bound = if any_negative { 0.0 } else { 0.5 };
     let single = |value| {
         let raw = added(base).into_iter().collect();
@@ -288,18 +283,19 @@ fn one_column(
     };
     match (post, any_negative) {
         (Post::Probit, _) => Err(unsupported(
-            "for two classes with one column of votes ONNX Runtime leaves one of the two results of PROBIT \
-             unset",
+            "all votes of two classes are for one class, and for such models ONNX Runtime does not set the \
+             second result of PROBIT",
             "use the post-transform NONE, or a regressor",
         )
         .at("post_transform")),
         (Post::Logistic, _) => Ok(single(vec![Transform::Sigmoid(Sigmoid::Mirrored), Transform::Complement])),
-        // Both forms of the softmax do nothing.
+        // ONNX Runtime ignores both forms of the softmax here.
         (_, false) => Ok(single(vec![Transform::Complement])),
         (_, true) => {
             let mirrored: Vec<f64> = base.iter().flat_map(|&base| [-base, base]).collect();
             let raw = added(&mirrored).into_iter().collect();
-            // The second sum is the negated first, so it is the larger one if it is above 0.
+            // The first sum is the negated second one, so class 1 has the larger sum if the second sum is
+            // above 0.
             let classes = Some(Classes::new(ClassRule::LargestMargin, labels));
             let output = Output { raw, value: Vec::new(), classes };
             Ok(Outcome { votes: Votes::Mirrored, num_margins: 2, output })

@@ -1,4 +1,4 @@
-//! The sets of values that nodes test.
+//! Sets of values that nodes test.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ impl DistinctSets {
         let category = |&member: &f64| CategoryRule::Whole.category(member);
         let Some(set) = members.iter().map(category).collect::<Option<CategorySet>>() else {
             return Err(unsupported(
-                "a set has members that are negative, have a fraction, or are 2^32 and more",
+                "a set has a member that is negative, has a fraction, or is 2^32 or more",
                 "replace the node by several nodes that compare with one value each (BRANCH_EQ)",
             ));
         };

@@ -1,4 +1,4 @@
-//! Tensors: numbers and texts of a file, in the type that readers want.
+//! Tensors: arrays of numbers or texts in a file.
 
 use super::numbers::{fixed, raw_numbers, varints};
 use super::wire::{Message, Value};
@@ -49,7 +49,7 @@ pub mod element {
     }
 }
 
-/// The number of a tensor that holds one, in single precision. None for any other tensor.
+/// The number of a tensor with one element, in single precision. `None` for any other tensor.
 pub(super) fn single_number(tensor: Message) -> Result<Option<f64>, ModelError> {
     if tensor.integer(DATA_TYPE)? != Some(element::FLOAT) {
         return Ok(None);
@@ -68,7 +68,7 @@ pub struct Tensor<'a> {
     raw: Option<Message<'a>>,
 }
 
-/// Axes that no tensor of a pipeline exceeds.
+/// Maximum number of axes, which no tensor of a pipeline exceeds.
 const MOST_AXES: usize = 8;
 
 const DIMENSIONS: u32 = 1;
@@ -102,7 +102,7 @@ impl<'a> Tensor<'a> {
         Ok(Tensor { message, element: message.integer(DATA_TYPE)?.unwrap_or(0), raw })
     }
 
-    /// Its type of [`element`].
+    /// The type of its elements, one of the numbers in [`element`].
     pub fn element(&self) -> i64 {
         self.element
     }
@@ -110,7 +110,7 @@ impl<'a> Tensor<'a> {
     /// The number of values along each axis.
     ///
     /// # Errors
-    /// `M0009` if one is negative, or more than bytes in any file.
+    /// `M0009` if a size is negative or 2^40 and more, or if there are too many axes.
     pub fn shape(&self) -> Result<Vec<usize>, ModelError> {
         let mut shape = Vec::new();
         let mut is_bounded = true;
@@ -120,11 +120,14 @@ impl<'a> Tensor<'a> {
         })?;
         match is_bounded {
             true => Ok(shape),
-            false => Err(ModelError::new(codes::BAD_PARAMETER, "the shape of a tensor makes no sense")),
+            false => Err(ModelError::new(
+                codes::BAD_PARAMETER,
+                "the shape of a tensor has a negative or too large size, or too many axes",
+            )),
         }
     }
 
-    /// Whole numbers and truth values, which are 0 and 1.
+    /// The elements of a tensor of whole numbers or truth values; these are 0 and 1.
     ///
     /// # Errors
     /// `M0042` if its type is another one.
@@ -144,10 +147,10 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    /// Texts.
+    /// The elements of a tensor of texts.
     ///
     /// # Errors
-    /// `M0042` if its type is another one, `M0003` if one is not UTF-8.
+    /// `M0042` if its type is another one, `M0003` if a text is not UTF-8.
     pub fn texts(&self) -> Result<Vec<&'a str>, ModelError> {
         if self.element != element::STRING {
             return Err(self.wrong_element(element::STRING));
@@ -155,7 +158,7 @@ impl<'a> Tensor<'a> {
         self.message.all(STRING_DATA).map(|text| text?.as_text()).collect()
     }
 
-    /// Numbers of a floating-point type, widened.
+    /// The elements of a tensor of the type `float`, widened.
     ///
     /// # Errors
     /// `M0042` if its type is another one.
@@ -190,7 +193,10 @@ impl<'a> Tensor<'a> {
 
     fn wrong_element(&self, wanted: i64) -> ModelError {
         let (has, wanted) = (element::name(self.element), element::name(wanted));
-        ModelError::new(codes::ONNX_TYPE, format!("the tensor is of {has}, where the rows ask for {wanted}"))
-            .help("ONNX Runtime does not run such a model, either: give the tensors the type of the rows")
+        ModelError::new(
+            codes::ONNX_TYPE,
+            format!("the tensor has the type {has}, and the rows need {wanted}"),
+        )
+        .help("ONNX Runtime does not run such a model, either: give the tensors the type of the rows")
     }
 }

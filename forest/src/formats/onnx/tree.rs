@@ -1,4 +1,4 @@
-//! From nodes that refer to each other by number to trees in depth-first order.
+//! Builds trees in depth-first order from nodes that refer to each other by number.
 
 use crate::codes;
 use crate::compare::{Test, one_comparison};
@@ -27,7 +27,7 @@ pub(super) enum Split {
     Member(u32),
 }
 
-/// A node of a model file. Children are the file's numbers of nodes.
+/// A node of a model file. Children are node numbers of the file.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
     Leaf { source: u32, values: LeafValues },
@@ -39,7 +39,7 @@ pub(super) enum Node {
 pub(super) struct InnerNode {
     pub feature: u32,
     pub split: Split,
-    /// Whether the child for true becomes the right one.
+    /// Whether the children are exchanged: the child for true becomes the right one.
     pub is_swapped: bool,
     /// Whether a missing value passes the test of the operator.
     pub missing_true: bool,
@@ -53,20 +53,20 @@ impl InnerNode {
         let (split, is_swapped) = match mode {
             Mode::LessOrEqual => (numeric(Comparison::LessOrEqual), false),
             Mode::Less => (numeric(Comparison::Less), false),
-            // A value is at least the threshold if it is not below it.
+            // `>=` is the opposite of `<`, so the children are exchanged.
             Mode::GreaterOrEqual => (numeric(Comparison::Less), true),
             Mode::Greater => (numeric(Comparison::LessOrEqual), true),
             Mode::Equal => (Split::Equal(value), false),
             Mode::NotEqual => (Split::Equal(value), true),
             Mode::Member => (Split::Member(set), false),
         };
-        // NaN differs from every number and passes no other comparison.
+        // NaN passes `!=` and no other comparison.
         let missing_true = tracks_true || mode == Mode::NotEqual;
         InnerNode { feature: 0, split, is_swapped, missing_true, children: [0, 0] }
     }
 }
 
-/// The trees that were built, and the tests of their numeric nodes in the same order.
+/// The trees built so far, and the tests of their numeric nodes in the same order.
 #[derive(Debug)]
 pub(super) struct Trees {
     pub trees: Vec<Tree>,
@@ -78,7 +78,7 @@ impl Trees {
         Trees { trees: Vec::with_capacity(trees), tests: Vec::new() }
     }
 
-    /// Builds a tree from the node of this number. Children are asked for in depth-first order.
+    /// Builds a tree whose root has the number `root`. Calls `node` for each node in depth-first order.
     pub fn add(
         &mut self,
         root: u32,
@@ -135,7 +135,7 @@ impl Trees {
         }
     }
 
-    /// The trees with one comparison for all of them.
+    /// The trees, whose tests all have the returned comparison.
     pub fn finish(mut self, threshold: Float) -> Result<(Vec<Tree>, Comparison), ModelError> {
         let comparison = one_comparison(self.tests.iter_mut(), threshold)?;
         let mut tests = self.tests.iter();
@@ -150,7 +150,7 @@ impl Trees {
     }
 }
 
-/// The nodes that were met: each may have one parent.
+/// The nodes visited so far, to detect nodes with two parents.
 #[derive(Debug)]
 pub(super) struct Met(Vec<bool>);
 
@@ -159,15 +159,15 @@ impl Met {
         Met(vec![false; nodes])
     }
 
-    /// Whether a node was met.
+    /// Whether a node was visited.
     pub fn is_marked(&self, node: usize) -> bool {
         self.0.get(node) == Some(&true)
     }
 
-    /// Notes that a node was met.
+    /// Marks a node as visited.
     ///
     /// # Errors
-    /// `M0012` if it was before.
+    /// `M0012` if the node was visited before.
     pub fn mark(&mut self, node: usize) -> Result<(), ModelError> {
         match self.0.get_mut(node) {
             Some(met) if !*met => {

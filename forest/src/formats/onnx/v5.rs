@@ -1,4 +1,4 @@
-//! TreeEnsemble: inner nodes and leaves in lists of their own, comparisons as small numbers, and sets.
+//! The operator TreeEnsemble: separate lists of inner nodes and leaves, comparisons as numbers, and sets.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ struct Nodes {
     /// Whether a child is a leaf.
     are_leaves: [Vec<i32>; 2],
     tracks: Vec<i32>,
-    /// For each node that tests a set, what it tests, in the order of nodes.
+    /// The test of each node that tests a set, by the node's number.
     members: HashMap<u32, Split>,
     targets: Vec<i32>,
     weights: Vec<f64>,
@@ -64,7 +64,8 @@ pub(super) fn read(context: &Context, notes: &mut Vec<Note>) -> Result<ForestPar
     })
 }
 
-/// The numbers of the two are the other way round in the operator's description.
+/// The meaning of a number in `post_transform`. ONNX Runtime and the operator's description exchange the
+/// numbers of LOGISTIC and SOFTMAX.
 fn post(number: i64, targets: usize, notes: &mut Vec<Note>) -> Result<Post, ModelError> {
     let post = match number {
         0 => Post::None,
@@ -74,16 +75,15 @@ fn post(number: i64, targets: usize, notes: &mut Vec<Note>) -> Result<Post, Mode
         4 => Post::Probit,
         other => {
             let message = format!("`post_transform` is {other}, which is not known");
-            return Err(unsupported(message, "numbers from 0 to 4 are").at("post_transform"));
+            return Err(unsupported(message, "use a number from 0 to 4").at("post_transform"));
         }
     };
     if targets > 1 && matches!(post, Post::Logistic | Post::Softmax) {
         let (runtime, description) =
             if post == Post::Logistic { ("LOGISTIC", "SOFTMAX") } else { ("SOFTMAX", "LOGISTIC") };
         notes.push(Note(format!(
-            "`post_transform` is {number}: that is {runtime} in ONNX Runtime, which is followed here, and \
-             {description} \
-             in the description of the operator"
+            "`post_transform` is {number}: schedc computes {runtime}, as ONNX Runtime does; in the \
+             operator's description, {number} is {description}"
         )));
     }
     Ok(post)
@@ -119,7 +119,7 @@ impl Nodes {
         let mut trees = Trees::with_capacity(roots.len());
         let mut met = Met::new(self.modes.len());
         let mut values_left = context.most_values;
-        // The targets of the leaves of a tree, in the order of its leaves.
+        // The target of each leaf of a tree.
         let mut targets = Vec::new();
         for (index, &root) in roots.iter().enumerate() {
             let place = || format!("tree_roots[{index}]");
@@ -150,8 +150,8 @@ impl Nodes {
         Ok(trees)
     }
 
-    /// The reference to a tree's root. A tree of one leaf is stored as a node with that leaf as both
-    /// children; its root is the leaf.
+    /// The reference to a tree's root. The file stores a tree of one leaf as a node that has this leaf as
+    /// both children; then the root is the leaf.
     fn start(&self, root: u32) -> Result<u32, ModelError> {
         let [if_true, if_false] = [self.child(root, 0)?, self.child(root, 1)?];
         Ok(if if_true == if_false && is_leaf(if_true) { if_true } else { reference(root, false) })
@@ -185,7 +185,7 @@ impl Nodes {
             let target = u32::try_from(self.targets[at]).ok().filter(|&it| (it as usize) < num_targets);
             let Some(target) = target else {
                 let target = self.targets[at];
-                let message = format!("a leaf adds to target {target}, but there are only {num_targets}");
+                let message = format!("a leaf adds to target {target}, and there are {num_targets} targets");
                 return Err(
                     ModelError::new(codes::TARGET_OUT_OF_RANGE, message).at(format!("leaf_targetids[{at}]"))
                 );
@@ -207,7 +207,7 @@ impl Nodes {
     }
 }
 
-/// A number of a node or of a leaf, which have numbers below 2^31.
+/// A reference to an inner node or a leaf: its number, which is below 2^31, and a bit for the kind.
 fn reference(number: u32, is_leaf: bool) -> u32 {
     number << 1 | u32::from(is_leaf)
 }
@@ -222,13 +222,14 @@ fn modes(numbers: &[u8]) -> Result<Vec<Mode>, ModelError> {
         let known = [LessOrEqual, Less, GreaterOrEqual, Greater, Equal, NotEqual, Member];
         known.get(usize::from(number)).copied().ok_or_else(|| {
             let message = format!("a node has the mode {number}, which is not known");
-            unsupported(message, "modes from 0 to 6 are").at(format!("nodes_modes[{index}]"))
+            unsupported(message, "use a mode from 0 to 6").at(format!("nodes_modes[{index}]"))
         })
     };
     numbers.iter().enumerate().map(mode).collect()
 }
 
-/// The tests of nodes that test a set. Sets follow each other in the order of the nodes, each ended by NaN.
+/// The tests of nodes that test a set. `values` has the members of the sets in the order of the nodes, with a
+/// NaN after each set.
 fn members(
     modes: &[Mode],
     values: &[f64],
@@ -248,7 +249,7 @@ fn members(
         tests.insert(node as u32, sets.test(members).map_err(|error| error.at(place))?);
     }
     if !rest.is_empty() {
-        let message = "there are more sets than nodes that ask for one";
+        let message = "there are more sets than nodes that test a set";
         return Err(ModelError::new(codes::LENGTH_MISMATCH, message).at("membership_values"));
     }
     Ok(tests)

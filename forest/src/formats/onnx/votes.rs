@@ -6,14 +6,14 @@ use crate::error::ModelError;
 use crate::forest::{LeafValues, Target};
 use smallvec::SmallVec;
 
-/// Votes in the order of the leaves that they are for.
+/// Votes sorted by leaf.
 #[derive(Debug)]
 pub(super) struct VoteList {
-    /// For each node, its first vote in `order`; one more entry closes the last.
+    /// For each node, the position of its first vote in `order`, and at the end the number of votes.
     starts: Vec<u32>,
-    /// Votes, node by node.
+    /// Indices of votes in the file, sorted by node.
     order: Vec<u32>,
-    /// Classes or targets, below their count.
+    /// The class or target of each vote of the file, below their number.
     classes: Vec<i32>,
     weights: Vec<f64>,
 }
@@ -21,7 +21,7 @@ pub(super) struct VoteList {
 /// The votes of a file before they are sorted.
 #[derive(Debug)]
 pub(super) struct RawVotes {
-    /// The node that each vote is for; none for nodes that are no leaves, whose votes do not count.
+    /// The leaf of each vote; `None` for the vote of an inner node, which does not count.
     pub nodes: Vec<Option<u32>>,
     pub classes: Vec<i32>,
     pub weights: Vec<f64>,
@@ -41,8 +41,7 @@ impl VoteList {
         let RawVotes { nodes, classes, weights } = raw;
         for (at, &class) in classes.iter().enumerate() {
             if !usize::try_from(class).is_ok_and(|class| class < num_classes) {
-                let message =
-                    format!("a leaf adds to class or target {class}, but there are only {num_classes}");
+                let message = format!("a leaf adds to class or target {class}, and there are {num_classes}");
                 return Err(ModelError::new(codes::TARGET_OUT_OF_RANGE, message).at(format!("{name}[{at}]")));
             }
         }
@@ -54,7 +53,7 @@ impl VoteList {
             starts[node + 1] += starts[node];
         }
         let mut order = vec![0; starts.last().map_or(0, |&count| count as usize)];
-        // Backwards, so that each start ends where it began once all of its votes are placed.
+        // Fills the votes of each node from the end, so that votes keep their order in the file.
         let mut next: Vec<u32> = starts[1..].to_vec();
         for (vote, node) in nodes.iter().enumerate().rev() {
             if let Some(node) = node {
@@ -72,7 +71,8 @@ impl VoteList {
         votes.iter().map(|&vote| (self.classes[vote as usize] as u32, self.weights[vote as usize]))
     }
 
-    /// Which classes get votes, and which get one for every row. Trees are ranges of nodes.
+    /// Summarizes the votes: which classes have votes, and which get a vote for every row. `trees` are ranges
+    /// of nodes.
     pub fn ballot(
         &self,
         num_classes: usize,
@@ -103,7 +103,7 @@ impl VoteList {
         ballot
     }
 
-    /// The margins that a tree adds to: a single one if all its leaves vote for it.
+    /// The margins to which a tree adds: a single one if all its votes are for the same class or target.
     pub fn target(&self, tree: std::ops::Range<usize>, votes: Votes) -> Target {
         match votes {
             Votes::Single => Target::One(0),
@@ -119,7 +119,7 @@ impl VoteList {
     /// The values of a leaf.
     ///
     /// # Errors
-    /// `M0041` for two votes for the same.
+    /// `M0041` for two votes for the same class or target.
     pub fn values(
         &self,
         node: usize,

@@ -1,7 +1,8 @@
-//! Protocol buffers, read in place. A message is a slice of the file, and each access to a field scans it.
+//! Reads protocol buffers in place. A message is a slice of the file, and each access to a field scans the
+//! slice.
 //!
-//! The reader allocates no structures: an empty node of a graph takes two bytes, so a structure for each node
-//! could take many times the memory of the file.
+//! The reader builds no structures in memory: an empty node of a graph takes two bytes, so a structure for
+//! each node could take many times the size of the file.
 
 use crate::codes;
 use crate::error::ModelError;
@@ -41,7 +42,7 @@ pub struct Fields<'a> {
 const HELP: &str = "the file was probably damaged or cut short; copy it again or save the model again";
 
 impl<'a> Message<'a> {
-    /// The message in a whole file.
+    /// A whole file as a message.
     pub fn new(bytes: &'a [u8]) -> Message<'a> {
         Message { bytes, start: 0 }
     }
@@ -56,7 +57,8 @@ impl<'a> Message<'a> {
         Fields { rest: self.bytes, end: self.start + self.bytes.len() }
     }
 
-    /// The value of the last field with this number. Protocol buffers ignore earlier ones.
+    /// The value of the last field with this number. Earlier fields do not count, by the rules of protocol
+    /// buffers.
     ///
     /// # Errors
     /// `M0003` if a field is damaged.
@@ -166,7 +168,7 @@ impl<'a> Fields<'a> {
     /// The next whole number, in a variable number of bytes, mostly one.
     ///
     /// # Errors
-    /// `M0003` if the bytes end before it does, or it has too many.
+    /// `M0003` if the bytes end within the number, or the number has too many bytes.
     #[inline]
     pub fn varint(&mut self) -> Result<u64, ModelError> {
         match self.rest {

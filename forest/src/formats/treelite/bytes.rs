@@ -1,4 +1,4 @@
-//! Reading a checkpoint's scalars and arrays, which stay where they are.
+//! Reads the scalars and arrays of a checkpoint, in place.
 
 use sched_diagnostics::Place;
 
@@ -6,7 +6,7 @@ use crate::codes;
 use crate::error::ModelError;
 use crate::forest::Float;
 
-/// The bytes that are not read yet.
+/// A cursor over the bytes of a checkpoint.
 pub(super) struct Bytes<'a> {
     all: &'a [u8],
     at: usize,
@@ -25,11 +25,8 @@ impl<'a> Bytes<'a> {
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], ModelError> {
         let end = self.at.checked_add(count).filter(|&end| end <= self.all.len());
         let Some(end) = end else {
-            let message = format!(
-                "the file ends {} bytes after byte {}, where {count} are needed",
-                self.left(),
-                self.at
-            );
+            let message =
+                format!("the file has {} bytes after byte {}, and {count} are needed", self.left(), self.at);
             return Err(ModelError::new(codes::SYNTAX, message)
                 .at(Place::Byte(self.all.len()))
                 .help("the file was probably damaged or cut short; copy it again or save the model again"));
@@ -61,7 +58,7 @@ impl<'a> Bytes<'a> {
         Ok(f32::from_le_bytes(self.word()?))
     }
 
-    /// The bytes of an array, which follow its length; elements have `size` bytes.
+    /// Reads the length of an array, and returns the bytes of its elements of `size` bytes each.
     fn elements(&mut self, size: usize) -> Result<&'a [u8], ModelError> {
         let count = usize::try_from(self.u64()?).unwrap_or(usize::MAX);
         self.take(count.saturating_mul(size))
@@ -78,7 +75,7 @@ impl<'a> Bytes<'a> {
         })
     }
 
-    /// Passes fields of later releases, each with a name.
+    /// Skips the optional fields, which later releases may add, each with a name.
     pub fn skip_fields(&mut self) -> Result<(), ModelError> {
         for _ in 0..self.i32()? {
             self.array::<1>()?;
@@ -90,7 +87,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// An array of elements of `N` bytes.
+/// An array with elements of `N` bytes each.
 #[derive(Clone, Copy)]
 pub(super) struct Array<'a, const N: usize>(&'a [u8]);
 
@@ -142,7 +139,7 @@ impl Array<'_, 8> {
     }
 }
 
-/// An array of numbers of the model's type.
+/// An array of numbers in the model's type.
 #[derive(Clone, Copy)]
 pub(super) enum Floats<'a> {
     F32(Array<'a, 4>),

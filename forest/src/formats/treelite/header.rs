@@ -6,10 +6,10 @@ use crate::error::ModelError;
 use crate::forest::Float;
 use crate::{MAX_FEATURES, MAX_MARGINS};
 
-/// The release whose layout is read.
+/// The major release whose checkpoints can be read.
 const MAJOR: i32 = 4;
 
-/// Fewest bytes of a tree: the lengths of its arrays.
+/// Smallest size of a tree in bytes: its numbers and the lengths of its arrays.
 const LEAST_TREE: usize = 4 + 1 + 21 * 8 + 8;
 
 /// Tasks, in the order of their numbers.
@@ -32,8 +32,8 @@ pub(super) struct Header {
     pub base_scores: Vec<f64>,
 }
 
-/// Whether bytes begin as a checkpoint of any release does: three numbers of a version, two types, and
-/// counts that fit.
+/// Whether bytes begin as a checkpoint of any release does: three version numbers, two types, and plausible
+/// counts.
 pub(crate) fn is_model(bytes: &[u8]) -> bool {
     let read = || -> Result<bool, ModelError> {
         let mut bytes = Bytes::new(bytes);
@@ -57,7 +57,7 @@ impl Header {
         if version[0] != MAJOR {
             let [major, minor, patch] = version;
             let message = format!(
-                "the checkpoint was written by Treelite {major}.{minor}.{patch}, and {MAJOR}.x is read"
+                "the checkpoint was written by Treelite {major}.{minor}.{patch}, and schedc reads {MAJOR}.x"
             );
             return Err(ModelError::new(codes::TREELITE_VERSION, message).at("major_ver").help(
                 "load the model with Treelite 4, or import it there again from its trainer, and save it with \
@@ -72,8 +72,8 @@ impl Header {
                 let message =
                     format!("thresholds have the type {}, and leaves the type {}", types[0], types[1]);
                 return Err(bad("threshold_type", message).help(
-                    "models of single or of double precision are read; leaves of whole numbers are not \
-                     supported",
+                    "schedc reads models in single or double precision (types 2 and 3); leaves of whole \
+                     numbers are not supported",
                 ));
             }
         };
@@ -81,7 +81,7 @@ impl Header {
         let num_feature = count(bytes.i32()?, "num_feature", MAX_FEATURES)?;
         let task = bytes.u8()?;
         let task = TASKS.get(usize::from(task)).copied();
-        let task = task.ok_or_else(|| bad("task_type", "the task is none that Treelite 4 has".into()))?;
+        let task = task.ok_or_else(|| bad("task_type", "Treelite 4 has no task with this number".into()))?;
         let average = bytes.u8()? != 0;
         let num_target = count(bytes.i32()?, "num_target", MAX_MARGINS)?;
         let num_class = bytes.array()?.i32s();
@@ -139,7 +139,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Classes of the target that has the most.
+    /// The largest number of classes of a target.
     pub fn most_classes(&self) -> usize {
         self.num_class.iter().copied().max().unwrap_or(1)
     }
@@ -150,13 +150,13 @@ impl Header {
         self.num_class.len().saturating_mul(self.most_classes())
     }
 
-    /// Whether an output is one of a class that its target has.
+    /// Whether the class of an output exists: its target may have fewer classes than others.
     pub fn is_used(&self, margin: usize) -> bool {
         let classes = self.most_classes();
         margin % classes < self.num_class[margin / classes]
     }
 
-    /// Whether all targets have as many classes.
+    /// Whether all targets have the same number of classes.
     pub fn is_even(&self) -> bool {
         self.num_class.iter().all(|&classes| classes == self.most_classes())
     }
@@ -173,7 +173,7 @@ fn count(count: i32, place: &str, most: usize) -> Result<usize, ModelError> {
             Err(ModelError::new(codes::TOO_LARGE, message).at(place))
         }
         Ok(count) if count > 0 => Ok(count),
-        _ => Err(bad(place, format!("`{place}` is {count}, and it has to be at least 1"))),
+        _ => Err(bad(place, format!("`{place}` is {count}; it must be at least 1"))),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The reader of Treelite checkpoints of release 4, which cuML and Treelite's importers of scikit-learn
 //! write.
 //!
-//! A model means what Treelite's own evaluator (GTIL) computes, with rows, thresholds, leaves and sums in one
-//! type: GTIL adds trees in order from zero, averages the sums, and adds the base scores.
+//! Predictions are those of Treelite's own evaluator (GTIL). Rows, thresholds, leaves and sums have one type.
+//! GTIL adds trees to zero in order, averages the sums if the model says so, and adds the base scores.
 
 mod bytes;
 mod header;
@@ -24,7 +24,7 @@ use tree::{Arrays, Shared};
 pub(crate) use header::is_model;
 pub use write::write_treelite;
 
-/// The last release whose files were tried.
+/// The newest release whose files were tested.
 const NEWEST_KNOWN: [i32; 2] = [4, 8];
 
 /// Reads a checkpoint.
@@ -52,7 +52,7 @@ pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Loaded, ModelE
         }
     }
     if bytes.left() > 0 {
-        notes.push(Note(format!("{} bytes after the last tree are not read", bytes.left())));
+        notes.push(Note(format!("{} bytes after the last tree are ignored", bytes.left())));
     }
     let starts = starts[first..=last].iter().map(|start| start - starts[first]).collect();
     let forest = forest(&header, trees, shared, starts)?;
@@ -74,7 +74,7 @@ fn forest(
             *threshold = test.threshold;
         }
     }
-    // A category is at most the largest whole number that the type of rows and 32 bits both hold.
+    // The largest category that GTIL accepts is 2^24 for rows of singles and 2^32 - 1 for rows of doubles.
     let below = match header.float {
         Float::F32 => 16_777_217.0,
         Float::F64 => 4_294_967_295.0f64.next_up(),
@@ -96,8 +96,9 @@ fn forest(
     })
 }
 
-/// The first tree of each iteration. A checkpoint does not record it. If trees take turns over the outputs,
-/// an iteration is one turn; if all add to the same output, it is one tree.
+/// The first tree of each iteration, which a checkpoint does not record. If the outputs of trees repeat in a
+/// cycle, an iteration is one cycle. So it is one tree if all trees add to the same output. Without a cycle,
+/// all trees are one iteration.
 fn iteration_starts(header: &Header) -> Vec<usize> {
     let places: Vec<_> = header.target_id.iter().zip(&header.class_id).collect();
     let turn = places
@@ -145,9 +146,8 @@ fn output(header: &Header, trees: &[Tree]) -> Result<Output, ModelError> {
                 _ => format!("the postprocessor `{}` is not known", other.escape_debug()),
             };
             return Err(ModelError::new(codes::UNSUPPORTED_OBJECTIVE, message).at("postprocessor").help(
-                "use one of Treelite's own postprocessors, `softmax` with one target only, or `identity` \
-                 and do the last step \
-                 yourself",
+                "use one of Treelite's own postprocessors (`softmax` only with one target), or use \
+                 `identity` and do the last step yourself",
             ));
         }
     };
@@ -183,9 +183,10 @@ fn trees_per_output(header: &Header, trees: &[Tree]) -> Result<Option<f64>, Mode
         (0..counts.len()).filter(|&margin| header.is_used(margin)).map(|margin| counts[margin] + all);
     let first = used.next().unwrap_or(0);
     if used.any(|count| count != first) {
-        let message = "the trees are averaged, and not all outputs have as many of them";
+        let message = "the trees are averaged, and some outputs have more trees than others";
         return Err(bad("average_tree_output", message.into()).help(
-            "add as many trees to each class, or divide the leaves by their number instead of averaging",
+            "give each output the same number of trees, or divide leaf values by that number instead of \
+             averaging",
         ));
     }
     Ok((first > 0).then_some(first as f64))

@@ -1,4 +1,4 @@
-//! From Treelite's arrays of nodes to a tree.
+//! Converts Treelite's arrays of nodes to a [`Tree`].
 
 use std::collections::HashMap;
 
@@ -31,7 +31,7 @@ pub(super) struct Arrays<'a> {
     set_end: Array<'a, 8>,
 }
 
-/// State that all trees share: the tests of nodes, which get one comparison at the end, and sets of
+/// State that all trees share: the tests of nodes, which all get the same comparison at the end, and sets of
 /// categories.
 #[derive(Default)]
 pub(super) struct Shared {
@@ -41,15 +41,15 @@ pub(super) struct Shared {
     known: HashMap<CategorySet, u32>,
 }
 
-/// A child that is chosen in the file's words.
+/// The test of a node of the file.
 struct NodeTest {
     predicate: Predicate,
-    /// Whether the child for true is the right one.
+    /// Whether the children are exchanged: the file's child for true becomes the right one.
     swapped: bool,
 }
 
 impl<'a> Arrays<'a> {
-    /// Reads a tree; the numbers that trainers keep of it are passed by.
+    /// Reads the arrays of a tree, and skips statistics of the training such as gains.
     pub fn read(bytes: &mut Bytes<'a>, header: &Header) -> Result<Arrays<'a>, ModelError> {
         bytes.i32()?;
         bytes.u8()?;
@@ -106,7 +106,7 @@ impl<'a> Arrays<'a> {
         Ok(())
     }
 
-    /// Takes the nodes that the root reaches.
+    /// Converts the nodes that the root reaches.
     pub fn convert(&self, header: &Header, index: usize, shared: &mut Shared) -> Result<Tree, ModelError> {
         let target = target(header, index)?;
         let mut seen = vec![false; self.left.len()];
@@ -168,7 +168,7 @@ impl<'a> Arrays<'a> {
                 Ok(NodeTest { predicate: Predicate::Member { set }, swapped })
             }
             Some(1) => self.compared(node, shared),
-            _ => Err(fault(codes::BAD_VALUE, format!("node {node} is of no known type"), "node_type", node)),
+            _ => Err(fault(codes::BAD_VALUE, format!("node {node} has an unknown type"), "node_type", node)),
         }
     }
 
@@ -223,7 +223,7 @@ impl<'a> Arrays<'a> {
             return Err(fault(codes::LENGTH_MISMATCH, message, "leaf_vector", node));
         }
         if target == Target::All {
-            // Values at places of classes that a target lacks are not added.
+            // Values for classes that a target does not have are not added.
             let idle = |(margin, value): (usize, &mut f64)| {
                 if !header.is_used(margin) {
                     *value = 0.0;
@@ -243,14 +243,14 @@ impl<'a> Arrays<'a> {
     }
 }
 
-/// The part of a list that belongs to a node.
+/// The range of a list that belongs to a node.
 fn range(begin: Array<8>, end: Array<8>, node: usize, length: usize) -> Option<std::ops::Range<usize>> {
     let (begin, end) = (begin.u64(node)?, end.u64(node)?);
     let (begin, end) = (usize::try_from(begin).ok()?, usize::try_from(end).ok()?);
     (begin <= end && end <= length).then_some(begin..end)
 }
 
-/// The outputs that a tree adds to. A number of -1 stands for all targets or all classes.
+/// The outputs to which a tree adds. In the file, -1 stands for all targets or all classes.
 fn target(header: &Header, index: usize) -> Result<Target, ModelError> {
     let (target, class) = (header.target_id[index], header.class_id[index]);
     let (targets, classes) = (header.num_class.len(), header.most_classes());
@@ -275,8 +275,7 @@ fn target(header: &Header, index: usize) -> Result<Target, ModelError> {
         (None, Some(_)) if classes == 1 => (shape == [targets, 1]).then_some(Target::All),
         (Some(_), None) if targets == 1 => (shape == [1, classes]).then_some(Target::All),
         _ => {
-            let message =
-                "the leaves hold values for a part of the targets or classes, which is not supported";
+            let message = "the leaves hold values for some of the targets or classes, which is not supported";
             return Err(ModelError::new(codes::UNSUPPORTED_VECTOR_LEAF, message).at(place()).help(
                 "build trees that add to one class of one target each, or to all classes of all targets",
             ));
@@ -284,7 +283,7 @@ fn target(header: &Header, index: usize) -> Result<Target, ModelError> {
     };
     found.ok_or_else(|| {
         let message = format!(
-            "a leaf's shape of {} times {} does not go with class {class} of target {target}",
+            "leaves of the shape {} times {} do not fit a tree for class {class} of target {target}",
             shape[0], shape[1]
         );
         ModelError::new(codes::LENGTH_MISMATCH, message).at("leaf_vector_shape")

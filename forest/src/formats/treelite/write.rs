@@ -1,4 +1,4 @@
-//! Writing a forest as a Treelite checkpoint.
+//! Writes a forest as a Treelite checkpoint.
 
 use super::trees_evenly;
 use crate::codes;
@@ -9,9 +9,9 @@ use sched_columns::CategoryRule;
 
 /// Writes a forest as a checkpoint of Treelite 4.
 ///
-/// Treelite adds base scores after the trees, so sums may differ in the last digit where there are any; a
-/// sigmoid may differ there too. Names of features, classes and categories, iterations and the trainer's
-/// numbers of nodes have no place in a checkpoint.
+/// Treelite adds base scores after the trees, so sums of a model with base scores may differ in the last
+/// digit; so may a sigmoid. A checkpoint cannot hold names of features, classes and categories, nor
+/// iterations, nor the trainer's numbers of nodes.
 ///
 /// # Errors
 /// `M0052` for a model that Treelite cannot compute.
@@ -25,7 +25,7 @@ pub fn write_treelite(forest: &Forest) -> Result<Vec<u8>, ModelError> {
     Ok(out.bytes)
 }
 
-/// A forest in the terms of Treelite.
+/// The fields of a checkpoint that describe a forest.
 struct Plan {
     task: u8,
     average: bool,
@@ -46,21 +46,21 @@ const BUILD: &str = "build a library with `schedc build` instead: it supports ev
 fn plan(forest: &Forest) -> Result<Plan, ModelError> {
     let float = forest.types.accumulator;
     if forest.types != crate::Types::all(float) {
-        return Err(cannot("with rows, thresholds and sums of different types", BUILD));
+        return Err(cannot("with different types for rows, thresholds and sums", BUILD));
     }
     if !forest.single_margins.is_empty() {
-        return Err(cannot("sums of single precision beside others", BUILD));
+        return Err(cannot("some sums in single and others in double precision", BUILD));
     }
     if forest.linear.iter().any(|tree| !tree.is_empty()) {
         return Err(cannot("linear leaves", BUILD));
     }
     if !forest.computed.read.is_empty() {
-        return Err(cannot("columns from the features of a row", BUILD));
+        return Err(cannot("columns, as in pipelines with steps before the trees", BUILD));
     }
     check_predicates(forest)?;
     let vectors = forest.trees.iter().filter(|tree| tree.target == Target::All).count();
     if vectors != 0 && vectors != forest.trees.len() {
-        return Err(cannot("trees for one output beside trees for all", BUILD));
+        return Err(cannot("trees for one output together with trees for all outputs", BUILD));
     }
     let (average, base_scores) = raw(forest)?;
     let (task, is_multiclass) = match forest.output.classes.as_ref().map(|classes| &classes.rule) {
@@ -69,9 +69,11 @@ fn plan(forest: &Forest) -> Result<Plan, ModelError> {
         None => (1, matches!(forest.output.value[..], [Transform::Softmax(_)])),
         Some(ClassRule::LargestMargin | ClassRule::LargestValue) => (2, true),
         Some(ClassRule::ValueAbove(0.5) | ClassRule::MarginAbove(0.0)) => (0, false),
-        Some(ClassRule::Computed(_)) => return Err(cannot("a class by an expression", BUILD)),
+        Some(ClassRule::Computed(_)) => {
+            return Err(cannot("a class that is an expression over margins", BUILD));
+        }
         Some(ClassRule::ValueAbove(bound) | ClassRule::MarginAbove(bound)) => {
-            return Err(cannot(format!("a class that begins at {bound}"), BUILD));
+            return Err(cannot(format!("a class whose threshold is {bound}"), BUILD));
         }
     };
     let count = forest.num_margins as i32;
@@ -80,9 +82,10 @@ fn plan(forest: &Forest) -> Result<Plan, ModelError> {
         *into = number as f32;
         match f64::from(*into) == number {
             true => Ok(()),
-            false => {
-                Err(cannot(format!("with the parameter {number}, which it keeps in single precision"), BUILD))
-            }
+            false => Err(cannot(
+                format!("with the parameter {number}, which a checkpoint holds only in single precision"),
+                BUILD,
+            )),
         }
     };
     let postprocessor = match &forest.output.value[..] {
@@ -120,7 +123,7 @@ fn plan(forest: &Forest) -> Result<Plan, ModelError> {
     })
 }
 
-/// Whether trees are averaged, and what is added after that.
+/// Whether trees are averaged, and the base scores that are added after that.
 fn raw(forest: &Forest) -> Result<(bool, Vec<f64>), ModelError> {
     let steps = &forest.output.raw[..];
     let (average, steps) = match steps {
@@ -137,7 +140,7 @@ fn raw(forest: &Forest) -> Result<(bool, Vec<f64>), ModelError> {
         [] if !has_base => Ok((average, vec![0.0; forest.num_margins])),
         [] if !average => Ok((average, forest.base.clone())),
         [Transform::Scale { factor: 1.0, bias }] if !has_base => Ok((average, bias.clone())),
-        _ => Err(cannot("these steps from sums to margins", BUILD)),
+        _ => Err(cannot("the steps from sums to margins", BUILD)),
     }
 }
 
@@ -169,11 +172,11 @@ fn check_predicates(forest: &Forest) -> Result<(), ModelError> {
     };
     match is_same {
         true => Ok(()),
-        false => Err(cannot("categories from values as this model's trainer does", BUILD)),
+        false => Err(cannot("categories by the rule of this model's trainer", BUILD)),
     }
 }
 
-/// Bytes that are written.
+/// The bytes of the checkpoint so far.
 struct Out {
     bytes: Vec<u8>,
     float: Float,
@@ -261,7 +264,7 @@ struct Nodes {
     set_end: Vec<u64>,
 }
 
-/// Inner nodes keep their numbers, from the root's 0 on, and leaves follow.
+/// Writes a tree. Inner nodes keep their indices, the root has 0, and leaves follow.
 fn write_tree(forest: &Forest, tree: &Tree, out: &mut Out) {
     let number = |node: NodeRef| match node {
         NodeRef::Inner(inner) => inner as i32,
@@ -340,7 +343,7 @@ impl Nodes {
         out.i32s(&self.sets);
         out.u64s(&self.set_begin);
         out.u64s(&self.set_end);
-        // Counts, hessians and gains, none of which is known.
+        // Counts, hessians and gains, which are unknown.
         (0..6).for_each(|_| out.u64s(&[]));
         out.i32(0);
         out.i32(0);

@@ -1,4 +1,4 @@
-//! Margins before the first tree: `base_score`, in the scale of predictions or of margins.
+//! The margins before the first tree, computed from `base_score`, which is a prediction or a margin.
 
 use super::document::{LearnerParam, Text};
 use super::objective::{BaseMargins, LEAST, Objective, Scores};
@@ -10,11 +10,11 @@ const PLACE: &str = "learner.learner_model_param.base_score";
 
 /// The margins of a model without trees, from release 3.1 on.
 ///
-/// XGBoost estimates `base_score` when it adds the first tree. Until then, a model without a
-/// `base_score` of its user holds this placeholder, to which XGBoost applies no link function.
+/// XGBoost estimates `base_score` when it adds the first tree. Until then, unless the user gave one, the
+/// model holds this placeholder, to which XGBoost applies no link function.
 const DEFAULT_MARGIN: f32 = 0.5;
 
-/// The facts besides `base_score` that the margins depend on.
+/// The properties of a model, besides `base_score`, on which the margins depend.
 pub(super) struct Model<'a> {
     pub num_margins: usize,
     pub has_trees: bool,
@@ -75,27 +75,26 @@ fn numbers(text: &str, num_margins: usize) -> Result<Vec<f32>, ModelError> {
     Ok(scores)
 }
 
-/// The error for a score with which XGBoost predicts no numbers.
+/// The error for a base score that XGBoost refuses or with which it predicts NaN or infinity.
 fn refused(score: f32, text: &str, model: &Model<'_>, rules: &Rules) -> ModelError {
     let (code, allowed) = match score.is_finite() {
         true => (codes::BAD_PARAMETER, model.objective.scores),
         false => (codes::BAD_VALUE, Scores::Any),
     };
     let message = format!(
-        "`base_score` is `{}`, and for `{}` it has to be {}",
+        "`base_score` is `{}`; for `{}` it must be {}",
         text.escape_debug(),
         model.name,
         allowed.as_str()
     );
     let help = match allowed {
         Scores::InnerProbabilities if Scores::Probabilities.contain(score) => format!(
-            "XGBoost {} refuses this model, too, and 3.2 and later take it: `--as-release 3.2` gives what \
-             they compute",
+            "XGBoost {} refuses this model, too; 3.2 and later accept it: `--as-release 3.2` computes their \
+             predictions",
             rules.release
         ),
-        _ => "XGBoost predicts no numbers with this model, either: train again without `base_score`, or \
-              with one that the \
-              objective takes"
+        _ => "XGBoost cannot predict with this model, either: train again without `base_score`, or with a \
+              value that the objective accepts"
             .into(),
     };
     ModelError::new(code, message).at(PLACE).help(help)

@@ -1,4 +1,4 @@
-//! Categories: the sets that nodes test, each stored once, and the names in files of release 3.1 and later.
+//! Categories: the sets that nodes test, and the names of categories in files of release 3.1 and later.
 
 use super::document::{Cats, Names, Numbers};
 use super::releases::{Change, Rule, Rules};
@@ -17,13 +17,13 @@ pub(super) const FIRST_INVALID: u32 = 1 << 24;
 
 const DAMAGED: &str = "the file was changed or damaged; save the model again with XGBoost";
 
-/// Most members of all complements together: 256 MB.
+/// Maximum number of members of all complements together, which take 256 MB.
 const MOST_OTHERS: usize = 1 << 26;
 
-/// Bits of a word. XGBoost stores sets as words of bits.
+/// Number of bits in a word. XGBoost stores sets as words of bits.
 const WORD_BITS: u32 = 32;
 
-/// The sets of a forest.
+/// The sets of a forest, each stored once.
 pub(super) struct Sets {
     numbers: HashMap<CategorySet, u32>,
     rule: Rule,
@@ -33,10 +33,10 @@ pub(super) struct Sets {
 /// The test of a categorical node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SetTest {
-    /// The number of a set.
+    /// The index of the set.
     pub set: u32,
-    /// Whether the categories of the set go to the right child of the file, as a rule; else they go to the
-    /// left one.
+    /// Whether members go to the right child of the file, as XGBoost's own sets do. False for a complement,
+    /// whose members go to the left child.
     pub is_right: bool,
 }
 
@@ -49,8 +49,8 @@ impl Sets {
 
     /// The test of a node that sends `members` to the right, and missing values to its default side.
     ///
-    /// If categories beyond the stored bits go right with missing values, the test is for the complement: the
-    /// categories within the bits that are not members. These go left.
+    /// In release 1.6, categories beyond the stored bits go where missing values go. If that is right, the
+    /// test is for the complement: the categories within the stored bits that are not members. These go left.
     ///
     /// # Errors
     /// `M0019` if complements have too many members.
@@ -62,7 +62,8 @@ impl Sets {
         let bits = (last / WORD_BITS + 1) * WORD_BITS;
         let others = bits as usize - members.members().len();
         self.others_left = self.others_left.checked_sub(others).ok_or_else(|| {
-            let message = "XGBoost 1.6 lists the categories outside of each set, and here they are too many";
+            let message = "by the rules of XGBoost 1.6, tests need the categories outside of each set, and \
+                these are too many";
             ModelError::new(codes::TOO_LARGE, message)
                 .help("`--as-release 1.7` sends categories above those of a node's set to the left")
         })?;
@@ -81,13 +82,13 @@ impl Sets {
         }
     }
 
-    /// The number of a set. Stores the set if no equal one is stored.
+    /// The index of a set, which is added if it is new.
     fn number(&mut self, set: CategorySet) -> u32 {
         let next = self.numbers.len() as u32;
         *self.numbers.entry(set).or_insert(next)
     }
 
-    /// The sets in the order of their numbers.
+    /// The sets in the order of their indices.
     pub(super) fn into_vec(self) -> Vec<CategorySet> {
         let mut sets: Vec<_> = self.numbers.into_iter().collect();
         sets.sort_unstable_by_key(|(_, number)| *number);
@@ -130,9 +131,8 @@ pub(super) fn names(
     if !left_out.is_empty() {
         notes.push(Note(format!(
             "names of categories with letters outside ASCII are left out (features {}), because XGBoost \
-             cuts such names in \
-             wrong places when it trains with pandas: rows need the categories' codes there (--categories \
-             codes)",
+             cuts such names in wrong places when it trains with pandas: rows need codes for these \
+             features (--categories codes)",
             left_out.join(", ")
         )));
     }
@@ -149,18 +149,18 @@ fn labels(names: Names) -> Result<Vec<Label>, ModelError> {
             "",
         )),
         (Some(_), _, Numbers::Whole(_) | Numbers::Real(_)) => {
-            Err(damaged(codes::BAD_VALUE, "the letters of names are not bytes".into(), "values"))
+            Err(damaged(codes::BAD_VALUE, "the characters of names are not bytes".into(), "values"))
         }
     }
 }
 
-/// Splits concatenated bytes into strings; files store the bytes as signed or unsigned numbers. Bytes that
-/// are not UTF-8 become replacement characters, which the check for ASCII finds.
+/// Splits concatenated bytes into names. Files store the bytes as signed or unsigned numbers. Bytes that are
+/// not UTF-8 become replacement characters, which the later check for ASCII finds.
 fn texts(offsets: &[i32], bytes: &[i16]) -> Result<Vec<Label>, ModelError> {
     let mut text = Vec::with_capacity(bytes.len());
     for (index, &byte) in bytes.iter().enumerate() {
         if !(-128..256).contains(&byte) {
-            let message = format!("{byte} is no byte of a name");
+            let message = format!("{byte} is not a byte");
             return Err(damaged(codes::BAD_VALUE, message, &format!("values[{index}]")));
         }
         text.push(byte as u8);
@@ -182,8 +182,8 @@ fn texts(offsets: &[i32], bytes: &[i16]) -> Result<Vec<Label>, ModelError> {
     Ok(labels)
 }
 
-/// The numbers of a type. UBJSON has no unsigned types of more than 8 bits, so XGBoost writes the bits of
-/// such numbers as signed ones.
+/// Names that are numbers, of the type `kind`. UBJSON has no unsigned types of more than 8 bits, so XGBoost
+/// writes the bits of such numbers as signed numbers.
 fn numbers(kind: i64, values: Numbers) -> Result<Vec<Label>, ModelError> {
     const F32: i64 = 7;
     const F64: i64 = 8;
@@ -211,14 +211,14 @@ fn numbers(kind: i64, values: Numbers) -> Result<Vec<Label>, ModelError> {
             let message = format!("categories have the type {kind}, which is not known");
             return Err(ModelError::new(codes::BAD_VALUE, message)
                 .at("type")
-                .help("categories are read that are strings or numbers"));
+                .help("schedc reads categories that are strings or numbers"));
         }
     };
     let values = match values {
         Numbers::Small(values) => values.into_iter().map(i64::from).collect(),
         Numbers::Whole(values) => values,
         Numbers::Real(_) => {
-            let message = "categories of a whole type have fractions".into();
+            let message = "categories of an integer type have fractions".into();
             return Err(damaged(codes::BAD_VALUE, message, "values"));
         }
     };
@@ -231,7 +231,7 @@ fn numbers(kind: i64, values: Numbers) -> Result<Vec<Label>, ModelError> {
     values.iter().enumerate().map(label).collect()
 }
 
-/// An unsigned number of `bits` bits, which a file may write as a signed one.
+/// An unsigned number of `bits` bits, which a file may write as a signed number.
 fn unsigned(value: i64, bits: u32) -> Option<Label> {
     let end = 1 << bits;
     match value {
@@ -254,18 +254,18 @@ fn check_segments(all: &[Vec<Label>], segments: &[i32]) -> Result<(), ModelError
     if none || fits() {
         return Ok(());
     }
-    let message = "`feature_segments` does not count the names of categories".into();
+    let message = "`feature_segments` does not match the numbers of names in `enc`".into();
     Err(damaged(codes::LENGTH_MISMATCH, message, "feature_segments"))
 }
 
-/// A total order of names, in which equal ones are neighbours.
+/// A total order of names, in which equal names are neighbours.
 fn by_name(left: &Label, right: &Label) -> Ordering {
     match (left, right) {
         (Label::Text(left), Label::Text(right)) => left.cmp(right),
         (Label::Truth(left), Label::Truth(right)) => left.cmp(right),
         (Label::Integer(left), Label::Integer(right)) => left.cmp(right),
         (Label::Number(left), Label::Number(right)) => (left + 0.0).total_cmp(&(right + 0.0)),
-        // Unsigned numbers that exceed `i64` are texts.
+        // Unsigned numbers that exceed `i64` are stored as texts.
         (Label::Text(_), _) | (_, Label::Truth(_)) => Ordering::Greater,
         (_, Label::Text(_)) | (Label::Truth(_), _) => Ordering::Less,
         (Label::Integer(_), Label::Number(_)) => Ordering::Less,
@@ -283,7 +283,7 @@ fn check_order(all: &[Vec<Label>], segments: &[i32], order: &[i32]) -> Result<()
         if let Some(pair) = sorted.windows(2).find(same) {
             let name = pair[0].to_string();
             let message =
-                format!("feature {feature} has two categories of the name `{}`", name.escape_debug());
+                format!("feature {feature} has two categories with the name `{}`", name.escape_debug());
             return Err(damaged(codes::BAD_VALUE, message, &format!("enc[{feature}]")));
         }
     }
@@ -302,7 +302,7 @@ fn check_order(all: &[Vec<Label>], segments: &[i32], order: &[i32]) -> Result<()
             let slot = usize::try_from(code).ok().and_then(|code| seen.get_mut(code));
             if slot.is_none_or(|slot| std::mem::replace(slot, true)) {
                 let message = format!(
-                    "{code} is no code of the feature's {} categories, or is there twice",
+                    "{code} is not a code of the feature's {} categories, or occurs twice",
                     names.len()
                 );
                 return Err(damaged(codes::BAD_VALUE, message, &format!("sorted_idx[{index}]")));

@@ -1,6 +1,6 @@
-//! The parts of an XGBoost model document that are read, as serde sees them. JSON and UBJSON files hold the
-//! same document, so both are read into these types. Unknown keys are skipped: XGBoost adds some in most
-//! releases.
+//! The parts of an XGBoost model document that the reader needs, as serde types. JSON and UBJSON files hold
+//! the same document, so these types serve both. Unknown keys are skipped, since most releases of XGBoost add
+//! some.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ pub(super) struct Learner {
     pub learner_model_param: LearnerParam,
     #[serde(default)]
     pub objective: Objective,
-    /// The parameters of training, which `Booster.save_config` gives and models do not hold.
+    /// The parameters of training, which `Booster.save_config` writes; models do not have them.
     pub learner_train_param: Option<IgnoredAny>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Attributes {
 #[derive(Deserialize)]
 pub(super) struct LearnerParam {
     pub base_score: Option<Text>,
-    /// Whether XGBoost estimates `base_score`: 0 where the user gave it. From release 1.7 on.
+    /// Whether XGBoost estimates `base_score`: 0 if the user gave it. In files from release 1.7 on.
     pub boost_from_average: Option<Text>,
     pub num_class: Option<Text>,
     pub num_feature: Option<Text>,
@@ -62,7 +62,8 @@ pub(super) struct Objective {
     pub name: String,
 }
 
-/// A booster of trees keeps them in `model`; the older form of DART keeps a whole `gbtree` booster inside.
+/// A booster. It has its trees in `model`; in older files, a DART booster has a whole `gbtree` booster
+/// inside.
 #[derive(Deserialize)]
 pub(super) struct Booster {
     #[serde(default)]
@@ -73,7 +74,7 @@ pub(super) struct Booster {
 }
 
 impl Booster {
-    /// The trees, wherever they are.
+    /// The trees, in either form.
     pub(super) fn model(&self) -> Option<&Model> {
         self.model.as_ref().or_else(|| self.gbtree.as_ref()?.model.as_ref())
     }
@@ -113,7 +114,7 @@ pub(super) struct Tree {
     pub split_indices: Vec<i64>,
     pub split_conditions: Vec<Real>,
     pub default_left: Vec<Flag>,
-    /// Whether a node tests a category; empty in files before release 1.3.
+    /// For each node, whether it tests a category. Empty in files before release 1.3.
     #[serde(default)]
     pub split_type: Vec<Flag>,
     #[serde(default)]
@@ -124,13 +125,13 @@ pub(super) struct Tree {
     pub categories_segments: Vec<i64>,
     #[serde(default)]
     pub categories_sizes: Vec<i64>,
-    /// The vectors of leaves, from release 3.1 on.
+    /// The leaf vectors, one after the other, in files from release 3.1 on.
     #[serde(default)]
     pub leaf_weights: Vec<Real>,
 }
 
-/// A second view of a document, for the vectors of nodes that files before release 3.1 have in place of
-/// `leaf_weights`. Other files have unused numbers there, so this view is read only if it is needed.
+/// A document of which only `base_weights` is read. Files before release 3.1 store leaf vectors there. In
+/// other files these numbers are unused, so the file is read into this type only if needed.
 #[derive(Deserialize)]
 pub(super) struct VectorDocument {
     pub learner: Option<VectorLearner>,
@@ -159,14 +160,14 @@ pub(super) struct VectorModel {
     pub trees: Vec<NodeVectors>,
 }
 
-/// The vectors of a tree's nodes, one after the other.
+/// A tree with a vector for each node, one after the other.
 #[derive(Deserialize, Default)]
 pub(super) struct NodeVectors {
     #[serde(default)]
     pub base_weights: Vec<Real>,
 }
 
-/// The names of categories, from release 3.1 on, by feature.
+/// The names of categories, in files from release 3.1 on, feature by feature.
 #[derive(Deserialize, Default)]
 pub(super) struct Cats {
     #[serde(default)]
@@ -177,7 +178,8 @@ pub(super) struct Cats {
     pub sorted_idx: Vec<i32>,
 }
 
-/// The names of one feature's categories: with offsets they are strings, in bytes; else numbers of a type.
+/// The names of one feature's categories. With `offsets`, `values` has the bytes of strings; otherwise it has
+/// numbers of the type `kind`.
 #[derive(Deserialize)]
 pub(super) struct Names {
     pub offsets: Option<Vec<i32>>,
@@ -193,7 +195,7 @@ pub(super) struct TreeParam {
     pub size_leaf_vector: Option<Text>,
 }
 
-/// A parameter. XGBoost writes its numbers as strings; a bare number is taken as its text.
+/// A parameter. XGBoost writes numbers as strings; bare numbers are accepted and become texts.
 #[derive(Clone, Debug)]
 pub(super) struct Text(pub String);
 
@@ -222,8 +224,8 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-/// A single-precision number, rounded once from its decimal text. Infinity and NaN are numbers, and `null` is
-/// NaN.
+/// A single-precision number, rounded once from its decimal text. Infinity and NaN are accepted, and `null`
+/// is NaN.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Real(pub f32);
 
@@ -246,7 +248,7 @@ impl<'de> Deserialize<'de> for Real {
     }
 }
 
-/// A yes or no, which files hold as a boolean or as 0 and 1.
+/// A truth value, which files hold as a boolean, or as 0 or 1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flag(pub bool);
 
@@ -278,10 +280,10 @@ impl<'de> Deserialize<'de> for Flag {
     }
 }
 
-/// Numbers of any type. Those of 64 bits without a sign wrap around, as they do in UBJSON files.
+/// Numbers of any type. Unsigned numbers of 64 bits wrap around, as they do in UBJSON files.
 #[derive(Debug)]
 pub(super) enum Numbers {
-    /// Bytes, mostly: the letters of all names of a feature.
+    /// Numbers of 16 bits: usually the bytes of all names of a feature.
     Small(Vec<i16>),
     Whole(Vec<i64>),
     Real(Vec<f64>),
@@ -294,7 +296,7 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// Adds a number, and widens the others where they cannot be kept with it.
+    /// Adds a number. If it needs a wider type, the other numbers are widened too.
     fn push(&mut self, number: Number) {
         match (&mut *self, number) {
             (Numbers::Small(small), Number::Whole(value)) => match i16::try_from(value) {
@@ -316,7 +318,7 @@ impl Numbers {
     }
 }
 
-/// A JSON number, which is whole or real.
+/// A number, with or without a fraction.
 enum Number {
     Whole(i64),
     Real(f64),
@@ -353,7 +355,7 @@ impl<'de> Deserialize<'de> for Numbers {
                 f.write_str("an array of numbers")
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Numbers, A::Error> {
-                // A reader's hint is no larger than its bytes.
+                // The readers never hint at more values than their input has bytes.
                 let mut numbers = Numbers::Small(Vec::with_capacity(values.size_hint().unwrap_or(0)));
                 while let Some(value) = values.next_element()? {
                     numbers.push(value);

@@ -1,6 +1,6 @@
 //! The reader of XGBoost models, JSON and UBJSON, from release 1.0 on.
 //!
-//! A file means what XGBoost computes from it. Comments beside the code explain the pitfalls.
+//! Predictions are those that XGBoost computes from a file. Comments in the code explain the pitfalls.
 
 mod base;
 mod categories;
@@ -27,7 +27,8 @@ pub(crate) fn is_ubjson(bytes: &[u8]) -> bool {
     matches!(bytes, [b'{', b'i' | b'U' | b'I' | b'l' | b'L' | b'C' | b'$' | b'#' | b'N', ..])
 }
 
-/// Whether a text is a JSON object that may be a model of XGBoost. The reader names what an object lacks.
+/// Whether a text is a JSON object that may be a model of XGBoost. If a field is missing, the reader reports
+/// it.
 pub(crate) fn is_json(text: &[u8]) -> bool {
     text.starts_with(b"{") && !lightgbm::is_dump(text)
 }
@@ -42,7 +43,7 @@ pub(crate) fn read_ubjson(bytes: &[u8], options: &ReadOptions) -> Result<Loaded,
     assemble(crate::json::from_ubjson(bytes)?, &|| crate::json::from_ubjson(bytes), options)
 }
 
-/// Reads the file again, for vectors of nodes that only few models need.
+/// A function that reads the file again for `base_weights`, which only few models need.
 type ReadVectors<'a> = &'a dyn Fn() -> Result<VectorDocument, ModelError>;
 
 /// The newest major release whose files were tested.
@@ -65,7 +66,7 @@ fn assemble(
             codes::UNKNOWN_FORMAT,
             "the document has no `learner`, so it is not an XGBoost model",
         )
-        .help("models are read that XGBoost's Booster.save_model wrote, as .json or .ubj"));
+        .help("schedc reads models that XGBoost's Booster.save_model wrote as .json or .ubj"));
     };
     let mut notes = Vec::new();
     if version.first().is_some_and(|&major| major > NEWEST_KNOWN) {
@@ -89,11 +90,10 @@ fn release(version: &[u64], options: &ReadOptions, notes: &mut Vec<Note>) -> Rel
     let saved_by = version.first_chunk().map(|&[major, minor]| Release::of(major, minor));
     match (options.as_release, saved_by) {
         (Some(other), Some(saved_by)) if other != saved_by => notes.push(Note(format!(
-            "the model was saved by XGBoost {saved_by}, and has the meaning that XGBoost {other} gives it"
+            "the model was saved by XGBoost {saved_by}, and is read by the rules of XGBoost {other}"
         ))),
         (None, None) => notes.push(Note(format!(
-            "the file does not say which release of XGBoost saved it: it has the meaning that XGBoost {} \
-             gives it",
+            "the file does not say which release of XGBoost saved it: it is read by the rules of XGBoost {}",
             Release::NEWEST
         ))),
         _ => {}
@@ -124,7 +124,7 @@ fn forest(
     let found = objective::find(&objective.name, num_margins, rules);
     if !found.is_known {
         notes.push(Note(format!(
-            "the objective `{}` is not one of XGBoost's: predictions are the margins as they are",
+            "the objective `{}` is not one of XGBoost's: predictions are the margins",
             objective.name
         )));
     }
@@ -148,8 +148,7 @@ fn forest(
     {
         notes.push(Note(format!(
             "early stopping found the best score at iteration {best}; all {} iterations are used, as \
-             Booster.predict \
-             does (choose `best` for the first {}, as the scikit-learn wrapper does)",
+             Booster.predict does (choose `best` for the first {}, as the scikit-learn wrapper does)",
             starts.len() - 1,
             best + 1
         )));
@@ -166,9 +165,8 @@ fn forest(
     let is_rounded = trees.len() > num_margins && base.iter().any(|&base| base != 0.0);
     if is_rounded && rules.find(Change::Order) == Rule::OrderBaseLast {
         notes.push(Note(format!(
-            "XGBoost {} adds the base score to the sum of the trees, and sums begin with it here: margins \
-             may differ in the \
-             last digit",
+            "XGBoost {} adds the base score to the sum of the trees, and schedc begins sums with it: margins \
+             may differ in the last digit",
             rules.release
         )));
     }
@@ -192,8 +190,8 @@ fn forest(
     Forest::new(parts).map_err(|error| error.below(MODEL))
 }
 
-/// The trees of the booster, and DART's weights (empty if there are none). DART files up to release 3.2 wrap
-/// the booster of trees in another object; later ones keep the weights beside the trees.
+/// The trees of the booster, and the weights of DART's trees (empty if there are none). DART files up to
+/// release 3.2 have the booster of trees inside another object; later files have the weights in the model.
 fn trees_of(booster: document::Booster, rules: &mut Rules) -> Result<(Model, Vec<Real>), ModelError> {
     let place = "learner.gradient_booster";
     match booster.name.as_str() {
@@ -245,7 +243,7 @@ fn trees_of(booster: document::Booster, rules: &mut Rules) -> Result<(Model, Vec
     Ok((model, weights))
 }
 
-/// Checks the number of values of a leaf, which early files also state for the whole model; 0 means one.
+/// Checks the number of values of a leaf, which old files also state for the whole model. There, 0 means one.
 fn check_leaf_sizes(model: &Model) -> Result<(), ModelError> {
     let Some(Text(declared)) = &model.gbtree_model_param.size_leaf_vector else { return Ok(()) };
     let size = declared.trim().parse().unwrap_or(1).max(1);
@@ -263,13 +261,13 @@ struct Facts {
     num_margins: usize,
     /// The margin of each tree.
     targets: Vec<u32>,
-    /// DART's factor of each tree; empty for other boosters.
+    /// The weight of each tree in DART; empty for other boosters.
     weights: Vec<Real>,
-    /// The vectors of the nodes of each tree, if they are needed.
+    /// The `base_weights` of each tree, if leaf vectors are stored there; otherwise empty.
     vectors: Vec<NodeVectors>,
 }
 
-/// The vectors of nodes, if some tree stores the values of its leaves only there.
+/// The `base_weights` of each tree, if some tree stores its leaf vectors there; otherwise empty.
 fn node_vectors(model: &Model, vectors: ReadVectors<'_>) -> Result<Vec<NodeVectors>, ModelError> {
     if !model.trees.iter().flatten().any(tree::needs_node_vectors) {
         return Ok(Vec::new());
@@ -279,8 +277,8 @@ fn node_vectors(model: &Model, vectors: ReadVectors<'_>) -> Result<Vec<NodeVecto
     Ok(learner.and_then(|learner| learner.gradient_booster.model).map_or(Vec::new(), |model| model.trees))
 }
 
-/// Converts the trees of a range of positions. A tree's position is its `id`, which is also its place in the
-/// list in every file that XGBoost writes.
+/// Converts the trees in a range of positions. A tree's position is its `id`. In files that XGBoost writes,
+/// this is also its position in the list.
 fn convert_trees(
     model: &Model,
     range: std::ops::Range<usize>,
@@ -294,10 +292,8 @@ fn convert_trees(
         match id.and_then(|id| listed.get_mut(id)) {
             Some(slot @ None) => *slot = Some(index),
             _ => {
-                let message = format!(
-                    "the tree's number {} is out of range or used twice",
-                    tree.id.unwrap_or_default()
-                );
+                let message =
+                    format!("the tree's `id` {} is out of range or used twice", tree.id.unwrap_or_default());
                 return Err(
                     ModelError::new(codes::LENGTH_MISMATCH, message).at(format!("{MODEL}.trees[{index}].id"))
                 );
@@ -321,8 +317,8 @@ fn convert_trees(
     Ok(trees)
 }
 
-/// The output of each tree: `tree_info`. With several parallel trees per iteration its order is
-/// irregular, so it is never computed; only a model with one output may leave it out.
+/// The output of each tree, from `tree_info`. With several parallel trees per iteration the order is
+/// irregular, so it cannot be computed. Only a model with one output may omit the field.
 fn targets(model: &Model, num_margins: usize) -> Result<Vec<u32>, ModelError> {
     let num_trees = model.trees.as_ref().map_or(0, Vec::len);
     let place = format!("{MODEL}.tree_info");
@@ -337,14 +333,15 @@ fn targets(model: &Model, num_margins: usize) -> Result<Vec<u32>, ModelError> {
     }
     let target = |(index, &target): (usize, &i64)| {
         u32::try_from(target).ok().filter(|&it| (it as usize) < num_margins).ok_or_else(|| {
-            let message = format!("tree {index} adds to output {target}, and the model has {num_margins}");
+            let message =
+                format!("tree {index} adds to output {target}, and the model has {num_margins} outputs");
             ModelError::new(codes::TARGET_OUT_OF_RANGE, message).at(format!("{place}[{index}]"))
         })
     };
     info.iter().enumerate().map(target).collect()
 }
 
-/// The first tree of each iteration. Files before release 2.0 do not record it; there, an iteration has
+/// The first tree of each iteration. Files before release 2.0 do not record it; their iterations have
 /// `num_parallel_tree` trees for each output.
 fn iteration_starts(model: &Model, num_margins: usize) -> Result<Vec<usize>, ModelError> {
     let num_trees = model.trees.as_ref().map_or(0, Vec::len);
@@ -398,20 +395,18 @@ fn configuration() -> ModelError {
         .help("save the model with Booster.save_model(\"model.json\") of XGBoost")
 }
 
-/// The error for trees of DART without weights: slicing with an open end lost them.
+/// The error for trees of DART without weights. XGBoost loses the weights if a slice has an open end.
 fn no_weights(release: Release) -> ModelError {
     let message =
-        format!("the booster is DART, and has no weights for its trees: XGBoost {release} refuses it, too");
+        format!("the booster is DART and has no weights for its trees: XGBoost {release} refuses it, too");
     ModelError::new(codes::LENGTH_MISMATCH, message).at("learner.gradient_booster.weight_drop").help(
-        "if the model is a slice such as `booster[:]`, which lost the weights, save the whole booster and \
-         choose its \
-         iterations here, as in `--iterations 0..10`; `--as-release 3.3` gives all trees weights of 1, as \
-         XGBoost 3.3 and \
-         later do",
+        "slices such as `booster[:]` lose the weights: save the whole booster and choose iterations with \
+         schedc, as in `--iterations 0..10`; or use `--as-release 3.3`, which gives all trees the weight \
+         1, as XGBoost 3.3 and later do",
     )
 }
 
-/// The error for an objective of several classes in a model without a number of classes.
+/// The error for a multi-class objective in a model that does not state the number of classes.
 fn no_classes(objective: &str) -> ModelError {
     let message = format!("`num_class` is 0, and `{objective}` predicts one of several classes");
     ModelError::new(codes::BAD_PARAMETER, message)
@@ -419,18 +414,20 @@ fn no_classes(objective: &str) -> ModelError {
         .help("XGBoost refuses this model, too: train with `num_class`, the number of classes")
 }
 
-/// The iteration of the best score. Attributes are free text that users may set, so a strange one is not an
-/// error.
+/// The iteration of the best score. Users may set attributes to any text, so an invalid one is only noted.
 fn best_iteration(text: Option<Text>, notes: &mut Vec<Note>) -> Option<usize> {
     let Text(text) = text?;
     let best = text.trim().parse().ok();
     if best.is_none() {
-        notes.push(Note(format!("the attribute `best_iteration` is no count: `{}`", text.escape_debug())));
+        notes.push(Note(format!(
+            "the attribute `best_iteration` is not a number of an iteration: `{}`",
+            text.escape_debug()
+        )));
     }
     best
 }
 
-/// Drops names or types of features whose number differs from that of the features.
+/// The names or types of features, or an empty list if there is not one for each feature.
 fn for_each_feature(
     texts: Vec<String>,
     what: &str,
@@ -441,7 +438,7 @@ fn for_each_feature(
         return texts;
     }
     notes.push(Note(format!(
-        "the model has {} feature {what} for {num_features} features: {what} are left out",
+        "the model has {} feature {what} for {num_features} features: the {what} are left out",
         texts.len()
     )));
     Vec::new()

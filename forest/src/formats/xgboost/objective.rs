@@ -1,8 +1,8 @@
-//! XGBoost's objectives: functions from a base score to a margin, and from margins to a prediction.
+//! XGBoost's objectives: functions from base scores to margins, and from margins to predictions.
 //!
-//! Everything is in single precision with the C library's `logf`, as in XGBoost: another order of operations
-//! or another logarithm is off by one in the last place, and since every prediction starts from the base
-//! margin that would make most of them differ.
+//! All computations are in single precision with the C library's `logf`, as in XGBoost. Another order of
+//! operations or another logarithm could change the last bit of the base margin, and with it most
+//! predictions.
 
 use super::releases::{Change, Rule, Rules};
 use crate::codes;
@@ -12,24 +12,24 @@ use crate::output::{ClassRule, EXPECTILE_GAP, Output, Sigmoid, Softmax, Transfor
 
 /// The meaning of an objective's name.
 pub(super) struct Objective {
-    /// The base scores with which XGBoost predicts.
+    /// The base scores that XGBoost accepts.
     pub scores: Scores,
     /// The conversion of base scores from the scale of predictions to margins.
     pub base_margins: BaseMargins,
     /// The steps from margins to results.
     pub output: Output,
-    /// Whether the name is one of XGBoost's own; others are taken as plain margins.
+    /// Whether this is a built-in objective of XGBoost. For others, predictions are the margins.
     pub is_known: bool,
 }
 
 /// The rule that turns base scores into margins.
 #[derive(Clone, Copy)]
 pub(super) enum BaseMargins {
-    /// Each margin from its own base score, by this function.
+    /// Each margin is this function of its base score.
     Each(fn(f32) -> f32),
-    /// The margins of probabilities: `logit`, as the release that saved the file computed it.
+    /// Each margin is the logit of its base score, by the rule of the release.
     Logit,
-    /// The inverse of [`Transform::Ascending`].
+    /// Margins are the inverse of [`Transform::Ascending`] of all base scores.
     Differences,
 }
 
@@ -53,26 +53,26 @@ impl BaseMargins {
     }
 }
 
-/// The least distance between two expectiles.
+/// The smallest distance between two expectiles.
 const GAP: f32 = EXPECTILE_GAP as f32;
 
-/// Base scores that an objective takes.
+/// Base scores that an objective accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scores {
     /// Every number.
     Any,
-    /// Probabilities with 0 and 1, whose margins releases from 3.2 on keep finite.
+    /// Probabilities including 0 and 1, whose margins are finite from release 3.2 on.
     Probabilities,
-    /// Probabilities without 0 and 1.
+    /// Probabilities except 0 and 1.
     InnerProbabilities,
-    /// Numbers from 0 on, since the margin is the logarithm.
+    /// Numbers of at least 0, since the margin is the logarithm.
     NotNegative,
-    /// Numbers above 0: XGBoost refuses 0 for gamma regression alone.
+    /// Numbers above 0, for gamma regression, for which XGBoost refuses 0.
     Positive,
 }
 
 impl Scores {
-    /// Whether a finite score is one of them.
+    /// Whether a finite score is accepted.
     pub(super) fn contain(self, score: f32) -> bool {
         match self {
             Scores::Any => true,
@@ -83,7 +83,7 @@ impl Scores {
         }
     }
 
-    /// The scores in words.
+    /// The accepted scores in words.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Scores::Any => "a finite number",
@@ -95,7 +95,7 @@ impl Scores {
     }
 }
 
-/// Whether the objective predicts classes of which the model has to say how many there are.
+/// Whether the objective needs the parameter `num_class`.
 pub(super) fn needs_classes(name: &str) -> bool {
     matches!(name, "multi:softmax" | "multi:softprob")
 }
@@ -156,7 +156,7 @@ pub(super) fn find(name: &str, num_margins: usize, rules: &mut Rules) -> Objecti
     Objective { scores, base_margins: BaseMargins::Each(base_margin), output, is_known: true }
 }
 
-/// The output of a model, by the rules of a release that its trees depend on.
+/// The output of a model, changed by those rules of the release that depend on its trees.
 pub(super) fn output(
     output: Output,
     name: &str,
@@ -174,8 +174,7 @@ pub(super) fn output(
         && base.len() > 1
         && rules.apply(Change::Quantiles) == Rule::QuantilesSorted;
     if is_sorted {
-        let message =
-            format!("XGBoost {} sorts the quantiles of a row, which schedc does not", rules.release);
+        let message = format!("XGBoost {} sorts the quantiles of a row, and schedc does not", rules.release);
         return Err(ModelError::new(codes::UNSUPPORTED_OBJECTIVE, message)
             .at("learner.objective.name")
             .help(
@@ -186,10 +185,10 @@ pub(super) fn output(
     Ok(output)
 }
 
-/// Margins below this have the probability of this one, from release 1.6 on.
+/// From release 1.6 on, smaller margins have the probability of this margin.
 const LEAST_BOUNDED: f64 = -88.7;
 
-/// A bound below all margins.
+/// A lower bound of all margins.
 fn least_margin(trees: &[Tree], base: &[f64]) -> f64 {
     let mut margins = base.to_vec();
     for tree in trees {
@@ -199,7 +198,7 @@ fn least_margin(trees: &[Tree], base: &[f64]) -> f64 {
             Target::All => margins.iter_mut().enumerate().for_each(|(at, margin)| *margin += least(at)),
         }
     }
-    // Sums in single precision are a little off.
+    // Sums in single precision have rounding errors, so the bound is lowered a little.
     let rounded = |margin: f64| margin - margin.abs() * 1e-3;
     margins.into_iter().map(rounded).fold(f64::INFINITY, f64::min)
 }
@@ -208,7 +207,7 @@ fn same(score: f32) -> f32 {
     score
 }
 
-/// Distance that bounded probabilities keep from 0 and 1.
+/// The smallest distance of bounded probabilities from 0 and 1.
 pub(super) const LEAST: f32 = 1e-6;
 
 /// The inverse of the sigmoid.

@@ -1,7 +1,8 @@
-//! Rules that differ between releases of XGBoost. A model is read by the rules of the release that saved it.
+//! Rules that differ between releases of XGBoost. A model is read by the rules of the release that saved it,
+//! unless the user chooses another release.
 //!
 //! The table has each rule with the first release that follows it. The entries come from XGBoost's history,
-//! and tests of the releases before and after each change confirm them.
+//! and tests with the releases before and after each change confirm them.
 
 use crate::release::{Release, ReleaseRule};
 
@@ -12,7 +13,7 @@ pub(super) enum Change {
     Logit,
     /// `base_score` of `binary:logitraw`.
     LogitRaw,
-    /// The margin of a model without trees whose user gave no `base_score`.
+    /// The margin of a model without trees and without a `base_score` from the user.
     NoTrees,
     /// Categories without a bit in a node's set, and values that are not categories.
     Categories,
@@ -20,7 +21,7 @@ pub(super) enum Change {
     Sigmoid,
     /// Predictions of several quantiles.
     Quantiles,
-    /// The weights of DART's trees in a file without weights.
+    /// The weights of DART's trees if a file has none.
     DartWeights,
     /// The order in which trees and base score are added. It can change the last digit.
     Order,
@@ -98,21 +99,21 @@ const TABLE: &[Entry] = &[
         1,
         0,
         Rule::CategoriesTruncated,
-        "a value between -1 and 0 is category 0; a category that no set holds goes left",
+        "a value between -1 and 0 is category 0; a category outside of a node's set goes left",
     ),
     entry(
         Change::Categories,
         1,
         6,
         Rule::CategoriesMissing,
-        "a category above those of a node's set, rounded up to 32, goes where missing values go",
+        "a category beyond the last 32-bit word of a node's set goes where missing values go",
     ),
     entry(
         Change::Categories,
         1,
         7,
         Rule::CategoriesLeft,
-        "a category that no set holds goes left, as does a negative value",
+        "a category outside of a node's set goes left, as does a negative value",
     ),
     entry(Change::Sigmoid, 1, 0, Rule::SigmoidUnbounded, "the probability of a margin below -88.7 reaches 0"),
     entry(
@@ -150,7 +151,7 @@ impl Rules {
         entry.map_or(TABLE[0].rule, |entry| entry.rule)
     }
 
-    /// The release's rule for a change, and notes that the model depends on it.
+    /// The release's rule for a change. Also records that the model depends on it.
     pub(super) fn apply(&mut self, change: Change) -> Rule {
         let rule = self.find(change);
         if !self.applied.contains(&rule) {
@@ -222,7 +223,7 @@ mod tests {
         let starts = TABLE.chunk_by(|left, right| left.change == right.change);
         let starts: Vec<_> = starts.map(|entries| entries[0].change).collect();
         assert!(starts.iter().enumerate().all(|(at, change)| !starts[..at].contains(change)));
-        // An entry ends at a release that has a predecessor.
+        // The release at which an entry ends has a predecessor with the same major number.
         let ends = TABLE.windows(2).filter(|pair| pair[0].change == pair[1].change).map(|pair| pair[1].first);
         assert!(ends.into_iter().all(|end| end.previous_minor() < end));
     }

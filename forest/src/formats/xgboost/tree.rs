@@ -1,12 +1,12 @@
-//! From XGBoost's arrays of nodes to a [`Tree`].
+//! Converts XGBoost's arrays of nodes to a [`Tree`].
 //!
-//! Leaves hold one value, in `split_conditions`, or a vector of one for each output. Vectors are in
-//! `leaf_weights`, where the right child of a leaf says which is its own, or, in files before release 3.1, in
-//! `base_weights`, one for each node.
+//! A leaf holds one value, in `split_conditions`, or a vector with a value for each output. Vectors are in
+//! `leaf_weights`, and the `right_children` entry of a leaf is the index of its vector. In files before
+//! release 3.1, vectors are in `base_weights`, one for each node.
 //!
-//! A categorical node sends a row to the **right** if the category is in its set, and to the left if it is in
-//! no set, is negative or too large. So its children change places here: members go left. Release 1.6 is
-//! different ([`Sets::test`]).
+//! A categorical node of XGBoost sends members of its set to the **right**. All other values go left,
+//! negative and too large ones too. The reader exchanges its children, so that members go left. Release 1.6
+//! is different ([`Sets::test`]).
 
 use super::categories::{FIRST_INVALID, SetTest, Sets};
 use super::document::{self, Real};
@@ -17,30 +17,28 @@ use crate::error::ModelError;
 use crate::forest::{Inner, Leaf, LeafValues, NodeRef, Predicate, Target, Tree};
 use sched_diagnostics::Code;
 
-/// The facts of a model that its trees need.
+/// Properties of the model that the conversion of a tree uses.
 pub(super) struct Context<'a> {
     pub num_features: usize,
     pub num_margins: usize,
-    /// The margin that a tree of single values adds to.
+    /// The margin to which the tree adds, if its leaves have single values.
     pub target: u32,
-    /// The vectors of all nodes, where the file has them and they are asked for.
+    /// The `base_weights` of the tree, if its leaf vectors may be stored there.
     pub node_vectors: Option<&'a [Real]>,
     /// The tree's position in the file.
     pub source: u32,
-    /// DART's factor for the leaves; 1 elsewhere.
+    /// The weight of the tree in DART; 1 for other boosters.
     pub weight: f32,
 }
 
 const DAMAGED: &str = "the file was changed or damaged; save the model again with XGBoost";
 
 /// Help for leaves that are NaN.
-const OVERFLOWN: &str = "XGBoost predicts NaN for rows that reach it: labels or weights were near the \
-                         largest number of single \
-                         precision, about 3.4e38, or gradients of an objective of your own were NaN; scale \
-                         or remove them and \
-                         train again";
+const OVERFLOWN: &str = "XGBoost predicts NaN for rows that reach the leaf: labels or weights were near \
+                         the largest number of single precision, about 3.4e38, or gradients of a custom \
+                         objective were NaN; scale or remove them and train again";
 
-/// Values of a leaf, as the file says; 1 if it does not.
+/// Number of values of a leaf, as the file states it; 1 if it does not.
 pub(super) fn leaf_size(tree: &document::Tree) -> Result<usize, ModelError> {
     let text = tree.tree_param.size_leaf_vector.as_ref().map_or("", |size| size.0.trim());
     match text.parse::<usize>() {
@@ -53,17 +51,18 @@ pub(super) fn leaf_size(tree: &document::Tree) -> Result<usize, ModelError> {
     }
 }
 
-/// Whether leaves are vectors that only `base_weights` has.
+/// Whether leaves are vectors that are stored in `base_weights`.
 pub(super) fn needs_node_vectors(tree: &document::Tree) -> bool {
     tree.leaf_weights.is_empty() && leaf_size(tree).is_ok_and(|size| size > 1)
 }
 
-/// A tree of the file, with data about its nodes that later steps need.
+/// A tree of the file, with the values of its leaves and the tests of its categorical nodes.
 struct Source<'a> {
     tree: &'a document::Tree,
     context: &'a Context<'a>,
     values: Values<'a>,
-    /// For each node its test of categories; empty for a tree without categorical nodes.
+    /// For each node, its test of categories if it is categorical. Empty for a tree without categorical
+    /// nodes.
     sets: Vec<Option<SetTest>>,
 }
 
@@ -72,14 +71,14 @@ struct Source<'a> {
 enum Values<'a> {
     /// In `split_conditions`.
     Single,
-    /// In `leaf_weights`, by the number of the leaf.
+    /// In `leaf_weights`, by the index of the leaf's vector.
     ByLeaf(&'a [Real]),
-    /// In `base_weights`, by the number of the node.
+    /// In `base_weights`, by the index of the node.
     ByNode(&'a [Real]),
 }
 
-/// Takes the nodes that the root reaches. Files of pruned trees also hold deleted nodes, to which no
-/// node refers; they are skipped.
+/// Converts the nodes that the root reaches. Files of pruned trees also hold deleted nodes, which no node
+/// refers to; these are skipped.
 pub(super) fn convert(
     tree: &document::Tree,
     context: &Context<'_>,
@@ -144,7 +143,7 @@ struct Todo {
     link: Option<Link>,
 }
 
-/// The place in an inner node that waits for its child.
+/// The child slot of a parent, to be filled with a node.
 #[derive(Clone, Copy)]
 struct Link {
     parent: usize,
@@ -169,7 +168,8 @@ fn values_of<'a>(tree: &'a document::Tree, context: &Context<'a>) -> Result<Valu
             let vectors = vectors.unwrap_or_default();
             let wanted = tree.left_children.len().checked_mul(size);
             if wanted != Some(vectors.len()) {
-                let message = format!("`base_weights` has {} values for {size} of each node", vectors.len());
+                let message =
+                    format!("`base_weights` has {} values, not {size} for each node", vectors.len());
                 return Err(damaged(codes::LENGTH_MISMATCH, message, "base_weights", None));
             }
             return Ok(Values::ByNode(vectors));
@@ -177,7 +177,7 @@ fn values_of<'a>(tree: &'a document::Tree, context: &Context<'a>) -> Result<Valu
         (vectors, _) => (Values::ByLeaf(vectors), vectors, "leaf_weights"),
     };
     if !vectors.len().is_multiple_of(size) {
-        let message = format!("`{name}` has {} values, no multiple of {size}", vectors.len());
+        let message = format!("`{name}` has {} values, which is no multiple of {size}", vectors.len());
         return Err(damaged(codes::LENGTH_MISMATCH, message, name, None));
     }
     Ok(values)
@@ -200,14 +200,14 @@ fn node_sets(tree: &document::Tree, sets: &mut Sets) -> Result<Vec<Option<SetTes
             return Err(damaged(codes::LENGTH_MISMATCH, message, name, None));
         }
     }
-    // Sets that share their members would let a small file have large ones.
+    // The ranges of sets must not overlap; otherwise a small file could have many large sets.
     let mut end = 0;
     for (index, ((&node, &start), &size)) in
         nodes.iter().zip(&tree.categories_segments).zip(&tree.categories_sizes).enumerate()
     {
         let node = usize::try_from(node).ok().filter(|&node| is_categorical(node) && found[node].is_none());
         let Some(node) = node else {
-            let message = format!("node {} is not categorical, or is there twice", nodes[index]);
+            let message = format!("node {} is not categorical, or is listed twice", nodes[index]);
             return Err(damaged(codes::BAD_VALUE, message, "categories_nodes", index));
         };
         let range = usize::try_from(start).ok().zip(usize::try_from(size).ok());
@@ -215,13 +215,14 @@ fn node_sets(tree: &document::Tree, sets: &mut Sets) -> Result<Vec<Option<SetTes
         let members = range.filter(|range| range.0 >= end).and_then(|(a, b)| tree.categories.get(a..b));
         let (Some((_, last)), Some(members)) = (range, members) else {
             let message =
-                format!("the categories of node {node} are no part of `categories`, or another node's");
+                format!("the categories of node {node} are not in `categories`, or belong to another node");
             return Err(damaged(codes::LENGTH_MISMATCH, message, "categories_segments", index));
         };
         end = last;
         let member = |&member: &i64| u32::try_from(member).ok().filter(|&member| member < FIRST_INVALID);
         let Some(set) = members.iter().map(member).collect::<Option<CategorySet>>() else {
-            let message = format!("the set of node {node} has a category below 0 or from {FIRST_INVALID} on");
+            let message =
+                format!("the set of node {node} has a category that is negative, or {FIRST_INVALID} or more");
             return Err(damaged(codes::BAD_VALUE, message, "categories_nodes", index));
         };
         let default_left = tree.default_left[node].0;
@@ -248,7 +249,7 @@ fn check_lengths(tree: &document::Tree) -> Result<(), ModelError> {
         ("split_type", tree.split_type.len()),
     ];
     for (name, length) in lengths {
-        // Files before release 1.3 have no types of splits.
+        // Files before release 1.3 have no `split_type`.
         let is_left_out = name == "split_type" && length == 0;
         if length != count && !is_left_out {
             let message = format!("`{name}` has {length} entries and `left_children` has {count}");
@@ -265,7 +266,7 @@ fn check_lengths(tree: &document::Tree) -> Result<(), ModelError> {
 }
 
 impl Source<'_> {
-    /// The categories that a node tests, if it is categorical.
+    /// The test of a categorical node; `None` for other nodes.
     fn set(&self, node: usize) -> Option<SetTest> {
         self.sets.get(node).copied().flatten()
     }
@@ -298,7 +299,7 @@ impl Source<'_> {
                 let range = first.and_then(|first| Some((first, first.checked_add(size)?)));
                 let Some((first, last)) = range.filter(|range| range.1 <= vectors.len()) else {
                     let count = vectors.len() / size;
-                    let message = format!("node {node} is leaf {leaf}, and there are {count} leaves");
+                    let message = format!("leaf {node} has the vector {leaf}, and there are {count} vectors");
                     return Err(damaged(codes::CHILD_OUT_OF_RANGE, message, ARRAYS[1], node));
                 };
                 (&vectors[first..last], "leaf_weights", first)
@@ -329,7 +330,7 @@ impl Source<'_> {
         };
         let set = self.set(node);
         let predicate = match set {
-            // The threshold of a categorical node is no number in files before release 3.
+            // In files before release 3, the threshold of a categorical node is NaN and must not be checked.
             Some(SetTest { set, .. }) => Predicate::Member { set },
             None if tree.split_type.get(node).is_some_and(|flag| flag.0) => {
                 let message = format!("node {node} is categorical and has no set of categories");
@@ -355,7 +356,7 @@ impl Source<'_> {
 
 fn reached_twice(node: usize, link: Option<Link>) -> ModelError {
     let message = format!("node {node} is reached twice, so the nodes do not form a tree");
-    // The root has no link and is the first node that is reached.
+    // The root has no link. It is the first node that is reached, so its error uses itself as the parent.
     let (array, parent) = link.map_or((ARRAYS[0], node), |link| (link.array, link.parent_node));
     damaged(codes::NOT_A_TREE, message, array, parent)
 }

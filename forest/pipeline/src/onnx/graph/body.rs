@@ -1,4 +1,4 @@
-//! Nodes with a body: scans.
+//! Reads nodes with a body: scans.
 
 use super::GraphReader;
 use super::value::{GraphValue, arranged};
@@ -13,7 +13,7 @@ use sched_forest::onnx::{Attributes, Message, Tensor as FileTensor};
 use std::rc::Rc;
 
 impl<'a> GraphReader<'a> {
-    /// Reads a scan: its body, once for each entry of its constants.
+    /// Reads a scan by reading its body once for each entry of its constants.
     pub(super) fn scan(
         &mut self,
         message: Message<'a>,
@@ -31,7 +31,8 @@ impl<'a> GraphReader<'a> {
         for output in scan.body.all(field::GRAPH_OUTPUT) {
             outputs.push(output?.text(field::VALUE_NAME)?);
         }
-        let (n_states, lacks) = (scan.states.len(), || node.refuse("has a body of other inputs and outputs"));
+        let (n_states, lacks) =
+            (scan.states.len(), || node.refuse("has a body whose inputs and outputs do not match its own"));
         let mut results = vec![Vec::new(); outputs.len().checked_sub(n_states).ok_or_else(lacks)?];
         let outside = self.values.clone();
         for constant in scan.body.all(field::GRAPH_CONSTANT) {
@@ -65,11 +66,14 @@ impl<'a> GraphReader<'a> {
         all.map(|result| result.map(GraphValue::from)).collect()
     }
 
-    /// Reads a node of a body. Bodies have no trees, and no bodies of their own.
+    /// Reads a node of a body, and refuses trees and further scans in bodies.
     fn body_node(&mut self, scan: &GraphNode, node: Message<'a>) -> Result<(), ModelError> {
         let name = node.text(field::NODE_OPERATOR)?;
         match is_ensemble(name) || name == "Scan" {
-            true => Err(scan.refuse(&format!("has a body with the operator `{name}`"))),
+            true => {
+                Err(scan
+                    .refuse(&format!("has a body with the operator `{name}`, which is not supported there")))
+            }
             false => self.node(usize::MAX, node),
         }
     }

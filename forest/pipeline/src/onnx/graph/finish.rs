@@ -1,4 +1,4 @@
-//! Pipelines of graphs whose nodes are all read.
+//! Makes a pipeline from a graph whose nodes have all been read.
 
 use super::value::GraphValue;
 use super::{GraphReader, ReadGraph};
@@ -13,21 +13,21 @@ use sched_forest::{Forest, ModelError, codes};
 use std::rc::Rc;
 
 impl<'a> GraphReader<'a> {
-    /// The pipeline, once all nodes are read.
+    /// The pipeline of a graph that was read as one model.
     pub(super) fn finish(mut self, graph: Message<'a>) -> Result<ReadGraph, ModelError> {
         let Some(mut found) = self.found.take() else {
             return Err(ModelError::new(codes::UNSUPPORTED_OPERATOR, "the graph has no tree ensemble")
                 .at("graph")
                 .help(
-                    "pipelines are read whose last step is one tree ensemble; compute steps without trees \
-                     outside",
+                    "schedc reads pipelines whose last step is a tree ensemble or a linear model; run other \
+                     steps outside of the model",
                 ));
         };
         let mut results = Vec::new();
         for output in graph.all(field::GRAPH_OUTPUT) {
             let name = output?.text(field::VALUE_NAME)?;
             match self.values.get(name) {
-                Some(GraphValue::Behind(behind)) => results.push(behind.clone()),
+                Some(GraphValue::AfterTrees(result)) => results.push(result.clone()),
                 _ => return Err(not_computed(name)),
             }
         }
@@ -37,7 +37,7 @@ impl<'a> GraphReader<'a> {
         self.into_graph(graph, PartForest { forest, ..found })
     }
 
-    /// The pipeline of several parts, once all nodes are read.
+    /// The pipeline of a graph that was read as several parts.
     pub(super) fn finish_parts(
         mut self,
         graph: Message<'a>,
@@ -69,7 +69,7 @@ impl<'a> GraphReader<'a> {
         self.into_graph(graph, model)
     }
 
-    /// The pipeline with its only stage.
+    /// The pipeline with this model as its only stage.
     fn into_graph(self, graph: Message<'a>, model: PartForest) -> Result<ReadGraph, ModelError> {
         self.builder.refuse_row_count(&model.tested)?;
         let stage = Stage::Forest { name: model.name, forest: Box::new(model.forest), tested: model.tested };

@@ -1,11 +1,11 @@
-//! Nodes that become forests: tree ensembles, and the scores of a graph without trees.
+//! Reads nodes that become forests: tree ensembles, and the scores of a graph without trees.
 
 use super::GraphReader;
 use super::value::GraphValue;
 use crate::onnx::field;
 use crate::onnx::linear::linear_model;
 use crate::onnx::node::{OUTSIDE, not_understood};
-use crate::onnx::outcome::Behind;
+use crate::onnx::outcome::AfterTrees;
 use crate::onnx::parts::PartForest;
 use crate::onnx::tensor::{Cells, Element};
 use crate::onnx::tree_columns::results_as_columns;
@@ -27,15 +27,15 @@ impl<'a> GraphReader<'a> {
         };
         let Some(Some(GraphValue::Tensor(rows))) = inputs.first() else {
             let message = format!("the operator {label} reads results of other trees");
-            return refuse(message, "make a model of each");
+            return refuse(message, "convert each tree ensemble to a model of its own");
         };
         let is_below = self.trees_below_trees.contains(&index);
         if self.found.is_some() && !is_below {
             let message = format!("the operator {label} is a second tree ensemble");
-            return refuse(message, "make a model of each");
+            return refuse(message, "convert each tree ensemble to a model of its own");
         }
         let (Cells::Numbers(cells), true) = (&rows.cells, rows.by_row && rows.shape.len() <= 1) else {
-            return refuse(format!("the operator {label} reads no rows of numbers"), OUTSIDE);
+            return refuse(format!("the operator {label} needs rows of numbers as its input"), OUTSIDE);
         };
         let float = if rows.element == Element::F64 { Float::F64 } else { Float::F32 };
         let to = if float == Float::F64 { Element::F64 } else { Element::F32 };
@@ -59,17 +59,17 @@ impl<'a> GraphReader<'a> {
             }
             None => {
                 self.found = Some(read);
-                GraphValue::Behind(Behind::Scores(Vec::new()))
+                GraphValue::AfterTrees(AfterTrees::Scores(Vec::new()))
             }
         };
-        // No node reads the class of one of several parts.
+        // If there are several parts, nodes that read the class of one are refused.
         Ok(match is_classifier {
-            true => vec![GraphValue::Behind(Behind::OwnClass), scores],
+            true => vec![GraphValue::AfterTrees(AfterTrees::OwnClass), scores],
             false => vec![scores],
         })
     }
 
-    /// Makes a linear model of a node's results, if they are numbers of a row.
+    /// Turns the results of a node into a linear model, if they are numbers of a row.
     pub(super) fn scores(
         &mut self,
         name: &str,
@@ -83,6 +83,6 @@ impl<'a> GraphReader<'a> {
             return Ok(results);
         };
         self.found = Some(PartForest { name: name.to_owned(), forest, tested });
-        Ok(vec![GraphValue::Behind(Behind::Scores(Vec::new()))])
+        Ok(vec![GraphValue::AfterTrees(AfterTrees::Scores(Vec::new()))])
     }
 }

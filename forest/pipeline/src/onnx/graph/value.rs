@@ -1,17 +1,17 @@
-//! Meanings of the names of a graph.
+//! Values that names of a graph stand for.
 
-use crate::onnx::outcome::Behind;
+use crate::onnx::outcome::AfterTrees;
 use crate::onnx::stacked::{Arranged, Stacked};
 use crate::onnx::tensor::Tensor;
 use std::rc::Rc;
 
-/// The meaning of a name of the graph.
+/// The value that a name of the graph stands for.
 #[derive(Clone)]
 pub(super) enum GraphValue {
     Tensor(Rc<Tensor>),
-    /// Rows that are not along the first axis.
+    /// A tensor whose axis of rows is not the first one.
     Stacked(Rc<Stacked>),
-    Behind(Behind),
+    AfterTrees(AfterTrees),
 }
 
 impl From<Arranged> for GraphValue {
@@ -27,7 +27,7 @@ pub(super) fn arranged(value: &GraphValue) -> Option<Arranged> {
     match value {
         GraphValue::Tensor(tensor) => Some(Arranged::Rows(Rc::clone(tensor))),
         GraphValue::Stacked(stacked) => Some(Arranged::Stacked(Rc::clone(stacked))),
-        GraphValue::Behind(_) => None,
+        GraphValue::AfterTrees(_) => None,
     }
 }
 
