@@ -27,7 +27,7 @@ struct Contender {
     /* Prepares `calls` calls from batch `first` on, outside of the measured time; null if there is nothing to
      * do. */
     void (*prepare)(Contender *self, int64_t first, int64_t calls);
-    /* The measured calls. */
+    /* Makes the calls, which are measured. */
     void (*run)(Contender *self, int64_t first, int64_t calls);
     /* Undoes `prepare`. */
     void (*clean)(Contender *self, int64_t calls);
@@ -46,7 +46,7 @@ typedef struct {
     void (*margins)(double *out, int64_t outputs);
     /* Prepares for `work.batch`, `work.batches` and `work.threads`; null if there is nothing to do. */
     void (*begin)(int64_t outputs);
-    /* Writes its ways at this point, at most 4; returns their number. */
+    /* Writes the program's ways of prediction at this point, at most 4; returns their number. */
     int (*ways)(Contender *ways);
 } Program;
 

@@ -21,8 +21,8 @@ def cached(model, name):
 
 
 def base_margins(learner):
-    """The base margin of each output. Files have it after the output transform, as one value or one for each
-    output."""
+    """The base margin of each output. Files have base values after the output transform: one for all outputs,
+    or one for each output."""
     text = learner["learner_model_param"]["base_score"]
     values = json.loads(text) if text.startswith("[") else [float(text)]
     outputs = max(1, int(learner["learner_model_param"].get("num_class", 0)))
@@ -35,11 +35,11 @@ def base_margins(learner):
 
 
 def scores_alone(model, path):
-    """An ONNX model with the input `rows` and the output `margins`, without its other results."""
+    """Reduces an ONNX model to one input `rows` and one output `margins`."""
     made = onnx.load(model.path)
     ensembles = [node for node in made.graph.node if node.op_type.startswith("TreeEnsemble")]
     if len(ensembles) != 1 or ensembles[0].input[0] != made.graph.input[0].name:
-        raise Failed("only one tree ensemble on the rows themselves is measured")
+        raise Failed("a measured model must be one tree ensemble without steps before it")
     ensemble, rows = ensembles[0], made.graph.input[0]
     ensemble.input[0], rows.name = "rows", "rows"
     ensemble.output[-1] = "margins"
@@ -60,7 +60,8 @@ def save(made, path):
 
 
 def to_onnx(model):
-    """The model for ONNX Runtime: one tree ensemble with the input `rows` and the output `margins`."""
+    """Converts a model for ONNX Runtime: to one tree ensemble with the input `rows` and the output
+    `margins`."""
     path = cached(model, "model.onnx")
     if path.exists():
         return path

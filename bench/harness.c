@@ -1,6 +1,6 @@
 /*
- * Calls programs through their C interfaces: a library, which native.py loads. It opens programs, computes
- * their results, and times series of calls; Python chooses the calls and takes the turns (turns.py).
+ * A library, loaded by native.py, that calls programs through their C interfaces. It opens programs, computes
+ * their results, and times series of calls; Python chooses the calls and the order of contenders (turns.py).
  *
  * One thread is measured in process CPU time, which other processes disturb less; more threads in wall time.
  */

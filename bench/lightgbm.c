@@ -1,6 +1,7 @@
 /*
- * LightGBM's C library, in two ways: matrix   LGBM_BoosterPredictForMat on the caller's rows; row
- * LGBM_BoosterPredictForMatSingleRowFast, which is prepared once and then called row by row, on one thread.
+ * LightGBM's C library, in two ways:
+ *   matrix   LGBM_BoosterPredictForMat on the caller's rows;
+ *   row      LGBM_BoosterPredictForMatSingleRowFast, prepared once and then called row by row, on one thread.
  * If several threads are allowed, the first way also runs with one.
  */
 #include <stdio.h>

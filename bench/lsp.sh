@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the waiting times of an editor and the memory of the language server: prints the table of
+# Measures how long an editor waits for the language server, and the server's memory. Prints the table of
 # docs/lsp.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,4 +1,5 @@
-"""The words of run.sh. Each has cases, options and defaults in words.json, and a table in summaries.py."""
+"""The subcommands of run.sh, called words. words.json has the cases, options and defaults of each word, and
+summaries.py its table."""
 
 import argparse
 import json
@@ -24,7 +25,7 @@ WORDS, DEFAULTS = LISTS["words"], LISTS["defaults"] | {"out": str(BENCH.parent /
 
 
 def parser():
-    """The command line. Only options that were given have values."""
+    """The parser of the command line. Options that are not on the command line get no value."""
     top = argparse.ArgumentParser(prog="bench/run.sh",
                                   description="Measures schedc against its peers and itself.")
     commands = top.add_subparsers(dest="command", required=True)
@@ -43,14 +44,14 @@ def parser():
 
 
 def options_of(name, given):
-    """The options of a word: those that were given, or else the defaults."""
+    """The options of a word: from the command line, or else the defaults."""
     values = {"folder": None, "names": [], **DEFAULTS, **WORDS[name]["defaults"], **given}
     return SimpleNamespace(**values | {"word": WORDS[name], "out": Path(values["out"])})
 
 
 @dataclass
 class Case:
-    """Contenders on one model, as an entry of a list of cases describes them."""
+    """The contenders to time on one model, from an entry of a word's cases."""
 
     spec: dict
     model: Model
@@ -70,7 +71,7 @@ def numbers(text):
 
 
 def named(name, folder):
-    """A model that a list names."""
+    """The model with a name: trained here, or in a folder."""
     if name in models.LOSSGUIDE | models.LARGE:
         return models.trained(name)
     if folder is None or not (folder / name / "model.json").exists():
@@ -79,7 +80,7 @@ def named(name, folder):
 
 
 def makers(wanted, options):
-    """Names of the models of a case, each with a function that reads or makes it."""
+    """Names of the models of a case, each with a function that reads or generates the model."""
     if getattr(options, "synthetic", False):
         wanted = options.word["shapes"]
     elif isinstance(wanted, dict):
@@ -99,8 +100,8 @@ def makers(wanted, options):
 
 
 def case_of(spec, model, options):
-    """A case that is ready to be timed. Peers have been compiled."""
-    # The values of the list come before those of the command line.
+    """Prepares a case for timing, and compiles its peers."""
+    # Values of the entry override those of the command line.
     values = {key: spec.get(key, getattr(options, key, None))
               for key in ("batches", "threads", "repetitions")}
     peers = [] if any(word in spec for word in timing.KINDS) else timing.peers(model, options)
@@ -120,8 +121,8 @@ def cases(options, fail):
 
 
 def measure(name, options):
-    """Times the cases of a word one by one; a failure does not affect the others. Returns whether all
-    succeeded and keep the limits."""
+    """Times the cases of a word one by one. If a case fails, the others still run. Returns whether all cases
+    succeeded within the limits."""
     summary, out = getattr(summaries, name.capitalize())(options), options.out
 
     def fail(model, error):
@@ -133,7 +134,8 @@ def measure(name, options):
         # All compilations come first, so that they do not disturb the measurements.
         found = list(found)
         if not found and summary.well:
-            raise Failed("there is no model to measure: name a folder of folders with a model and X_test.npy")
+            raise Failed("there is no model to measure: name a folder whose subfolders have a model and "
+                         "X_test.npy")
     points = []
     for case in found:
         try:
@@ -162,7 +164,7 @@ def measure(name, options):
 
 
 def save(run, path):
-    """Writes a run that `schedc bench --load` reads, and its plot."""
+    """Writes a run in the form that `schedc bench --load` reads, and its plot."""
     write(path.with_name(f"{path.name}.json"), json.dumps(run, indent=1) + "\n")
     subprocess.run([SCHEDC, "bench", "--load", f"{path}.json", "--plot", f"{path}.svg"], check=True,
                    stdout=subprocess.DEVNULL)
@@ -180,7 +182,7 @@ def publish(out):
 
 
 def run_word(name, given):
-    """Runs a word and those that belong to it."""
+    """Runs a word, and the further words that its entry lists."""
     options, well = options_of(name, given), True
     if "cases" in options.word:
         well = measure(name, options)

@@ -9,7 +9,7 @@
 set -eu
 schedc=$(realpath "$1") python=${2:-python3}
 repository=$(realpath "$(dirname "$0")/..")
-# KiB. The program itself maps about half of it, mostly LLVM.
+# Memory limit in KiB. The program itself maps about half of it, mostly LLVM.
 limit=${LIMIT:-393216}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -11,7 +11,7 @@ from tools import CACHE, Model, say, write
 
 FEATURES = 28
 TRAINING, ROWS = 16_384, 4096
-# Trained models: for XGBoost the parameters of the trees, and else the trainer's own.
+# Trained models: parameters of the trees for XGBoost, and parameters of the trainer for other trainers.
 LOSSGUIDE = {f"lossguide_{leaves}": {"trees": trees, "grow_policy": "lossguide", "max_leaves": leaves,
                                      "max_depth": 0, "min_child_weight": 1, "seed": leaves}
              for leaves, trees in {63: 500, 127: 300, 255: 200, 400: 150}.items()}
@@ -26,7 +26,7 @@ LARGE = {
     "lightgbm_63": {"trees": 500, "num_leaves": 63, "seed": 63},
     "catboost_6": {"trees": 500, "depth": 6, "random_seed": 6},
 }
-# A change of these files regenerates the models.
+# Part of the cache key: if these files change, the models are generated again.
 SOURCES = b"".join(Path(file).read_bytes() for file in (__file__, xgboost_format.__file__))
 MADE = CACHE / "models" / hashlib.sha256(SOURCES).hexdigest()[:12]
 
@@ -37,7 +37,8 @@ def save_rows(folder, rows):
 
 
 def data(seed, count):
-    """Noisy rows with interactions, and labels. Some features have many values, others few, as in tables."""
+    """Noisy rows with interactions, and labels. As in real tables, some features have many values and others
+    few."""
     random = numpy.random.default_rng(seed)
     rows = random.standard_normal((count, FEATURES)).astype(numpy.float32)
     rows[:, 20:] = numpy.round(rows[:, 20:] * 3)
@@ -49,8 +50,8 @@ def data(seed, count):
 
 
 def trained(name):
-    """A model of a list, trained on one thread: trees are small, and on a busy machine threads that wait for
-    each other take far longer."""
+    """A trained model of this name. Training uses one thread, since trees are small, and several threads
+    would wait for each other on a busy machine."""
     folder = MADE / name
     if not any((folder / file).exists() for file in Model.FILES):
         recipe = (LOSSGUIDE | LARGE)[name].copy()
@@ -82,8 +83,7 @@ def trained(name):
 
 
 def random_tree(random, number, depth, features):
-    """A tree in XGBoost's format, some of whose branches end early, with thresholds that occur as values of
-    rows."""
+    """A random tree in XGBoost's format. Some branches end early, and thresholds are also values of rows."""
     left, right, levels = [-1], [-1], [0]
     node = 0
     while node < len(left):

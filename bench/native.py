@@ -1,4 +1,4 @@
-"""Programs that the harness calls through their C interfaces."""
+"""Programs that the harness calls through their C interfaces, as contenders."""
 
 import ctypes
 
@@ -8,7 +8,7 @@ from turns import MOST_CALLS, Program
 
 
 class Way:
-    """A way of a program of the harness, as a contender."""
+    """One way of prediction by a program of the harness, as a contender."""
 
     def __init__(self, program, number):
         self.call, self.at = program.harness.call, (program.at, number)
@@ -17,7 +17,7 @@ class Way:
         self.most = self.call("most", *self.at, result=ctypes.c_int64) or MOST_CALLS
 
     def sample(self, calls, _):
-        """Seconds of a sample, by the harness's clock."""
+        """The time of a sample in seconds, by the harness's clock."""
         return self.call("sample", *self.at, ctypes.c_int64(calls), result=ctypes.c_double)
 
 

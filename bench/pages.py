@@ -20,7 +20,7 @@ WIDTH = 110  # the longest line of a page, in characters
 
 
 def save(folder, name, command, machine, header, rows, about):
-    """Stores a table; its rows are pairs of a page and the cells to show there. `about` describes models."""
+    """Stores a table. Each row is a pair of a page and the cells to show there. `about` describes models."""
     kept = {"command": command, "as_of": date.today().strftime("%B %Y"), "machine": machine, "about": about,
             "header": header}
     lines = ",\n".join("  " + json.dumps({"page": page, "cells": [str(cell) for cell in cells]},
@@ -32,7 +32,7 @@ def save(folder, name, command, machine, header, rows, about):
 
 
 def table(figures, page):
-    """The rows for a page as Markdown, with their origin: one table for each machine."""
+    """The rows for a page as Markdown: one table for each machine, with the machine, month and command."""
     machines = {}
     for row in figures["rows"]:
         if row["page"] == page:
@@ -48,7 +48,7 @@ def table(figures, page):
 
 
 def insert(text, mark, content):
-    """Replaces the content between the marks of a table; the text is unchanged if it has no such marks."""
+    """Replaces the content between the marks of a table. Without such marks, returns the text unchanged."""
     start, end = f"<!-- {mark} -->\n", f"<!-- end of {mark} -->"
     before, found, rest = text.partition(start)
     _, closed, after = rest.partition(end)
@@ -56,7 +56,7 @@ def insert(text, mark, content):
 
 
 def best_of(figures):
-    """The table of the README: for each of its models the best peer at each point, and schedc."""
+    """The table of the README: for each of its models, the best peer and schedc at each point."""
     points, header = {}, figures["header"]
     for row in figures["rows"]:
         point = dict(zip(header, row["cells"]))
@@ -74,7 +74,7 @@ def best_of(figures):
 
 
 def write_pages():
-    """Writes all tables into their pages; returns pages that lack a mark for one of their rows."""
+    """Writes all tables into their pages. Returns a message for each page that lacks the marks of a table."""
     homeless = []
     for path in sorted(FIGURES.glob("*.json")):
         figures = json.loads(path.read_text())

@@ -3,10 +3,11 @@
     python bench/peers.py --schedc SCHEDC --model MODEL --rows ROWS.npy [--peers oneDAL,lignum]
     python bench/peers.py --schedc SCHEDC --model MODEL --rows ROWS.npy --cost lignum
 
-`schedc bench --peers` and bench/run.sh run this program. It prints a JSON object a line: for each program how
-its results compare with schedc's, or why it is left out, and then the figures of each way at each point.
-`--cost` prints the time to the first prediction and the memory of one program, in a process of its own. Only
-NumPy is required; requirements.txt beside this file has the versions of the rest.
+`schedc bench --peers` and bench/run.sh run this program. It prints JSON, one object per line. The first lines
+have, for each program, the comparison of its results with schedc's, or the reason why it is left out. Then
+come the figures of each way of prediction at each point. `--cost` prints the time to the first prediction and
+the memory of one program. Only NumPy is required; requirements.txt beside this file has the versions of the
+other packages.
 
 """
 
@@ -36,14 +37,14 @@ from turns import Program  # noqa: E402
 
 # Largest difference between sums of thousands of floats in different orders.
 TOLERANCE = 1e-4
-# Months after which a newer release probably exists.
+# Age of a pin in months above which a newer release probably exists.
 OLD = 6
-# YDF's fast engine keeps the leaves of a tree in the bits of a register.
+# Most leaves of a tree in YDF's fast engine, which has a bit of a register for each.
 YDF_LEAVES = 64
 
 
 class Unfit(Exception):
-    """A model that a program cannot predict, and why."""
+    """The reason why a program cannot predict a model."""
 
 
 class Call(ctypes.Structure):
@@ -56,7 +57,7 @@ class Call(ctypes.Structure):
 
 
 def schedc(model, kind="margins"):
-    """schedc's library."""
+    """schedc's built library, as a program to time."""
     library, number = ctypes.CDLL(str(model.artefact)), int(kind == "margins")
     kept = "float64" if library.schedc_output_type(number) else "float32"
 
@@ -79,7 +80,7 @@ def doubles(rows):
 
 
 def quiet(function, *arguments, **named):
-    """A call without warnings: old formats are no concern here."""
+    """Calls a function without its warnings, such as those about old formats."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return function(*arguments, **named)
@@ -144,7 +145,7 @@ def onnxruntime(model):
 
 
 def as_regression(model):
-    """The trainer's booster, changed into a regression, so that its predictions are the margins."""
+    """The trainer's booster with the objective of a regression, so that its predictions are the margins."""
     if model.trainer == "LightGBM":
         import lightgbm
 
@@ -160,7 +161,7 @@ def as_regression(model):
 
 
 def onedal(model):
-    """oneDAL, from the conversion of daal4py on. A model of several classes gives probabilities."""
+    """oneDAL, by the conversion of daal4py. For several classes, the results are probabilities."""
     import daal4py
 
     daal4py.daalinit(1)
@@ -197,14 +198,14 @@ def lignum(model):
 
 
 def saved(model, save):
-    """The size of a file that a function writes."""
+    """The size of the file that the function `save` writes, in bytes."""
     path = model.work / "saved"
     save(str(path))
     return path.stat().st_size
 
 
 def lignum_compiled(model):
-    """The trees as C, compiled by the system's compiler, once for a folder of work."""
+    """lignum's C code of the trees, compiled by the system's compiler once for each work folder."""
     import lignum
 
     library = model.work / "lignum.so"
@@ -223,7 +224,7 @@ def lignum_compiled(model):
 
 
 def limited(command, seconds, note):
-    """Runs a compiler; a file notes a time that was too short."""
+    """Runs a compiler with a time limit. The file `note` records a limit that was too short."""
     if note.exists() and float(note.read_text()) >= seconds:
         raise Unfit(f"compiling took more than {note.read_text()} s before")
     try:
@@ -236,7 +237,7 @@ def limited(command, seconds, note):
 
 
 def hessboost(model):
-    """Models of older releases of XGBoost are written anew by the installed one."""
+    """hessboost. Files of older releases of XGBoost are first rewritten by the installed release."""
     import hessboost
 
     try:
@@ -255,7 +256,7 @@ def hessboost(model):
 
 
 def ydf(model):
-    """YDF's QuickScorer, as its own benchmark in C++ times it: Python would convert each call's rows."""
+    """YDF's QuickScorer, timed by YDF's own benchmark in C++, since calls from Python would convert rows."""
     import ydf
 
     ydf.verbose(0)
@@ -287,7 +288,8 @@ def ydf(model):
 
 
 def ydf_node(kinds, tree, node, columns):
-    """A node and those below it. Missing values go where YDF's mean value of the feature goes."""
+    """A node with its subtree. YDF replaces missing values by the feature's mean, so they go where the mean
+    goes."""
     left, right = tree["left_children"][node], tree["right_children"][node]
     value = tree["split_conditions"][node]
     if left < 0:
@@ -313,7 +315,8 @@ class Ydf(Program):
         given = self.dataset(rows[:max(batch, 1024)])
 
         def sample(calls, clock):
-            # Other processes lengthen its wall time; the share of the processor that was ours corrects it.
+            # YDF reports wall time, which other processes lengthen. Scales it by processor time over wall
+            # time.
             used, begun = clock(), time.perf_counter()
             taken = self.made.benchmark(given, benchmark_duration=turns.SAMPLE, batch_size=batch,
                                         warmup_duration=turns.SAMPLE / 4, num_threads=1)
@@ -327,7 +330,7 @@ class Ydf(Program):
 
 @contextlib.contextmanager
 def no_output():
-    """Sends the messages of a library's own code to nowhere."""
+    """A context that discards the messages that a library's C code prints."""
     sys.stdout.flush()
     kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -381,7 +384,7 @@ def remark(who, **facts):
 
 
 def loaded(name, package, load, model):
-    """A peer with its model, or None and a remark."""
+    """Loads a model into a peer. If that fails, prints the reason and returns None."""
     try:
         with no_output():
             return load(model)
@@ -400,7 +403,7 @@ def wanted(model, names):
 
 
 def agree(program, expected, rows):
-    """Whether a program's results are schedc's, with a remark."""
+    """Whether a program's results agree with schedc's. Prints the comparison as a line of the output."""
     try:
         with no_output():
             found = program.results(rows)
@@ -448,14 +451,14 @@ def spent():
 
 
 def largest_child():
-    """The most memory of a child so far, in MiB."""
+    """The largest peak memory of a child process so far, in MiB."""
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
 
 def cost(name, options, rows):
-    """Prints the processor time from the model's file to the first prediction, with the package's import and
-    compilers; the memory for that, of the process or of its largest compiler; and the sizes of what is loaded
-    and installed."""
+    """Prints the cost of a program's first prediction: processor time, including the package's import and
+    compilers; memory, of this process or of its largest compiler; and the sizes of the loaded model and of
+    the installed package."""
     package, load = next((peer[1:4:2] for peer in PEERS if peer[0] == name), (None, schedc))
     model = model_of(options, rows.itemsize)
     before, begun, compilers = status("VmRSS"), spent(), largest_child()
@@ -477,7 +480,7 @@ def cost(name, options, rows):
 
 
 def install_size(package, seen=None):
-    """Bytes of a package and of those that it needs, as far as they are installed."""
+    """The size of a package and of its installed dependencies, in bytes."""
     seen = set() if seen is None else seen
     try:
         found = importlib.metadata.distribution(package)
@@ -492,7 +495,7 @@ def install_size(package, seen=None):
 
 
 def build(options):
-    """schedc's library of the model, built."""
+    """Builds schedc's library of the model."""
     library = options.work / "schedc.so"
     subprocess.run([options.schedc, "build", options.model, "-o", library, *options.build], check=True,
                    capture_output=True)
@@ -500,7 +503,7 @@ def build(options):
 
 
 def model_of(options, element):
-    """What peers must know of the model."""
+    """The properties of the model that peers need."""
     text = subprocess.run([options.schedc, "inspect", options.model, "--json"], check=True,
                           capture_output=True, text=True).stdout
     about = json.loads(text)

@@ -1,4 +1,4 @@
-"""Speed of fitted pipelines: schedc beside scikit-learn, its Intel extension and ONNX Runtime.
+"""Speed of fitted pipelines: schedc, scikit-learn, its Intel extension and ONNX Runtime.
 
     python bench/pipelines.py [--names a,b] [--sizes 1,64,1024,16384] [--json FILE]
     python bench/pipelines.py --grid 1000 [--all-blocks] [--seed 0] [--seconds 2400] [--effort fast] \\
@@ -12,11 +12,11 @@ same rows, frames or arrays; a frame is converted for ONNX Runtime within the ca
 the median of the processor time counts. With SCHEDC, the path of the program, the table also has the time of
 a call from C.
 
---grid draws pipelines from `forest/pipeline/tests/fixtures/grid.py`. It reports how many times as fast schedc
-is as the best of the others at each size, and each pipeline where it is not the first. Numbers of pipelines
-are spread over the whole grid, so that --seconds, which ends the run, leaves a sample of all kinds. The file
-gets a line for each pipeline; a run leaves out those that it has. --publish makes the table of
-docs/pipelines.md of such files.
+--grid draws pipelines from `forest/pipeline/tests/fixtures/grid.py`. It reports the speed-up of schedc over
+the best other engine at each size, and each pipeline where another engine is faster. The order of pipelines
+is spread over the whole grid, so a run that --seconds ends has a sample of all kinds. FILE gets a line for
+each pipeline; a later run skips the pipelines in it. --publish writes the table of docs/pipelines.md from
+such files.
 
 """
 
@@ -50,10 +50,10 @@ from sklearn import (  # noqa: E402
     svm,
 )
 
-ROUNDS = 7  # samples of a contender
-LEAST = 0.002  # seconds of a sample, at least, once its calls are counted
-FEWEST = 3  # samples of a contender where all contenders together are slow
-SLOW = 0.3  # seconds of all contenders' samples of a pipeline of the grid, where slow ones have fewer rounds
+ROUNDS = 7  # number of samples of a contender
+LEAST = 0.002  # shortest sample in seconds, from which the number of its calls follows
+FEWEST = 3  # number of samples of a contender if all contenders together are slow
+SLOW = 0.3  # seconds for the samples of a pipeline of the grid; slower pipelines get fewer samples
 FIXTURES = Path(__file__).parent.parent / "forest/pipeline/tests/fixtures"
 
 
@@ -63,7 +63,7 @@ def numbers():
 
 
 def mixed():
-    """Rows of 10 numbers, of which 5 in 100 are missing, and of 6 categories."""
+    """Rows of 10 numbers, 5 % of them missing, and 6 categories."""
     source = numpy.random.default_rng(0)
     values = source.normal(size=(16384, 10))
     values[source.random(values.shape) < 0.05] = numpy.nan
@@ -119,14 +119,14 @@ def exported(fitted, check):
 
 
 def answers(fitted, *others):
-    """The methods of a pipeline, and of objects like it, that are timed."""
+    """The methods to time, of a pipeline and of other objects with the same methods."""
     names = ("predict_proba", "decision_function", "predict")
     name = next(name for name in names if hasattr(fitted, name))
     return [getattr(each, name) for each in (fitted, *others)]
 
 
 def onnx_call(fitted, rows, made, sizes):
-    """A function that runs a pipeline in ONNX Runtime, and the origin of its file."""
+    """A function that runs a pipeline in ONNX Runtime, and the program that exported the file."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -170,7 +170,8 @@ def in_single(rows):
 
 
 def on_first(method, rows, sizes):
-    """A function that calls a method with the first rows, which exist before the call."""
+    """A function of a number of rows, which calls a method with the first rows. They are sliced
+    beforehand."""
     firsts = {size: rows[:size] for size in {1, *sizes}}
     return lambda count: method(firsts[count])
 
@@ -191,8 +192,8 @@ def contenders(build, rows, classes, sizes, effort):
 
 
 def with_extension(build, rows, calls, sizes):
-    """Adds the Intel extension, whose estimators replace those of scikit-learn. `build` makes a fitted
-    pipeline, or None if the extension has nothing to replace."""
+    """Adds the Intel extension, whose estimators replace those of scikit-learn. `build` returns a fitted
+    pipeline, or None if the extension replaces none of its estimators."""
     try:
         import sklearnex
     except ImportError:
@@ -211,8 +212,8 @@ def with_extension(build, rows, calls, sizes):
 
 
 def calls_of_sample(call, size):
-    """The number of calls that take at least `LEAST`, and their seconds. Calls that follow each other take
-    less time than the first ones."""
+    """The number of successive calls that together take at least `LEAST` seconds, and their time. The first
+    call alone would not do, since it takes longer than later ones."""
     count, began = 0, time.process_time()
     while (took := time.process_time() - began) < LEAST:
         call(size)
@@ -221,8 +222,8 @@ def calls_of_sample(call, size):
 
 
 def times(calls, sizes, slow=math.inf):
-    """Microseconds a row of each call at each size: the median of samples in turns. Calls of a size have
-    fewer rounds if these would take longer than `slow` seconds."""
+    """Microseconds per row of each contender at each size: the median of samples in turns. A size gets fewer
+    samples if all of them would take longer than `slow` seconds."""
     results = {name: [] for name in calls}
     for size in sizes:
         repeats = {}
@@ -244,7 +245,7 @@ def times(calls, sizes, slow=math.inf):
 
 
 def from_c(program, made, sizes):
-    """Microseconds a row of the chosen schedule from C."""
+    """Microseconds per row of the chosen schedule, called from C."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pipeline.onnx"
         path.write_bytes(made)
@@ -272,19 +273,19 @@ def table(names, sizes, effort):
 
 
 def spread(count):
-    """The numbers below `count`, in an order whose beginnings are spread over all of them."""
+    """The numbers below `count`, in an order in which every beginning is spread over the whole range."""
     step = next(step for step in range(int(count * 0.618) + 1, 0, -1) if math.gcd(step, count) == 1)
     return [at * step % count for at in range(count)]
 
 
 def is_replaced(fitted):
-    """Whether the Intel extension has an estimator of its own for a part of a pipeline."""
+    """Whether the Intel extension replaces an estimator of a pipeline."""
     kinds = (type(part).__module__ for part in fitted.get_params().values())
     return any(kind.startswith(("sklearnex", "daal4py")) for kind in kinds)
 
 
 def of_grid(number, sizes, effort, all_blocks):
-    """The times of a pipeline of the grid, or the reason that there are none. None if it cannot be fitted."""
+    """The times of a pipeline of the grid, or the reason why there are none. None if fitting it fails."""
     from grid import drawn
     from make import fit
 
@@ -351,7 +352,7 @@ def grid(count, seed, sizes, effort, all_blocks, seconds, path):
 
 
 def summary(results, unfitted, sizes):
-    """Prints the ratios of all pipelines."""
+    """Prints a summary of the ratios of all pipelines."""
     timed = [result["ratios"] for result in results if "ratios" in result]
     for size, ratios in zip(sizes, zip(*timed, strict=True), strict=True):
         cut = sorted(ratios)
@@ -364,7 +365,8 @@ def summary(results, unfitted, sizes):
 
 
 def publish(paths, machine):
-    """Writes the table of grids: the least and the median ratio to each peer, and to the fastest one."""
+    """Writes the table of the grids: the least and the median speed-up over each peer and the fastest
+    peer."""
     import pages
 
     results = [json.loads(line) for path in paths for line in path.read_text().splitlines()]

@@ -5,16 +5,17 @@
 
 MODELS is a folder of models as for bench/run.sh. Needs the packages schedc, schedc-runtime and NumPy.
 XGBoost, LightGBM, ONNX Runtime (with onnxmltools) and lleaves are compared if they are installed; missing
-ones are reported. All use one thread, read an existing packed array of floats, and create a new array of
-predictions. Contenders take turns (turns.py), and the best of several rounds counts, as `timeit` advises.
+packages are reported. All use one thread, read an existing contiguous array of floats, and create a new array
+of predictions. Contenders take turns (turns.py), and the best of several samples counts, as `timeit` advises.
 
---frames measures rows in frames of pandas, Polars and pyarrow, dicts and lists of dicts, beside the trainer's
-own calls on the frames that it takes, by the least processor time. The calls find columns by name. Needs
-pandas, Polars, pyarrow and the trainer.
+--frames measures rows in frames of pandas, Polars and pyarrow, dicts and lists of dicts, and compares with
+the trainer's own calls on the frames that it accepts. The least processor time counts. The calls find columns
+by name. Needs pandas, Polars, pyarrow and the trainer.
 
---pipelines measures two fitted pipelines of scikit-learn, a scaled logistic regression of 20 numbers, and one
-of 8 numbers and 4 texts, beside the pipelines themselves and ONNX Runtime, which reads schedc's file and
-columns of the frame that the call takes out of it. Needs scikit-learn, ONNX and the packages of --frames.
+--pipelines measures two fitted pipelines of scikit-learn: a scaled logistic regression of 20 numbers, and one
+of 8 numbers and 4 texts. It compares with the pipelines themselves and with ONNX Runtime, which reads the
+file that schedc exports; taking columns out of the frame is part of its call. Needs scikit-learn, ONNX and
+the packages of --frames.
 
 """
 
@@ -32,7 +33,7 @@ import schedc  # noqa: E402
 import schedc_runtime  # noqa: E402
 from turns import Contender, Program, race  # noqa: E402
 
-ROUNDS = 15  # samples of a contender at a size
+ROUNDS = 15  # number of samples of a contender at each size
 #: Rows of calls on frames, and the most rows of a list of dicts.
 FRAME_SIZES, MOST_RECORDS = (1, 10, 1_000, 100_000), 1_000
 PIPELINE_SIZES = (1, 1_000)
@@ -154,7 +155,7 @@ def frame_contenders(folder):
     else:
         import lightgbm
 
-        # Its file has the names of an array's columns.
+        # Replaces the names of an array's columns in the model's file.
         text = path.read_text()
         line = next(line for line in text.splitlines() if line.startswith("feature_names="))
         light = lightgbm.Booster(model_str=text.replace(line, "feature_names=" + " ".join(names)))
@@ -199,7 +200,7 @@ def texts_and_numbers(count):
 
 
 def pipelines():
-    """The fitted pipelines, by name, and the rows of each by their kind."""
+    """The fitted pipelines by name, each with its rows in several kinds of arrays and frames."""
     import polars
     import pyarrow
     from sklearn import compose, impute, linear_model, preprocessing

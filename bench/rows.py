@@ -1,12 +1,13 @@
-"""Searches for row files that schedc and XGBoost both accept and read differently.
+"""Searches for row files that both schedc and XGBoost accept, but read differently.
 
     python bench/rows.py [--schedc PATH] [--trainer PYTHON]... [--models 20] [--files 200]
                          [--seed 1] [--keep FOLDER]
 
-Trains models, writes row files for them, and predicts each file with the model, with its library, and with
-XGBoost, from the frame that pandas reads. Compares margins to the bit. A file must be refused or predicted as
-XGBoost does. Everything else is a fault, and leads to exit status 1. Needs numpy, pandas and xgboost; other
-interpreters with other releases of XGBoost can train (`--trainer`).
+Trains models, writes row files for them, and predicts each file three times: by schedc with the model, by
+schedc with the model's library, and by XGBoost with the frame that pandas reads. Compares margins to the bit.
+schedc must refuse a file or predict XGBoost's margins. Everything else is a fault, and leads to exit status
+1. Needs numpy, pandas and xgboost. Models can be trained by other interpreters with other releases of XGBoost
+(`--trainer`).
 
 """
 
@@ -90,7 +91,7 @@ def train(number, path):
 
 
 def values(draw, rows, columns):
-    """Rows of floats; some are whole numbers, some are missing."""
+    """Rows of floats. Some values are whole numbers, and some are missing."""
     result = np.round(draw.rand(rows, columns) * 4, 3)
     whole = draw.rand(rows, columns) < 0.3
     result[whole] = np.round(result[whole])
@@ -129,7 +130,7 @@ class File:
         self.what.append(what)
 
     def shape(self):
-        """Variants of the header and the columns."""
+        """Draws a variant of the header and the columns."""
         draw, count = self.draw, len(self.order)
         kind = draw.choice(
             "same same same permuted permuted permuted renamed cased prefixed partly numbers numbers from1 "
@@ -242,8 +243,8 @@ def margins(booster, frame_or_array):
 
 
 def by_xgboost(booster, path, file):
-    """XGBoost's margins for the frame that pandas reads, with columns in its order or in the model's; None
-    if it refuses."""
+    """XGBoost's margins for the frame that pandas reads, with columns in the file's order or in the model's.
+    None if XGBoost refuses the frame."""
     has_header = file.header is not None
     try:
         # Releases before 3 round numbers inexactly by default.
@@ -305,8 +306,8 @@ def main():
     parser.add_argument("--models", type=int, default=20)
     parser.add_argument("--files", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=pathlib.Path, help="a folder in which all files stay")
-    parser.add_argument("--refused", action="store_true", help="list the refused files that XGBoost takes")
+    parser.add_argument("--keep", type=pathlib.Path, help="a folder for all files, which is kept")
+    parser.add_argument("--refused", action="store_true", help="list the refused files that XGBoost accepts")
     parser.add_argument("--train", nargs=2, metavar=("NUMBER", "FILE"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.train:

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Measures schedc against its peers and against itself. README.md explains how to run this, and the figures.
+# Measures schedc in comparison with peers and with itself. README.md explains how to run this, and the
+# figures.
 set -euo pipefail
 
 bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export BENCH_CACHE=${BENCH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/schedc-bench}
 mkdir -p "$BENCH_CACHE"
 
-# The peers, in a virtual environment of their own, which is recreated when their versions change.
+# The peers, in a virtual environment that is created again when their versions change.
 python=$BENCH_CACHE/venv/bin/python
 if ! cmp -s "$bench/requirements.txt" "$BENCH_CACHE/installed.txt"; then
     rm -rf "$BENCH_CACHE/venv"

@@ -1,13 +1,13 @@
-"""Rows per second and memory on distributed engines, compared with XGBoost's own integration on the same
-cluster of processes.
+"""Rows per second and memory on distributed engines, compared with XGBoost's own integration in the same
+worker processes.
 
     python bench/scale.py --rows 4000000 [--engines dask,spark]
 
 Needs the packages of python/requirements-scale.txt, schedc-runtime, and the program in $SCHEDC. Trains a
 model with XGBoost and writes rows to Parquet. The same two worker processes of one thread each score them
-with `schedc_runtime` and with `xgboost.dask` or `xgboost.spark`. Each reads the files, predicts, and adds up
-the predictions, so that only a sum returns. The runs take turns, and the best of several counts. Memory is
-the peak sum of the worker processes' proportional set sizes.
+with `schedc_runtime` and with `xgboost.dask` or `xgboost.spark`. Each run reads the files, predicts, and adds
+up the predictions, so that only a sum returns. Runs take turns, and the best of several counts. Memory is the
+peak sum of the worker processes' proportional set sizes.
 
 """
 
@@ -36,7 +36,7 @@ SHARDS = 16
 
 
 class Memory:
-    """Peak memory of this process's children; Python processes are counted separately, too."""
+    """Peak memory of this process's children: of all, and of the Python processes among them."""
 
     def __init__(self):
         self.most, self._ends = 0, threading.Event()
@@ -124,7 +124,7 @@ def with_spark(folder, booster, library):
     predictor = BatchPredictor(library)
     model = xgboost.XGBClassifier()
     model.load_model(folder / "model.json")
-    # The conversion by which an estimator passes its settings to the trained model.
+    # XGBoost's estimator converts its settings in this way for the trained model.
     theirs_model = SparkXGBClassifier(
         features_col=FEATURES
     )._copyValues(SparkXGBClassifierModel(model, training_summary=None))
@@ -177,7 +177,7 @@ def main():
 
             ways = [Contender(name, "sum", partial(scored, name), [run], most=1)
                     for name, run in contenders.items()]
-            # The first call starts workers and loads models; race makes it outside of the samples.
+            # `race` makes the first call, which starts workers and loads models, outside of the samples.
             race(ways, options.runs, seconds=0, clock=time.perf_counter)
             for way in ways:
                 found[way.who]["rows_per_second"] = options.rows / way.samples[0]

@@ -1,4 +1,5 @@
-"""The schedules that a case names: files of examples/ and schedules/, and the sets of schedules.json."""
+"""Finds the schedules that a case names: files of examples/ and schedules/, and the sets of
+schedules.json."""
 
 import itertools
 import json
@@ -9,7 +10,7 @@ LISTS = json.loads((BENCH / "schedules.json").read_text())
 
 
 def place(name):
-    """A schedule of `examples/`, or of `bench/schedules/` if it exists only for comparisons."""
+    """The path of a schedule: in `examples/`, or in `bench/schedules/` if it is only for comparisons."""
     for folder in (EXAMPLES, BENCH / "schedules"):
         if (folder / name).exists():
             return folder / name
@@ -17,8 +18,8 @@ def place(name):
 
 
 def expand(entry, given):
-    """Names and texts of an entry of a set: one for each combination of the values that it lists. A value may
-    be the name of a given one."""
+    """Names and texts of the schedules of a set's entry: one for each combination of the values that it
+    lists. A value may be a key of `given`."""
     axes = [[(key, given.get(value, value)) for value in (values if isinstance(values, list) else [values])]
             for key, values in entry.items()]
     for values in itertools.product(*axes):
@@ -35,7 +36,7 @@ def chosen(model, folder):
     build = '"$0" build "$1" --row-type f32 --emit header -o /dev/null --explain-schedule 2>&1'
     text = run(["sh", "-c", build, SCHEDC, model.path])
     path = folder / "chosen.sched"
-    # Lines of a schedule begin differently from messages.
+    # Keeps the lines of the schedule among the messages, by their beginnings.
     path.write_text("\n".join(line for line in text.splitlines()
                               if not line.startswith(("wrote ", "note: "))) + "\n")
     return path
@@ -51,7 +52,7 @@ def is_legal(model, path):
 
 
 def files(case, folder):
-    """The paths of a case's schedules by name; sets are written to the folder."""
+    """The paths of a case's schedules, by name. Writes the schedules of sets to the folder."""
     model, threads, found = case.model, max(case.threads), {}
     given = {"trees": model.trees, "depth": model.depth, "features": model.features, "threads": threads,
              "share": max(32 // threads, 1), **case.spec.get("values", {})}

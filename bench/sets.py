@@ -1,12 +1,11 @@
-"""Generates a model in which half of the tests are categorical, a twin with numeric tests instead, and rows
-for both.
+"""Generates a model in which half of the tests are categorical, a second model with the same trees and only
+numeric tests, and rows for both.
 
     python bench/sets.py FOLDER [--trees 500] [--leaves 63] [--sets 5000] [--categories 300] [--seed 1]
 
 Writes `sets.txt` and `numeric.txt` in LightGBM's text format, with the same trees, and `rows.npy`, 4096 rows
-of 32-bit floats; `zeros.txt` is `numeric.txt` with zero as missing. Trees grow leaf-wise, each time at a
-random leaf. Four of 28 features are categorical. `--sets` is the number of distinct sets. Then, for each
-model,
+of 32-bit floats; `zeros.txt` is `numeric.txt` with zero as missing. Trees grow by splits of random leaves.
+Four of 28 features are categorical. `--sets` is the number of distinct sets. Then run, for each model,
 
     schedc bench FOLDER/sets.txt -i FOLDER/rows.npy --batch 1024 --threads 1
 

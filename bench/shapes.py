@@ -1,5 +1,5 @@
-"""Generates models with unusual tree shapes, each with a twin: the same trees with one value per leaf. Seeds
-are fixed. The format is XGBoost's or, for sums in double precision, CatBoost's.
+"""Generates models with leaf vectors or oblivious trees, each with a twin for comparison: the same trees with
+one value per leaf. Seeds are fixed. The format is XGBoost's or, for sums in double precision, CatBoost's.
 
     python bench/shapes.py FOLDER
 
@@ -17,7 +17,7 @@ FEATURES = 28
 TREES = 500
 DEPTH = 6
 ROWS = 4096
-# Number of candidate thresholds of a feature, as in histograms.
+# Number of possible thresholds of a feature, as in training with histograms.
 THRESHOLDS = 64
 
 

@@ -23,7 +23,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Milliseconds that a command takes.
+# The time of a command in milliseconds.
 milliseconds() {
     local since=${EPOCHREALTIME/[.,]/}
     "$@" > "$work/output" 2> "$work/messages"

@@ -1,4 +1,4 @@
-"""The tables: a class for each word of run.sh, which turns runs into rows and judges them."""
+"""The tables of results: a class for each word of run.sh, which converts runs to rows and checks limits."""
 
 import json
 import math
@@ -11,7 +11,7 @@ PEERS = ["XGBoost", "LightGBM", "CatBoost", "ONNX Runtime", "lleaves", "tl2cgen"
 
 
 def times(run, **wanted):
-    """Microseconds per row at each number of threads and rows: by schedule, the least of all rounds. Other
+    """Microseconds per row at each number of threads and of rows, by schedule: the least of all rounds. Other
     arguments select points by their values."""
     found = {}
     for point in run["points"]:
@@ -22,7 +22,7 @@ def times(run, **wanted):
 
 
 class Summary:
-    """A table that grows run by run. `pages` has the page of docs/performance of each row."""
+    """A table to which each run adds rows. `pages` has the page of docs/performance of each row."""
 
     header = ()
 
@@ -46,12 +46,12 @@ class Summary:
         self.well = False
 
     def end(self):
-        """The text below the table, after a last judgement."""
+        """Checks the limits of the whole table, and returns the text below it."""
         return ""
 
 
 class Compare(Summary):
-    """Against all peers. `about` describes the models, for the table of the README."""
+    """The comparison with all peers. `about` describes the models, for the table of the README."""
 
     header = ("model", "batch", "threads", "schedc, µs/row", "quartiles", "ns/walk", "best peer",
               "best peer/schedc", "target", *(f"{peer}, µs/row" for peer in PEERS))
@@ -77,7 +77,7 @@ class Compare(Summary):
                    *(micros(theirs[peer]) if peer in theirs else "-" for peer in PEERS)]
 
     def end(self):
-        """Leaves out the columns of peers that were measured nowhere."""
+        """Leaves out the columns of peers that could not be measured for any model."""
         kept = [at for at, name in enumerate(self.header)
                 if at < len(Compare.header) - len(PEERS) or any(row[at] != "-" for row in self.table)]
         self.header = [self.header[at] for at in kept]
@@ -86,7 +86,7 @@ class Compare(Summary):
 
     @staticmethod
     def target(name, batch, ratio, walk):
-        """The target, with a mark if it is missed. Only one thread has targets."""
+        """The target, in bold if it is missed. Only calls with one thread have targets."""
         for group in json.loads((BENCH / "targets.json").read_text()):
             if not any(name == model or (model.endswith("*") and name.startswith(model[:-1]))
                        for model in group["models"]):
@@ -155,7 +155,7 @@ class Sweep(Summary):
         right = sum(map(bool, self.cells.values()))
         left = math.prod(map(len, grid.values())) - len(self.cells)
         say(f"bench: margins of {right} models are right, of {len(self.cells) - right} wrong; {left} "
-            "were left out for want of time")
+            "were not measured before the time limit")
         return text
 
 
@@ -181,7 +181,8 @@ class Defaults(Summary):
 
 
 def regrets(case, run):
-    """The automatic schedule's time, the best time, and a row of both, at each number of threads and rows."""
+    """At each number of threads and of rows: the automatic schedule's time, the best time, and a row of the
+    table with both."""
     tried = run["points"][0]["tried"]
     for (threads, batch), found in times(run).items():
         own = found.pop("chosen")
@@ -191,9 +192,9 @@ def regrets(case, run):
 
 
 class Calls(Summary):
-    """Steps: the time of each small call, over that of the cheapest call of at least its size."""
+    """Steps: the time of each small call, divided by that of the cheapest call of at least its size."""
 
-    # Larger calls, which could be cheaper than the largest small one, have no step of their own.
+    # Largest size for which steps are computed. Larger calls are only measured for comparison.
     SMALL = 520
 
     def __init__(self, options):
@@ -218,7 +219,8 @@ class Calls(Summary):
         yield [case.model.name, f"{step:.2f}", rows, beside, over, f"{ratio:.2f}", batch, name]
 
     def steps_of(self, costs):
-        """For each small size, the cheapest size that is not smaller, and the ratio of both calls' times."""
+        """For each small size, the cheapest call size that is not smaller, and the ratio of the calls'
+        times."""
         least, found = None, {}
         for rows in sorted(costs, reverse=True):
             if least is None or costs[rows] <= costs[least]:
@@ -313,7 +315,7 @@ class Builds(Summary):
                 point["us_per_row"])
             size[point["schedule"]] = point["bytes"]
         for (threads, batch), found in at.items():
-            # The libraries of a round ran one after the other, so that their ratio cancels changes in the
+            # The libraries of a round run one after the other, so their ratio cancels changes in the
             # machine's speed.
             ratio = statistics.median(new / old for old, new in zip(found["before"], found["after"]))
             if ratio > self.options.most:

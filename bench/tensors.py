@@ -1,13 +1,13 @@
-"""Speed of fitted pipelines: schedc beside Hummingbird and scikit-learn.
+"""Speed of fitted pipelines: schedc, Hummingbird and scikit-learn.
 
     MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=8589934592 \\
     python bench/tensors.py [--names forest,boosting] [--sizes 1,1000,1000000]
 
-Needs the packages schedc, onnx 1.16.1, scikit-learn 1.5, torch and hummingbird-ml 0.4.12, which takes no
-later onnx. All use one thread, are called from Python with rows in single precision, and take turns. The
-least processor time of the samples counts. Calls of more than 100,000 rows are cut into parts for
-Hummingbird, since its intermediate results would not fit in memory. The settings of malloc keep memory for
-the next call: without them, calls of 1,000 rows take Hummingbird up to 100 times as long.
+Needs the packages schedc, onnx 1.16.1, scikit-learn 1.5, torch and hummingbird-ml 0.4.12, which does not
+support later releases of onnx. All use one thread, are called from Python with rows in single precision, and
+take turns. The least processor time of the samples counts. Calls of more than 100,000 rows are cut into parts
+for Hummingbird, since its intermediate results would not fit in memory. The variables of malloc keep freed
+memory for the next call: without them, calls of 1,000 rows take Hummingbird up to 100 times as long.
 
 """
 
@@ -27,9 +27,9 @@ import sklearn  # noqa: E402
 import torch  # noqa: E402
 from sklearn import ensemble, linear_model, neural_network, pipeline, preprocessing  # noqa: E402
 
-ROUNDS = 15  # samples of a contender
-LEAST = 0.005  # seconds of a sample, at least, once its calls are counted
-PART = 100_000  # rows of a call of Hummingbird, at most
+ROUNDS = 15  # number of samples of a contender
+LEAST = 0.005  # shortest sample in seconds, from which the number of its calls follows
+PART = 100_000  # most rows of a call of Hummingbird
 
 MODELS = {
     "forest": lambda: ensemble.RandomForestClassifier(100, max_depth=8, random_state=0),
@@ -66,7 +66,7 @@ def contenders(name, rows, classes):
 
 
 def times(calls, rows):
-    """Microseconds a row of each call: the least of samples in turns."""
+    """Microseconds per row of each contender: the least of samples in turns."""
     repeats = {}
     for name, call in calls.items():
         call(rows)

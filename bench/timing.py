@@ -13,7 +13,7 @@ import schedules
 from peers import PEERS, TOLERANCE
 from tools import BENCH, CACHE, EXAMPLES, Failed, HARNESS, SCHEDC, run, say
 
-# Samples per schedule in a first round that selects the finalists.
+# Samples of a schedule in the first round, which selects the finalists.
 ROUGHLY = 2
 
 
@@ -26,7 +26,8 @@ def processor(cpu):
 
 
 def timed(case, options):
-    """A run with the points of all contenders: each has a schedule, threads, a batch, a time and a round."""
+    """A run with the points of all contenders. A point has a schedule, threads, rows per call, a time and a
+    round."""
     points = next((of for word, of in KINDS.items() if word in case.spec), of_libraries)(case, options)
     model = case.model
     return {"format": 1, "model": model.name, "fingerprint": model.fingerprint, "trees": model.trees,
@@ -35,7 +36,7 @@ def timed(case, options):
 
 
 def race(case, options, files, batches, threads, samples):
-    """Points of schedules; one process compiles each of them once."""
+    """Points of schedules. One process compiles each schedule once, and times all of them in turns."""
     text = run([SCHEDC, "bench", case.model.path, "-i", case.model.rows, "--batch", comma(batches),
                 "--threads", comma(threads), "--samples", samples, "--cpu", options.cpu, "--json",
                 *(word for path in files.values() for word in ("-s", path))])
@@ -44,7 +45,7 @@ def race(case, options, files, batches, threads, samples):
 
 
 def of_schedules(case, options):
-    """Points of a case's schedules, in all rounds or in the final one."""
+    """Points of a case's schedules: of all rounds, or of the final round if the case has finalists."""
     with tempfile.TemporaryDirectory() as work:
         files = schedules.files(case, Path(work))
         if "finalists" in case.spec:
@@ -54,8 +55,8 @@ def of_schedules(case, options):
 
 
 def finals(case, options, files, own):
-    """Points of the automatic schedule and of the fastest of many. They run again together, so that the best
-    is not just the luckiest."""
+    """Points of the automatic schedule and of the fastest of many. These run again together, since the best
+    of many single measurements may be noise."""
     if len(files) < options.least:
         say(f"{case.model.name}: only {len(files)} schedules can be compiled, {options.least} are wanted")
     first = race(case, options, files, case.batches, case.threads, ROUGHLY)
@@ -67,7 +68,8 @@ def finals(case, options, files, own):
             points = race(case, options, field, [batch], [threads], case.repetitions)
             yield from (point | {"round": turn, "tried": len(files)} for point in points)
             chosen, *others = (point["us_per_row"] for point in points)
-            # Measures again: on a shared machine single figures are sometimes off by a factor of two.
+            # Stops once the limit is met: on a shared machine, single figures are sometimes off by a factor
+            # of two.
             if chosen <= options.limit * min(others):
                 break
 
@@ -78,8 +80,8 @@ def library(name):
 
 
 def peers(model, options):
-    """The programs of the harness on a model, with their libraries and models; the trainer's is the first.
-    Remarks say why others are left out. Programs that Python calls load their models themselves."""
+    """The programs of the harness on a model, with their libraries and models; the trainer is the first.
+    Prints the reasons why programs are left out. Programs that Python calls load their models themselves."""
     trainer, found = model.path.suffix, []
 
     def onnxruntime():
@@ -126,7 +128,8 @@ def of_libraries(case, options):
 
 
 def called(model, options):
-    """The programs that Python calls: those of the list that have no C interface here and read the model."""
+    """The selected programs that Python calls: those without a C interface in the harness that read the
+    model."""
     listed = set(options.peers.split(",")) - {"lleaves"} | {"CatBoost"}
     return [name for name, _, trainers, _ in PEERS if name in listed and model.trainer in trainers.split()]
 
@@ -147,7 +150,7 @@ def contenders(case, options, artefact):
 
 
 def check_results(model, lines):
-    """Prints how results compare, and raises an error if the trainer's differ from schedc's."""
+    """Prints the comparison of results. Raises an error if the trainer's results differ from schedc's."""
     trainer = model.trainer or "ONNX Runtime"
     for line in lines:
         who = line["who"]
@@ -166,7 +169,7 @@ def check_results(model, lines):
 
 
 def ways(case, name, lines):
-    """Points with the best way of each program; those of schedc's library have the given name."""
+    """Points of the fastest way of each program. Points of schedc's library get the given name."""
     check_results(case.model, lines)
     best = {}
     for line in lines:
@@ -182,7 +185,8 @@ def ways(case, name, lines):
 
 
 def footprint(name, model, options, library):
-    """A process that loads a model with a program and predicts a row: its output, or why there is none."""
+    """Starts a process that loads a model with a program and predicts a row. Returns its output, or the
+    reason why there is none."""
     command = [sys.executable, BENCH / "peers.py", "--schedc", SCHEDC, "--model", model.path, "--rows",
                model.rows, "--cost", name, "--compile-seconds", options.compile_seconds]
     try:
@@ -194,8 +198,8 @@ def footprint(name, model, options, library):
 
 
 def of_footprint(case, options):
-    """Time, memory and sizes for the first prediction of schedc, of its built library, the trainer and peers.
-    Each repetition is a process."""
+    """Time, memory and sizes for the first prediction of schedc, of its built library, of the trainer and of
+    peers. Each repetition is a process."""
     model, points = case.model, []
     with tempfile.TemporaryDirectory() as work:
         library = Path(work) / "schedc.so"
@@ -211,7 +215,7 @@ def of_footprint(case, options):
     return points
 
 
-# The functions that time a case, by a word of its entry; other cases compare libraries.
+# The functions that time a case, by a key of its entry. Cases without such a key compare libraries.
 KINDS = {"schedules": of_schedules, "footprint": of_footprint}
 
 

@@ -1,4 +1,4 @@
-"""Shared by all commands: running programs, folders with models, and tables."""
+"""Functions that all commands share: they run programs, list folders with models, and format tables."""
 
 import json
 import os
@@ -14,7 +14,7 @@ HARNESS = os.environ["HARNESS"]
 
 
 def say(text):
-    """Prints a remark that is not part of the results."""
+    """Prints a message that is not part of the results."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -30,7 +30,7 @@ def run(command, seconds=None):
     except subprocess.TimeoutExpired:
         raise Failed(f"{Path(words[0]).name} took more than {seconds:.0f} s") from None
     if done.returncode != 0:
-        # The first lines describe the error, or the last one.
+        # The first lines of the output, or the last one, describe the error.
         lines = done.stderr.strip().splitlines()
         reason = "\n  ".join(lines[:4] + lines[4:][-1:])
         raise Failed(f"{' '.join(words)}\n  {reason}")
@@ -57,7 +57,7 @@ class Model:
 
 
 def folders(folder, names):
-    """The folders with a model and rows in a folder: the named ones, or all."""
+    """The subfolders of a folder that have a model and rows: those with the given names, or all."""
     for place in sorted(Path(folder).iterdir()) if folder else []:
         known = any((place / name).is_file() for name in Model.FILES) and (place / "X_test.npy").is_file()
         if known and (not names or place.name in names):
@@ -74,7 +74,7 @@ def markdown(header, rows):
 
 
 def micros(value):
-    """Microseconds with about three significant digits."""
+    """A time in microseconds as text, with about three significant digits."""
     return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 

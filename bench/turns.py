@@ -1,27 +1,27 @@
-"""Contenders that take turns: the one loop that times the programs of bench/.
+"""Times contenders in turns, for all programs of bench/.
 
-A sample is a series of calls, one after the other through the rows, that together take SAMPLE seconds. The
-contenders' samples alternate (A B C A B C ...), so that a change in the machine's speed affects all of them.
+A sample is a series of calls on successive rows that together take SAMPLE seconds. The contenders' samples
+alternate (A B C A B C ...), so that a change in the machine's speed affects all of them.
 
 """
 
 import time
 
-SAMPLE = 4e-3  # seconds; in shorter samples the first calls' cold caches count too much
-PAUSE = 2e-3  # seconds until the threads of the contender before sleep
-MOST_CALLS = 1 << 20  # calls of a sample
-MOST_PREPARED = 4096  # calls whose rows a contender converts beforehand; a limit on memory
+SAMPLE = 4e-3  # seconds; in shorter samples, cold caches of the first calls would distort the time
+PAUSE = 2e-3  # seconds after which the threads of the previous contender sleep
+MOST_CALLS = 1 << 20  # maximum number of calls of a sample
+MOST_PREPARED = 4096  # maximum number of calls whose rows are converted beforehand, to limit memory
 
 
 class Contender:
-    """A way of predicting: a function, and the rows of its calls. `most` bounds the calls of a sample."""
+    """A way of prediction: a function, and the rows of its calls. `most` bounds the calls of a sample."""
 
     def __init__(self, who, way, call, given, single=True, most=MOST_CALLS):
         self.who, self.way, self.call, self.given = who, way, call, given
         self.single, self.most, self.next, self.samples = single, most, 0, []
 
     def sample(self, calls, clock):
-        """Seconds of a sample."""
+        """The time of a sample in seconds."""
         call, count = self.call, len(self.given)
         order = [self.given[(self.next + at) % count] for at in range(calls)]
         self.next = (self.next + calls) % count
@@ -32,7 +32,7 @@ class Contender:
 
 
 def calls_of(contender, clock, seconds):
-    """The calls that fill a sample. Finding them also warms up caches and threads."""
+    """The number of calls that fill a sample. Measuring it also warms up caches and threads."""
     calls = 1
     contender.sample(1, clock)
     while calls < contender.most and contender.sample(calls, clock) < seconds:
@@ -41,8 +41,8 @@ def calls_of(contender, clock, seconds):
 
 
 def race(contenders, repetitions, threads=1, seconds=SAMPLE, clock=None):
-    """Takes the samples of all contenders: seconds per call, ascending. The default clock is the process's
-    time for one thread, which other processes disturb less, and wall time for more."""
+    """Takes the samples of all contenders: seconds per call, ascending. The default clock for one thread is
+    the processor time of the process, which other processes disturb less, and for more threads wall time."""
     clock = clock or (time.process_time if threads == 1 else time.perf_counter)
     calls = [calls_of(contender, clock, seconds) for contender in contenders]
     for contender in contenders:
@@ -64,10 +64,10 @@ def quantile(samples, share):
 
 
 class Program:
-    """A program with its model, whose results are `margins`, `predictions` or `probabilities`. Each way has a
-    name, a function of the rows of a call, and a conversion of these rows, which is not measured, or None.
-    The results of the first way are compared. `row_limit` limits the calls of a way. `size` may return the
-    bytes of what is loaded, if that is not the model's file."""
+    """A program with its model. Its results are `margins`, `predictions` or `probabilities`. It has several
+    ways of prediction: each has a name, a function of the rows of a call, and an unmeasured conversion of
+    these rows, or None. The results of the first way are compared. `row_limit` limits the rows of a way's
+    calls. `size` may return the bytes of the loaded model, if that is not the model's file."""
 
     def __init__(self, name, kind="margins"):
         self.name, self.kind, self.known, self.size = name, kind, [], None
@@ -108,8 +108,8 @@ def points(programs, rows, batches, threads, repetitions):
 
 
 def compare(expected, found):
-    """How many numbers are equal to the last bit, and the largest difference, relative to the larger of 1 and
-    the expected number."""
+    """The number of results that are equal to the last bit, and the largest difference, relative to the
+    larger of 1 and the expected result."""
     if len(expected) != len(found):
         return 0, float("inf")
     equal = int((expected == found).sum())

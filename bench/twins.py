@@ -1,10 +1,11 @@
-"""Cost of double precision: compares a LightGBM model with its twin, which has the same trees in XGBoost's
-format.
+"""Cost of double precision: compares a LightGBM model with its twin, which has the same trees in single
+precision, in XGBoost's format.
 
     python bench/twins.py SCHEDC MODEL.txt ROWS.npy [--batch 1024] [--rounds 7] [--keep TWIN.json]
 
-The twin has thresholds, leaves and sums of 32 bits. Model and twin take turns, the model with rows of 32 and
-of 64 bits, so that changes in the machine's speed cancel out. A model with categorical nodes has no twin.
+The twin has thresholds, leaves and sums of 32 bits. The model is timed with rows of 32 and of 64 bits. Model
+and twin take turns, so that changes in the machine's speed cancel out. A model with categorical nodes has no
+twin.
 
 """
 
@@ -22,7 +23,7 @@ import xgboost_format
 
 
 def single(x):
-    """The nearest float."""
+    """The nearest 32-bit float."""
     try:
         return struct.unpack("<f", struct.pack("<f", x))[0]
     except OverflowError:

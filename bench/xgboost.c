@@ -34,7 +34,7 @@ static struct {
 typedef char Array[160]; /* rows, described for XGBoost */
 
 static Handle boosters[2]; /* the model twice: with the allowed number of threads, and with one */
-static Handle proxy;       /* XGBoost is slightly faster with an existing one */
+static Handle proxy;       /* a proxy DMatrix: XGBoost is slightly faster with an existing one */
 static Array *arrays;      /* of each batch */
 static Handle matrices[MAX_MATRICES]; /* of the current sample */
 

@@ -1,4 +1,4 @@
-"""Models in XGBoost's JSON format, for the programs that make random trees or convert them."""
+"""Models in XGBoost's JSON format, for the programs that generate random trees or convert trees."""
 
 import json
 
@@ -6,8 +6,8 @@ NO_PARENT = 2147483647
 
 
 def tree(number, left, right, features, indices, conditions, default_left, weights=None, margins=1):
-    """A tree from lists with an element for each node. `conditions` has thresholds, and the values of leaves;
-    leaf vectors are in `weights`."""
+    """A tree from lists with an element for each node. `conditions` has the thresholds of inner nodes and the
+    values of leaves; leaf vectors are in `weights`."""
     count, parents = len(left), [NO_PARENT] * len(left)
     for node, children in enumerate(zip(left, right)):
         for child in children:

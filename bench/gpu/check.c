@@ -33,7 +33,7 @@ void compare(Outcome *outcome, const unsigned char *found, int64_t first, int64_
         outcome->different++;
         if (!(difference <= outcome->largest))
             outcome->largest = difference;
-        /* Negated so that a NaN counts as wrong. */
+        /* The comparison is negated, so that NaN counts as wrong. */
         if (work.exact || !(difference <= TOLERANCE * (options.magnitude + fabs(value))))
             outcome->wrong++;
     }
@@ -86,7 +86,7 @@ static void report(const char *what, int64_t batch, Outcome outcome)
     all_right &= outcome.wrong == 0;
 }
 
-/* A pseudo-random first row for a call of a given size; deterministic. */
+/* The first row of a call of a given size: pseudo-random, the same in each run. */
 static int64_t start_of(int64_t count, int64_t number)
 {
     return (number * 7919 + count * 31) % (work.n_rows - count + 1);
@@ -137,7 +137,7 @@ static void read_expected(void)
     expected = allocate(bytes);
     FILE *file = options.expected ? fopen(options.expected, "rb") : NULL;
     if (!file || fread(expected, 1, bytes, file) != bytes || fgetc(file) != EOF)
-        fail("--expected is not what these rows give");
+        fail("--expected has other rows than --sample, --rows and --seed give");
     fclose(file);
 }
 

@@ -1,9 +1,9 @@
-"""Writes the times of sweeps as the data of the cost model's test.
+"""Converts the times that sweep.py measured to the data of the cost model's test.
 
     data.py OUT.json SWEEP.jsonl... --stats FOLDER [--held-out a,b]
 
 FOLDER has the output of `schedc inspect --json` for each model, as `stats_MODEL.json`, and that of
-`schedc inspect --facts`, as `facts_MODEL.json`. Held-out models are those that took no part in fitting.
+`schedc inspect --facts`, as `facts_MODEL.json`. Held-out models are those that were not used for fitting.
 """
 
 import argparse
@@ -15,7 +15,7 @@ BATCHES = [1, 64, 1024, 16384, 131072, 1000000]
 
 
 def model(folder, name, held_out):
-    """The shape of a model as the cost model sees it."""
+    """The properties of a model that the cost model uses."""
     stats = json.loads((folder / f"stats_{name}.json").read_text())
     facts = json.loads((folder / f"facts_{name}.json").read_text())
     wide = stats["input"] == "f64"

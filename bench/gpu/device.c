@@ -1,4 +1,4 @@
-/* Properties and throughput of the GPU, which all other figures refer to. */
+/* Properties and throughput of the GPU, to which other figures are compared. */
 #include <stdio.h>
 
 #include "../input.h"

@@ -59,11 +59,11 @@ void must(int error, const char *what);
 /* Allocates device memory, at least one byte. */
 Memory device_memory(size_t bytes);
 
-/* A stream that does not synchronize with others. */
+/* A stream that does not synchronize with the default stream. */
 Handle new_stream(void);
 
-/* Copies from host memory to the device, in a stream. Without a stream, such a copy may return before it has
- * finished, and non-blocking streams do not wait for it. */
+/* Copies from host memory to the device, in a stream. In the default stream, a copy might return before it
+ * has finished, and the streams of `new_stream` would not wait for it. */
 void upload(Memory to, const void *from, size_t bytes, Handle stream);
 
 /* Microseconds between two events. */

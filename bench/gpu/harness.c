@@ -5,12 +5,12 @@
  *     harness expect --artefact CPU.so --out FILE            writes the expected margins of the rows
  *     harness check --artefact GPU.so --expected FILE        compares margins with the expected ones
  *     harness time --artefact GPU.so                         measures the time of calls
- *     harness once --artefact GPU.so                         one call on the sample, in device memory
- *     harness sweep --artefact CPU.so                        checks and times artefacts of a model by turns
+ *     harness once --artefact GPU.so                         makes one call on the sample, in device memory
+ *     harness sweep --artefact CPU.so                        checks and times artefacts of a model one by one
  *
- * All but the first two take --sample ROWS.npy, from which --rows rows are drawn by --seed. `sweep` reads
- * lines with a schedule's name and an artefact's path from standard input. Standard output has a JSON object
- * a line.
+ * All except the first two take --sample ROWS.npy, from which --rows rows are drawn with the seed --seed.
+ * `sweep` reads lines with a schedule's name and an artefact's path from standard input. Standard output is
+ * JSON, one object per line.
  */
 #include "harness.h"
 
@@ -23,7 +23,7 @@
 #include "../input.h"
 
 enum { KIND_RAW = 1, TYPE_F32 = 0, TYPE_F64 = 1, ON_DEVICE = 1 };
-/* Most bytes of drawn rows. */
+/* Maximum size of the drawn rows, in bytes. */
 #define MOST_BYTES (256ll << 20)
 
 Options options = {.rows = 1000000, .seed = 1};
@@ -80,8 +80,8 @@ static void put(int64_t at, float value)
         ((float *)work.rows)[at] = value;
 }
 
-/* The rows of the sample, followed by mixed rows: each is a sample row with every eighth value from another
- * one. */
+/* The rows of the sample, then mixed rows: rows of the sample with every eighth value from another of its
+ * rows. */
 static void draw(const Rows *sample)
 {
     uint64_t state = options.seed * 0x9e3779b97f4a7c15u + 1;
@@ -254,5 +254,5 @@ int main(int argc, char **argv)
             parts[i].run();
             return 0;
         }
-    fail("name what to do: pick, device, expect, check, time, once or sweep");
+    fail("name a subcommand: pick, device, expect, check, time, once or sweep");
 }

@@ -49,17 +49,17 @@ typedef struct {
 
 extern Work work;
 
-/* Opens an artefact in place of the one before. */
+/* Opens an artefact, and closes the previous one. */
 void open_artefact(const char *path);
 
-/* Opens the artefact of the options and draws rows, `extra` more than the options ask for. */
+/* Opens the artefact of the options, and draws `options.rows + extra` rows. */
 void open_work(int64_t extra);
 
 /* Computes margins of some rows; ends the program if the call fails. With a `stream`, rows and output are in
  * device memory, and the call is asynchronous. */
 void predict(const void *rows, int64_t count, void *out, const Handle *stream);
 
-/* As `predict`, but returns the status of a call that fails. */
+/* As `predict`, but returns the status of the call instead of ending the program. */
 int32_t try_predict(const void *rows, int64_t count, void *out, const Handle *stream);
 
 /* Whether the deadline has passed. */
@@ -80,7 +80,8 @@ void sweep(void);
 
 /* Results of comparisons with expected margins. */
 typedef struct {
-    int64_t values, different, wrong; /* bad rows, or changed bytes behind the output */
+    /* `wrong` counts rows that differ too much, and changed bytes behind the output. */
+    int64_t values, different, wrong;
     double largest;                   /* largest difference */
 } Outcome;
 
@@ -91,23 +92,23 @@ extern unsigned char *expected;
  * exact schedules must be equal to the bit. */
 void compare(Outcome *outcome, const unsigned char *found, int64_t first, int64_t count);
 
-/* Host memory for the margins of some rows and the guarded bytes behind them, which are set. */
+/* Host memory for the margins of some rows and for guard bytes behind them, which it sets. */
 unsigned char *guarded_output(int64_t count);
 
 /* Computes margins in device memory and compares them. */
 void check_on_device(Outcome *outcome, Handle stream, int64_t first, int64_t count);
 
-/* Copies the rows into device memory, repeatedly if they are few. Afterwards all streams can read them. */
+/* Copies the rows into device memory, several times if they are few. On return all streams can read them. */
 void make_resident(Handle stream);
 
-/* Microseconds of a call's kernels, the mean of `calls` calls. They are enqueued behind other work, so that
- * the host's overhead does not count. */
+/* Microseconds of a call's kernels: the mean of `calls` calls. The calls are enqueued behind other work, so
+ * that the host's overhead is not measured. */
 double kernel_time(Handle stream, Handle *events, int64_t batch, int calls);
 
 /* Sorts samples and returns the median. */
 double median(double *samples, int count);
 
-/* Fills a stream with enough work for the host to enqueue more behind it before it is done. */
+/* Adds work to a stream that takes long enough for the host to enqueue further work behind it. */
 void hold(Handle stream);
 
 #endif

@@ -27,7 +27,7 @@ usage() {
 out=$1
 shift
 if [ -e "$out" ] && [ ! -e "$out/models.txt" ] && [ -n "$(ls -A "$out" 2>/dev/null)" ]; then
-    echo "error: $out is there, and no folder that this script has made" >&2
+    echo "error: $out exists, and this script has not made it: name a new folder" >&2
     exit 2
 fi
 
@@ -67,7 +67,7 @@ cp "$root"/bench/input.[ch] "$out/source/"
 "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -pthread \
     -o "$out/harness" "$here"/*.c "$root/bench/input.c" -ldl -lm
 
-# The name of a model: that of its file, or of the folder that it has for itself.
+# The name of a model: that of its file, or of its folder if nothing else is in there.
 name_of() {
     case $(basename "$1") in
         model.*) basename "$(dirname "$1")" ;;
@@ -84,8 +84,8 @@ magnitude_of() {
         END { if (!trees) exit 1; printf "%.9g\n", trees * largest }'
 }
 
-# The simulator's result for one call on the sample: each launch with its most expensive accesses, and their
-# total.
+# The simulator's result for one call on the sample: for each launch, its most expensive memory accesses and
+# the total of all.
 predict_counts() {
     timeout "${SIMULATE_SECONDS:-60}" "$SCHEDC" predict "$1" "${@:3}" --simulate -i "$2" \
         --color never 2>&1 >"$scratch/predicted" |
@@ -98,7 +98,7 @@ predict_counts() {
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# Most GPU schedules use the same tables, so this one adds little to the archive.
+# Most GPU schedules have the same tables, so the chosen schedule adds little to the archive.
 cat >"$scratch/cpu.sched" <<'EOF'
 tile(batch, b0, b1, 64)
 reorder(b0, tree, b1)
@@ -122,17 +122,17 @@ for i in "${!models[@]}"; do
     printf '%s %s\n' "$name" "$(magnitude_of "$model")" >>"$out/models.txt"
     on_cpu=(--target cpu --cpu x86-64-v3 -o "$scratch/cpu.so")
     # Complete trees may be too large; then another schedule is used.
-    "$SCHEDC" build "$model" -s "$scratch/cpu.sched" "${on_cpu[@]}" >"$scratch/said" 2>&1 ||
-        "$SCHEDC" build "$model" "${on_cpu[@]}" >"$scratch/said" 2>&1 || { cat "$scratch/said" >&2; exit 1; }
+    "$SCHEDC" build "$model" -s "$scratch/cpu.sched" "${on_cpu[@]}" >"$scratch/log" 2>&1 ||
+        "$SCHEDC" build "$model" "${on_cpu[@]}" >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
     cp "$scratch/cpu.so" "$folder/cpu.so"
     for schedule in "${schedules[@]}" chosen; do
         label=$(basename "$schedule" .sched)
         how=(-s "$schedule" --target "gpu($gpu)")
         [ "$schedule" != chosen ] || how=(--target "gpu($gpu)")
         if ! "$SCHEDC" build "$model" "${how[@]}" --cpu x86-64-v3 -o "$scratch/$label.so" \
-            >"$scratch/said" 2>&1; then
+            >"$scratch/log" 2>&1; then
             # A schedule may not suit a model, for example if its rows do not fit into shared memory.
-            printf '%s: %s is left out: %s\n' "$name" "$label" "$(grep -m1 -i 'error' "$scratch/said")" |
+            printf '%s: %s is left out: %s\n' "$name" "$label" "$(grep -m1 -i 'error' "$scratch/log")" |
                 tee -a "$out/left_out.txt" >&2
             continue
         fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks and times a folder of pack.sh on a machine with a GPU. Takes less than 8 minutes and needs nothing
-# else.
+# Checks and times a folder that pack.sh made, on a machine with a GPU. Takes less than 8 minutes and needs no
+# other files.
 #
 #     run.sh [FOLDER]          by default the folder of this script
 #
@@ -15,7 +15,7 @@ set -uo pipefail
 
 folder=${1:-$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)}
 if [ ! -f "$folder/models.txt" ]; then
-    echo "error: $folder has no models.txt: name a folder that pack.sh has made" >&2
+    echo "error: $folder has no models.txt: name a folder that pack.sh made" >&2
     exit 2
 fi
 folder=$(cd "$folder" && pwd)
@@ -32,7 +32,7 @@ trap 'rm -rf "$work"' EXIT
 lines=$work/lines
 : >"$lines"
 
-# Deadline, in seconds since 1970, of a share of the time in hundredths.
+# Deadline after a percentage of the whole time, in seconds since 1970.
 after() { echo $((start + limit * $1 / 100)); }
 left() { echo $(($1 - $(date +%s))); }
 
@@ -114,7 +114,7 @@ fi
 printf '{"part":"host","processors":%s,"name":%s}\n' "$(nproc)" \
     "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1 | quoted)" >>"$lines"
 if ! attempt device "" "" "$(after 20)" "$harness" device --rows "$rows"; then
-    echo "error: without a driver and a GPU there is nothing to do" >&2
+    echo "error: this machine has no GPU or no driver" >&2
     cat "$work/err" >&2
     exit 1
 fi

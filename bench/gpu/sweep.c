@@ -1,4 +1,4 @@
-/* Checks and times artefacts of a model by turns: one process draws and copies the rows for all of them. */
+/* Checks and times artefacts of a model, one after the other. Draws and copies the rows only once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "harness.h"
 
 enum { SAMPLES = 5, CHECKED = 4133, MOST_CALLS = 32 };
-/* Microseconds of the calls of a sample, roughly. */
+/* Approximate time of a sample, in microseconds. */
 #define SAMPLE_US 400.0
-/* An artefact that is this many times slower than the fastest one, in calls of at least `TELLING` rows, is
+/* An artefact that takes this many times as long as the fastest one, in calls of at least `TELLING` rows, is
  * not timed in larger calls. */
 #define HOPELESS 5.0
 #define TELLING 100000
@@ -24,7 +24,7 @@ static void expect(int64_t count)
     predict(work.rows, count, expected, NULL);
 }
 
-/* Prints a line about wrong margins or a failed call; returns whether there is none. */
+/* Checks a call. If margins are wrong or the call fails, prints a line and returns false. */
 static bool is_right(Handle stream, int64_t count)
 {
     unsigned char *out = guarded_output(count);

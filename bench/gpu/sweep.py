@@ -5,8 +5,8 @@ checks their margins against code for the processor, and times their kernels.
              [--gpu sm_90]
 
 FOLDER holds `schedc`, `harness` and a folder for each model, with `model.json`, `model.txt` or `model.onnx`,
-and `X_test.npy`. `--share` builds that part of a model's schedules, drawn with a fixed seed; the schedule
-that schedc chooses is always one of them, and the only one with `--families ''`.
+and `X_test.npy`. `--share` is the fraction of a model's schedules to build, drawn with a fixed seed. The
+schedule that schedc chooses is always built; with `--families ''` it is the only one.
 """
 
 import argparse
@@ -27,7 +27,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def schedules(trees, classes=1, share=1.0, seed=1, families=()):
-    """Names and texts of the families' schedules for a model: a share of each family, or all of it."""
+    """Names and texts of the families' schedules for a model. `share` is the fraction of each family."""
     drawn = random.Random(seed)
     for family, entry in json.loads((HERE / "families.json").read_text()).items():
         if families and family not in families:
@@ -53,7 +53,7 @@ def schedules(trees, classes=1, share=1.0, seed=1, families=()):
 
 
 class Sweep:
-    """A sweep over one machine's models."""
+    """A run over all models on one machine."""
 
     def __init__(self, arguments, work):
         self.folder = pathlib.Path(arguments.folder).resolve()
@@ -63,7 +63,7 @@ class Sweep:
         self.lines = []
 
     def build(self, model, name, text, target):
-        """Builds an artefact; returns its path, or nothing after a line that says why not."""
+        """Builds an artefact and returns its path. If that fails, prints the reason and returns None."""
         out = self.work / f"{model.parent.name}.{name}.so"
         command = [self.schedc, "build", model, "-o", out, "--color", "never", "--target", target]
         if text is not None:
@@ -82,7 +82,7 @@ class Sweep:
         return None
 
     def model(self, model, until):
-        """Builds and times one model's schedules until a time."""
+        """Builds and times one model's schedules, until the deadline `until`."""
         name = model.parent.name
         command = [self.schedc, "inspect", model, "--color", "never"]
         inspected = subprocess.run(command, capture_output=True, text=True)
@@ -152,7 +152,7 @@ def main():
                 start = time.time()
                 try:
                     sweep.model(model, start + (end - start) / (len(found) - number))
-                except Exception as error:  # a model that fails leaves the others
+                except Exception as error:  # if a model fails, the others are still measured
                     sweep.lines.append({"part": "failed", "model": model.parent.name, "why": repr(error)})
                 for line in sweep.lines:
                     out.write(json.dumps(line) + "\n")

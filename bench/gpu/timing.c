@@ -1,4 +1,4 @@
-/* Times of calls: kernels by the device's clock, on rows in its memory, and whole calls from the host. */
+/* Times calls: kernels by the device's clock, on rows in device memory, and whole calls from the host. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "harness.h"
 
 enum { SAMPLES = 9, MANY = 100000 };
-/* Largest memory for rows: beyond the caches of devices, if there are enough rows to fill it. */
+/* Memory for copies of the rows in bytes, larger than the caches of devices, so that rows are not cached. */
 #define BEYOND_CACHES (256ll << 20)
 #define HOLD_FILLS 8
 
@@ -73,7 +73,7 @@ static double resident_time(Handle stream, int64_t batch, int calls)
     return (now() - start) * 1e6 / calls;
 }
 
-/* Microseconds of a call from host to host. */
+/* Microseconds of a call with rows and results in host memory. */
 static double host_time(unsigned char *out, int64_t batch, int calls)
 {
     static int64_t next;

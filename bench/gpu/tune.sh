@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Packs an evaluation of `schedc tune` for a machine with a GPU: the schedules that both of its strategies
-# find with the cost model, and a grid of other schedules. run.sh in the folder times all of them and prints a
-# table that compares with the grid's best.
+# Packs an evaluation of `schedc tune` for a machine with a GPU: the schedules that its two strategies find
+# with the cost model, and a grid of other schedules. run.sh in the folder times all of them, and prints a
+# table that compares the found schedules with the best of the grid.
 #
 #     bench/gpu/tune.sh OUT MODEL ROWS.npy      a model, and rows for it: float32, two-dimensional, C order
 #
@@ -43,7 +43,7 @@ for strategy in neighbours silvanforge; do
         "$scratch/$strategy.json" >>"$scratch/tuned.txt"
 done
 
-# The grid: SilvanForge's template, and one or four rows per thread, each with the layouts that suit it.
+# The grid: SilvanForge's template, and one or four rows per thread, each with suitable layouts.
 grid=$scratch/grid
 mkdir "$grid"
 template() {

@@ -4,9 +4,8 @@
     bench/instructions/run.py --schedc AFTER [--before BEFORE] [--most 1.03]
 
 Prints a table in Markdown: instructions of one call, before and after. The exit status is 1 if a kernel
-executes more than `--most` times as many instructions as before. Counts are deterministic, so a virtual
-machine with noisy neighbours serves as well as an idle one. Kernels are built for x86-64-v3, the highest
-level that Valgrind runs.
+executes more than `--most` times as many instructions as before. Counts do not depend on the load of the
+machine. Kernels are built for x86-64-v3, the highest level that Valgrind runs.
 
 """
 
@@ -46,7 +45,7 @@ def run(*command):
 
 
 def executed(caller, library, n_rows, calls):
-    """Instructions of a whole process with `calls` calls."""
+    """The number of instructions of a whole process that makes `calls` calls."""
     with tempfile.NamedTemporaryFile() as log:
         run("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
             f"--log-file={log.name}", caller, library, n_rows, calls)
@@ -57,7 +56,7 @@ def executed(caller, library, n_rows, calls):
 
 
 def instructions(schedc, caller, folder, kernel):
-    """Instructions of one call of a kernel."""
+    """The number of instructions of one call of a kernel."""
     _, model, schedule, n_rows = kernel
     library = folder / "kernel.so"
     words = ["--schedule", ROOT / "examples" / schedule] if schedule else ["--frozen"]
@@ -68,10 +67,10 @@ def instructions(schedc, caller, folder, kernel):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--schedc", type=Path, required=True, help="the compiler to look at")
+    parser.add_argument("--schedc", type=Path, required=True, help="the compiler to measure")
     parser.add_argument("--before", type=Path, help="an earlier compiler to compare with")
     parser.add_argument("--most", type=float, default=1.03,
-                        help="the highest ratio that passes (%(default)s)")
+                        help="fail above this ratio (%(default)s)")
     options = parser.parse_args()
     compilers = [each for each in (options.before, options.schedc) if each]
     worst = 0.0

@@ -14,7 +14,7 @@ if (process.argv[2] === 'tests') {
             'test/editor/main.ts',
             'test/editor/trial.ts',
         ],
-        // One output folder for all tests.
+        // All tests have the same output folder.
         entryNames: '[name]',
         platform: 'node',
         outdir: 'out',

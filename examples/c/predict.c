@@ -32,7 +32,7 @@ static void print_rows(const char *title, const float *numbers, int32_t columns)
 
 int main(void)
 {
-    /* Made-up rows for a model of any size: feature f of row r is (r + 1) * (f + 1) / 10. */
+    /* Example rows for a model of any size: feature f of row r is (r + 1) * (f + 1) / 10. */
     static float rows[ROWS][SCHEDC_NUM_FEATURES];
     static double wide_rows[ROWS][SCHEDC_NUM_FEATURES + 1];
     for (int row = 0; row < ROWS; row++) {

@@ -1,4 +1,4 @@
-/* Serves predictions in several threads, and swaps the model between their calls.
+/* Predicts in several threads, and replaces the model while they run.
  *
  * In the folder of this file, with the files of two models with equal features in place of MODEL and OTHER:
  *
@@ -19,8 +19,8 @@
 
 enum { THREADS = 4, SWAPS = 200 };
 
-/* A model and its number of users: each running call is one, and so is the program while this model serves.
- * The last user closes the model, so no call waits for a swap, and no swap for a call. */
+/* A model and its reference count: each running call holds a reference, and so does the program while this is
+ * the current model. The last one to release closes the model, so calls and replacements never wait. */
 typedef struct served_model {
     schedc_model *model;
     long users;

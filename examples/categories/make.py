@@ -1,4 +1,4 @@
-"""Makes this folder: two small models with named categories, and typical files of rows.
+"""Makes the files of this folder: two small models with named categories, and typical files of rows.
 
 Run it in an environment with lightgbm 4.7.0, xgboost 3.2.0, pandas and pyarrow: `python make.py`.
 
@@ -16,12 +16,12 @@ import xgboost as xgb
 
 HERE = pathlib.Path(__file__).parent
 RNG = np.random.default_rng(18)
-# "NA" is a country here, not a missing value. The types of the columns are those of the model's categories.
+# "NA" is a country here, not a missing value. Columns have the types of the model's categories.
 COUNTRIES, SIZES, FLOORS = ["DE", "NA", "NL", "none"], ["S", "M", "L"], [10, 20, 30]
 
 
 def frame(rows, extra=()):
-    """Rows: a country, a size, a floor and an area; `extra` are countries that no model knows."""
+    """Rows of a country, a size, a floor and an area. `extra` are countries that no model knows."""
     countries = RNG.choice([*COUNTRIES, *extra], rows).astype(object)
     sizes = RNG.choice(SIZES, rows).astype(object)
     countries[RNG.random(rows) < 0.1] = None
@@ -35,7 +35,7 @@ def frame(rows, extra=()):
 
 
 def known(data):
-    """Known rows, with the categories of the training frame in its order."""
+    """Rows whose columns have the categories of the training frame, in the same order."""
     return data.assign(
         country=data["country"].cat.set_categories(COUNTRIES),
         size=data["size"].cat.set_categories(SIZES),
@@ -44,7 +44,7 @@ def known(data):
 
 
 def save(name, data):
-    """Rows with other orders of columns and categories than the models', and a column that is no feature."""
+    """Saves rows with other orders of columns and categories than in training, and an additional column."""
     mixed = data[["area", "floor", "size", "country"]]
     mixed.insert(0, "id", [f"h{row}" for row in range(len(data))])
     if name == "rows":
@@ -81,8 +81,8 @@ rows = frame(40)
 save("rows", rows)
 predictions("lightgbm.csv", light.predict(rows))
 predictions("xgboost.csv", extreme.predict(xgb.DMatrix(rows, enable_categorical=True)))
-# LightGBM treats unknown categories as missing. XGBoost intends to refuse them, but release 3.2.0 takes the
-# next one of the alphabet. The files keep its answers for missing values and for codes of no category.
+# LightGBM treats unknown categories as missing. XGBoost should refuse them, but release 3.2.0 uses the next
+# category of the alphabet. The files have its predictions for missing values and for codes of no category.
 rows = frame(12, extra=("FR", "IT"))
 save("unseen", rows)
 predictions("unseen-lightgbm.csv", light.predict(rows))

@@ -25,7 +25,7 @@ static class Schedc
     [DllImport("libmodel.so")]
     public static extern int schedc_output_type(int kind);
 
-    // Both declarations name the same function. It writes floats or doubles; schedc_output_type tells which.
+    // Both declarations are of the same function. It writes floats or doubles, as schedc_output_type returns.
     [DllImport("libmodel.so", EntryPoint = "schedc_predict")]
     public static extern int predict_floats([In] float[] rows, long count, [Out] float[] values);
 

@@ -4,8 +4,8 @@
     .venv/bin/pip install --no-deps -r requirements.txt
     .venv/bin/python make.py
 
-`--no-deps` omits a large GPU library that XGBoost depends on, and that training on the CPU does not need.
-With the pinned versions and one thread, each run gives the same files.
+`--no-deps` omits a large GPU library on which XGBoost depends, but which training on the CPU does not need.
+With the pinned versions and one thread, each run writes the same files.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ MISSING = 0.05  # the share of cells made missing, so that both directions of mi
 
 
 def shortest(value: np.float32) -> str:
-    """The fewest digits that read back as the same float; empty for a missing value."""
+    """The shortest text that is read as the same float; empty for a missing value."""
     return "" if np.isnan(value) else str(value)
 
 
@@ -33,7 +33,7 @@ def write_csv(path: Path, names: list[str], table: np.ndarray) -> None:
 
 
 def write_parquet(path: Path, names: list[str], table: np.ndarray) -> None:
-    """The features between two other columns, in row groups of 50 rows."""
+    """Writes the features between two other columns, in row groups of 50 rows."""
     features = {
         name: pa.array(column, from_pandas=True) for name, column in zip(names, table.T)
     }

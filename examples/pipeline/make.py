@@ -1,5 +1,5 @@
-"""Makes this folder: a fitted pipeline as ONNX, rows with text and missing cells, and predictions by
-scikit-learn.
+"""Makes the files of this folder: a fitted pipeline as ONNX, rows with text and missing values, and
+predictions by scikit-learn.
 
 Run it in an environment with scikit-learn 1.9.1, onnx 1.23.2, pandas 3.1.1 and numpy 2.4.6: `python make.py`.
 
@@ -27,7 +27,7 @@ NUMBERS, WORDS = ["age", "income", "hours"], ["city", "contract"]
 
 
 def people(rows):
-    """People with whole ages and rounded incomes: such values meet the thresholds of trees."""
+    """People with whole ages and rounded incomes, so that some values equal thresholds of the trees."""
     table = pd.DataFrame({
         "age": RNG.integers(18, 68, rows).astype(float),
         "income": np.round(RNG.lognormal(10, 0.4, rows), -2),
@@ -40,7 +40,7 @@ def people(rows):
 
 
 def stays(table):
-    """Whether a person stays for another year."""
+    """Whether each person stays for another year."""
     score = table.age.fillna(40) / 20 + table.hours.fillna(36) / 12 + 1.5 * (table.contract == "open")
     score = score + 0.7 * (table.city == "Oslo") + RNG.normal(0, 0.8, len(table))
     return np.where(score > 6, "stay", "leave")

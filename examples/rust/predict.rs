@@ -10,7 +10,7 @@
 
 use std::ffi::{c_char, c_void, CStr};
 
-/// The first fields of `schedc_call` in libmodel.h, which suffice here. `size` states the size of this part.
+/// The first fields of `schedc_call` in libmodel.h, which suffice here. `size` is the size of this part.
 #[repr(C)]
 struct Call {
     size: u32,

@@ -1,4 +1,4 @@
-//! Capabilities of a client that answers depend on.
+//! Capabilities of the client on which the server's answers depend.
 
 use tower_lsp_server::ls_types::ClientCapabilities;
 
@@ -25,13 +25,13 @@ pub struct Abilities {
     pub registers_watchers: bool,
     /// Shows progress that the server begins.
     pub progress: bool,
-    /// Completions may have places to fill in.
+    /// Accepts completions that are snippets, with placeholders to fill in.
     pub snippets: bool,
-    /// Edits may say which version of a document they are for.
+    /// Accepts edits that name the version of the document that they apply to.
     pub versioned_edits: bool,
-    /// Code actions may be more than commands.
+    /// Accepts code actions with a kind and edits, instead of commands alone.
     pub code_actions: bool,
-    /// Symbols may contain others.
+    /// Accepts symbols that contain symbols.
     pub nested_symbols: bool,
 }
 

@@ -1,4 +1,4 @@
-//! From the plain data of features to the protocol's types.
+//! Converts the plain data of `sched_ide` to the protocol's types.
 
 use std::collections::HashMap;
 
@@ -45,7 +45,7 @@ pub fn workspace_edit(snapshot: &Snapshot, edits: &[Edit], abilities: Abilities)
     WorkspaceEdit { document_changes: Some(DocumentChanges::Edits(vec![edit])), ..WorkspaceEdit::default() }
 }
 
-/// A place in the document.
+/// Span of a document as an LSP location.
 pub fn location(snapshot: &Snapshot, span: Span) -> Location {
     Location::new(snapshot.uri.clone(), snapshot.text.range(span))
 }

@@ -24,8 +24,8 @@ pub struct Document {
     pub version: i32,
     /// The present text.
     pub text: Arc<Text>,
-    /// A number that identifies the present state, among the states of all documents: the text and all other
-    /// inputs of its check.
+    /// Number of the present state, unique among the states of all documents. A state is the text with all
+    /// other inputs of its check.
     epoch: u64,
     state: State,
     /// The snapshot before the present one. The next check reuses most of its parsed text.
@@ -59,9 +59,9 @@ pub struct Snapshot {
     pub text: Arc<Text>,
     /// The checker's results.
     pub analysis: Analysis,
-    /// The model with which it was checked.
+    /// The model with which the text was checked.
     pub binding: Binding,
-    /// The settings with which it was checked.
+    /// The settings with which the text was checked.
     pub settings: Arc<Settings>,
 }
 
@@ -116,7 +116,7 @@ impl Binding {
 
 /// Inputs of a document's check besides its text.
 pub struct Surroundings<'a> {
-    /// The settings of its folder.
+    /// The settings of the document's folder.
     pub settings: Arc<Settings>,
     /// The workspace folder that contains the document.
     pub folder: Option<PathBuf>,
@@ -174,7 +174,7 @@ impl Document {
         }
     }
 
-    /// The present state, checked at most once.
+    /// Returns the present state. Checks it on the first call and caches the result.
     ///
     /// # Errors
     ///
@@ -252,7 +252,7 @@ impl Document {
     }
 
     fn check(&self, before: Option<&Analysis>, around: &mut Surroundings) -> Snapshot {
-        // Only the check shows which line names the model, so a guess comes first. It is seldom wrong.
+        // Only the check finds the `model` line, and it needs the model. So the first check uses a guess.
         let mut binding = self.guess(around);
         let mut analysis = analyse(&self.text, before, &binding, &around.settings);
         let named = analysis.checked().header.model.clone();

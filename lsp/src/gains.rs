@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sched_ide::Gain;
 use tokio::task::AbortHandle;
 
-/// Number of positions whose gains are cached.
+/// Maximum number of positions whose gains are cached.
 const MOST: usize = 128;
 
 /// Predicted gains of proposals, by the labels that the list shows.
@@ -49,13 +49,13 @@ impl Gains {
     }
 
     /// Whether a prediction for this position of a document is in progress.
-    pub fn is_asked(&self, document: &str, place: &ProposalPlace) -> bool {
+    pub fn is_running(&self, document: &str, place: &ProposalPlace) -> bool {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.get(document).is_some_and(|(at, task)| at == place && !task.is_finished())
     }
 
     /// Registers the task that predicts gains at a position, and ends the document's earlier task.
-    pub fn ask(&self, document: &str, place: ProposalPlace, task: AbortHandle) {
+    pub fn register(&self, document: &str, place: ProposalPlace, task: AbortHandle) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|_, (_, task)| !task.is_finished());
         if let Some((_, before)) = running.insert(document.to_owned(), (place, task)) {

@@ -1,5 +1,5 @@
-//! The last line of defence: a mistake in one request is an error for that request and for nothing else, and
-//! every request has an answer.
+//! A wrapper around the service: a panic in one request becomes an error response to that request alone, and
+//! every request gets a response.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +23,7 @@ pub struct Guard<S> {
 }
 
 impl<S> Guard<S> {
-    /// Guards a service; `shut_down` is set when the client asks for the end in the way it should.
+    /// Guards a service. Sets `shut_down` when the client sends the request `shutdown`.
     pub fn new(inner: S, shut_down: Arc<AtomicBool>) -> Self {
         Guard { inner, shut_down }
     }
@@ -48,8 +48,8 @@ where
             let error = unreadable(request.params());
             return Box::pin(async { Ok(Some(Response::from_error(Id::Null, error))) });
         }
-        // Methods with this prefix are notifications. The framework drops unknown ones, and requests with
-        // such a name too.
+        // The protocol reserves this prefix for notifications. The framework drops unknown methods with it,
+        // requests too, so requests get their error response here.
         if request.method().starts_with("$/") && request.id().is_some() {
             let answer = unknown(request.id().cloned(), request.method());
             return Box::pin(async { Ok(answer) });
@@ -62,7 +62,7 @@ where
         match catch_unwind(AssertUnwindSafe(|| self.inner.call(request))) {
             Ok(answer) => Box::pin(Guarded { answer: Box::pin(answer), id, method }),
             Err(_) => {
-                let answer = mistake(id, &method);
+                let answer = internal_error(id, &method);
                 Box::pin(async { Ok(answer) })
             }
         }
@@ -84,19 +84,19 @@ where
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match catch_unwind(AssertUnwindSafe(|| self.answer.as_mut().poll(context))) {
             Ok(state) => state,
-            Err(_) => Poll::Ready(Ok(mistake(self.id.clone(), &self.method))),
+            Err(_) => Poll::Ready(Ok(internal_error(self.id.clone(), &self.method))),
         }
     }
 }
 
-/// The answer to a request that panicked; notifications have none.
-fn mistake(id: Option<Id>, method: &str) -> Option<Response> {
+/// The error response to a request that panicked; `None` for notifications.
+fn internal_error(id: Option<Id>, method: &str) -> Option<Response> {
     let mut error = Error::internal_error();
-    error.message = format!("schedc has made a mistake in {method}; please report it").into();
+    error.message = format!("internal error in {method}; please report this bug").into();
     Some(Response::from_error(id?, error))
 }
 
-/// The answer to a request that there is none of; notifications have none.
+/// The error response to a request with an unknown method; `None` for notifications.
 fn unknown(id: Option<Id>, method: &str) -> Option<Response> {
     let error = Error { data: Some(method.into()), ..Error::method_not_found() };
     Some(Response::from_error(id?, error))
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_answered_that_only_notifications_are_called_like() {
+    fn requests_with_a_prefix_of_notifications_get_an_error() {
         let answer = ask("$/unknown", Some(7)).and_then(|answer| answer.error().cloned());
         assert_eq!(answer.map(|error| error.code), Some(ErrorCode::MethodNotFound));
         assert_eq!(ask("$/unknown", None), None);

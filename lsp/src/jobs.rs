@@ -11,35 +11,35 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::sync::Semaphore;
 
-/// Most programs that run at the same time.
+/// Maximum number of programs that run at the same time.
 const AT_ONCE: usize = 2;
-/// Most programs that run or wait.
+/// Maximum number of programs that run or wait; further ones are refused.
 const WAITING: usize = 32;
-/// Longest output of a program, in bytes; a longer one is cut off.
+/// Maximum length of a program's output in bytes; the rest is cut off.
 const LONGEST: u64 = 256 << 20;
 
 /// The queue of `schedc` processes.
 #[derive(Clone)]
 pub struct Jobs {
     program: Arc<Path>,
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     waiting: Arc<AtomicUsize>,
 }
 
-/// The input of a program.
+/// A program to run.
 #[derive(Debug, Default)]
 pub struct Job {
-    /// Its arguments.
+    /// Arguments of the command line.
     pub arguments: Vec<OsString>,
-    /// Its standard input.
+    /// Text for the standard input.
     pub input: String,
-    /// The folder that it runs in.
+    /// Working directory; `None` for that of the server.
     pub folder: Option<PathBuf>,
     /// Whether the program runs at low priority.
     pub aside: bool,
 }
 
-/// Counts a program while this value lives.
+/// Keeps a program in the count of `Jobs::waiting`; dropping this value takes it out.
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
@@ -61,27 +61,27 @@ impl Drop for Running {
 
 /// Ends a program together with the server, even if an editor kills the server.
 fn end_with_this_process(command: &mut Command) {
-    let ask = || Ok(set_parent_process_death_signal(Some(Signal::TERM))?);
-    // SAFETY: what runs between fork and exec is one system call.
-    unsafe { command.pre_exec(ask) };
+    let set_signal = || Ok(set_parent_process_death_signal(Some(Signal::TERM))?);
+    // SAFETY: between fork and exec only one system call runs.
+    unsafe { command.pre_exec(set_signal) };
 }
 
 /// Runs a program at low priority.
-fn let_others_go_first(command: &mut Command) {
+fn lower_priority(command: &mut Command) {
     const PRIORITY: i32 = 10;
     // If the system refuses, the program keeps its normal priority.
-    let ask = || setpriority_process(None, PRIORITY).or(Ok(()));
-    // SAFETY: what runs between fork and exec is one system call.
-    unsafe { command.pre_exec(ask) };
+    let set_priority = || setpriority_process(None, PRIORITY).or(Ok(()));
+    // SAFETY: between fork and exec only one system call runs.
+    unsafe { command.pre_exec(set_priority) };
 }
 
 impl Jobs {
-    /// Runs the `schedc` beside the server's own program, or else the one on the path.
+    /// Finds the program: the file `schedc` beside the server's own program, or else the `schedc` on `PATH`.
     pub fn new() -> Jobs {
         let own = std::env::current_exe().ok();
         let beside = own.and_then(|own| Some(own.parent()?.join("schedc"))).filter(|path| path.is_file());
         let program = beside.unwrap_or_else(|| PathBuf::from("schedc"));
-        Jobs { program: program.into(), turns: Arc::new(Semaphore::new(AT_ONCE)), waiting: Arc::default() }
+        Jobs { program: program.into(), permits: Arc::new(Semaphore::new(AT_ONCE)), waiting: Arc::default() }
     }
 
     /// Runs a program and returns its output. Dropping the future kills the program.
@@ -95,7 +95,7 @@ impl Jobs {
             return Err("too many programs are waiting to run; wait for them to end".to_owned());
         }
         let _counted = Counted(Arc::clone(&self.waiting));
-        let _turn = self.turns.acquire().await.map_err(|error| error.to_string())?;
+        let _permit = self.permits.acquire().await.map_err(|error| error.to_string())?;
         self.run_now(job).await
     }
 
@@ -116,7 +116,7 @@ impl Jobs {
         let mut command = self.command();
         command.args(&job.arguments);
         if job.aside {
-            let_others_go_first(&mut command);
+            lower_priority(&mut command);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(folder) = job.folder.filter(|folder| folder.is_dir()) {
@@ -164,7 +164,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::time::{Duration, Instant};
 
-    /// Waits for a file and says what is in it.
+    /// Waits until a file has a whole line, and returns its text.
     async fn content(path: &Path) -> String {
         let since = Instant::now();
         while since.elapsed() < Duration::from_secs(60) {
@@ -173,11 +173,11 @@ mod tests {
                 _ => tokio::time::sleep(Duration::from_millis(5)).await,
             }
         }
-        panic!("{} does not come", path.display())
+        panic!("{} was not written within a minute", path.display())
     }
 
     #[test]
-    fn a_program_that_nobody_waits_for_is_asked_to_end() {
+    fn a_program_gets_a_signal_if_its_future_is_dropped() {
         let folder = std::env::temp_dir().join(format!("sched-lsp-jobs-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder");
         let program = folder.join("program");
@@ -185,8 +185,8 @@ mod tests {
             "#!/bin/sh\ntrap 'echo cleaned up > ended; exit' TERM\necho begun > begun\nsleep 50 & wait\n";
         fs::write(&program, script).expect("a script");
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a script to run");
-        let turns = Arc::new(Semaphore::new(AT_ONCE));
-        let jobs = Jobs { program: program.into(), turns, waiting: Arc::default() };
+        let permits = Arc::new(Semaphore::new(AT_ONCE));
+        let jobs = Jobs { program: program.into(), permits, waiting: Arc::default() };
         let job = Job { folder: Some(folder.clone()), ..Job::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let ended = runtime.block_on(async {

@@ -11,12 +11,12 @@ use tower_lsp_server::ls_types::Uri;
 
 use crate::convert::failed;
 
-/// Most cached ledgers.
+/// Maximum number of cached ledgers.
 const MOST: usize = 64;
 
 /// A cached ledger, with the text and the model of the measurement.
 #[derive(Clone, Debug)]
-pub struct Remembered {
+pub struct CachedLedger {
     /// The document.
     pub uri: String,
     /// The document's text at the time of the measurement.
@@ -31,33 +31,33 @@ pub struct Remembered {
 #[derive(Debug)]
 pub struct Ledgers {
     /// The cached ledgers, the latest last.
-    kept: Mutex<Vec<Remembered>>,
+    kept: Mutex<Vec<CachedLedger>>,
     running: Mutex<HashMap<String, AbortHandle>>,
     /// One permit, since programs that measure at the same time would disturb each other.
-    turn: Semaphore,
+    permit: Semaphore,
 }
 
 impl Default for Ledgers {
     fn default() -> Self {
-        Ledgers { kept: Mutex::default(), running: Mutex::default(), turn: Semaphore::new(1) }
+        Ledgers { kept: Mutex::default(), running: Mutex::default(), permit: Semaphore::new(1) }
     }
 }
 
 impl Ledgers {
     /// The ledger of a text with a model; the document does not matter.
-    pub fn of(&self, text: &str, fingerprint: &str) -> Option<Remembered> {
+    pub fn of(&self, text: &str, fingerprint: &str) -> Option<CachedLedger> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().rev().find(|one| &*one.text == text && one.fingerprint == fingerprint).cloned()
     }
 
-    /// The last ledger of a document, also if its text has changed.
-    pub fn last(&self, uri: &Uri) -> Option<Remembered> {
+    /// The last ledger of a document, even if the document's text has changed since.
+    pub fn last(&self, uri: &Uri) -> Option<CachedLedger> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().rev().find(|one| one.uri == uri.as_str()).cloned()
     }
 
     /// Caches a ledger, and drops the oldest if the cache is full.
-    pub fn keep(&self, one: Remembered) {
+    pub fn keep(&self, one: CachedLedger) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|other| {
             (&other.uri, &other.text, &other.fingerprint) != (&one.uri, &one.text, &one.fingerprint)
@@ -67,7 +67,7 @@ impl Ledgers {
         kept.drain(..surplus);
     }
 
-    /// Registers the background measurement of a document, and ends the document's earlier one.
+    /// Registers the background measurement of a document, and ends the document's earlier measurement.
     pub fn runs(&self, uri: &Uri, work: &JoinHandle<()>) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|_, task| !task.is_finished());
@@ -81,7 +81,7 @@ impl Ledgers {
     /// # Errors
     ///
     /// When the server ends.
-    pub async fn turn(&self) -> Result<SemaphorePermit<'_>> {
-        self.turn.acquire().await.map_err(|error| failed(error.to_string()))
+    pub async fn permit(&self) -> Result<SemaphorePermit<'_>> {
+        self.permit.acquire().await.map_err(|error| failed(error.to_string()))
     }
 }

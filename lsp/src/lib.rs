@@ -46,14 +46,15 @@ use pages::Pages;
 use server::Server;
 use state::Shared;
 
-/// Maximum requests in progress. Edits and cancellations count too, so the limit must exceed the number of
-/// requests that can wait.
+/// Maximum number of requests in progress. Edits and cancellations count too, so the limit must exceed the
+/// number of requests that can wait.
 const AT_ONCE: usize = 4096;
 
 /// Serves one client over standard input and output until it exits. The exit status is 0 if the client
-/// requested the shutdown first, as the protocol demands, and 1 otherwise. `explain` returns the page of a
-/// code. Files whose names have one of the `endings`, written without the dot, may be models, and clients
-/// watch them. Completion proposes those of them that `may_be_model` accepts, by their beginning.
+/// requested the shutdown first, as the protocol demands, and 1 otherwise.
+///
+/// `explain` returns the page of a code. `endings` are the endings of model files, without the dot; clients
+/// watch files with these endings. Completion proposes such a file if `may_be_model` accepts its first bytes.
 pub fn run(explain: Explain, endings: &[&'static str], may_be_model: fn(&[u8]) -> bool) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
@@ -65,12 +66,12 @@ pub fn run(explain: Explain, endings: &[&'static str], may_be_model: fn(&[u8]) -
     };
     let shut_down = Arc::new(AtomicBool::new(false));
     runtime.block_on(serve(Arc::clone(&shut_down), explain, Endings { words: endings.into(), may_be_model }));
-    // The thread that writes may wait for a client that has gone.
+    // The thread that writes may wait for a client that no longer reads.
     runtime.shutdown_background();
     if shut_down.load(Ordering::Relaxed) { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
-/// The requests that only this server has.
+/// Adds the methods that are not part of the protocol.
 fn register(builder: LspServiceBuilder<Server>) -> LspServiceBuilder<Server> {
     builder
         .custom_method("sched/nest", Server::nest)

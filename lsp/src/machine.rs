@@ -1,4 +1,4 @@
-//! The machine that the server runs on, which is the one that a schedule without a target is for.
+//! The machine that the server runs on: the target of schedules that name none.
 
 use sched_machines::Level;
 

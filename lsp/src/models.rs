@@ -1,6 +1,5 @@
-//! Models that schedules are bound to. The server never reads one itself: `schedc inspect` does, in a process
-//! of its own, so that a large model costs the server neither time nor memory. The server keeps the
-//! properties of a model.
+//! Models that schedules name. A separate process `schedc inspect` reads each model, so that a large model
+//! costs the server neither time nor memory. The server keeps the properties of a model.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +14,7 @@ use sched_nest::{ModelInfo, StageInfo, StageKind};
 pub struct Endings {
     /// The endings.
     pub words: Arc<[&'static str]>,
-    /// Whether a file with such an ending may be a model, by its beginning.
+    /// Whether a file with such an ending may be a model; the argument is the file's first bytes.
     pub may_be_model: fn(&[u8]) -> bool,
 }
 
@@ -32,8 +31,8 @@ impl Endings {
     }
 }
 
-/// Models that are remembered although no document needs them.
-const REMEMBERED: usize = 64;
+/// Maximum number of cached models.
+const MOST: usize = 64;
 
 /// A model that was read.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,12 +52,12 @@ pub enum Status {
     Loading,
     /// Read. While a changed file is read again, this is the earlier model.
     Ready(Arc<Model>),
-    /// No model, with the reason.
+    /// The file could not be read as a model; the text has the reason.
     Failed(Arc<str>),
 }
 
 impl Status {
-    /// The model, if it is known.
+    /// The model, if it was read.
     pub fn model(&self) -> Option<&Arc<Model>> {
         match self {
             Status::Ready(model) => Some(model),
@@ -67,7 +66,7 @@ impl Status {
     }
 }
 
-/// A mark of a file's content that needs no reading: its size and times.
+/// Size and modification time of a file: if they are the same, the content counts as unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     size: u64,
@@ -75,7 +74,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp of a file, if it is one.
+    /// Returns the stamp of the file at a path; `None` if there is no regular file.
     pub fn of(path: &Path) -> Option<Stamp> {
         let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
         Some(Stamp { size: found.len(), changed: found.modified().ok() })
@@ -89,7 +88,7 @@ struct Entry {
     used: u64,
 }
 
-/// The models that are known.
+/// The cache of models, by path.
 #[derive(Debug, Default)]
 pub struct Models {
     entries: HashMap<PathBuf, Entry>,
@@ -97,7 +96,7 @@ pub struct Models {
 }
 
 impl Models {
-    /// The status of a model, and the stamp to read it with if it must be read now.
+    /// Returns the status of a model, and the file's stamp if the caller must now have the model read.
     pub fn look_up(&mut self, path: &Path) -> (Status, Option<Stamp>) {
         self.clock += 1;
         let Some(stamp) = Stamp::of(path) else {
@@ -126,13 +125,14 @@ impl Models {
         }
     }
 
-    /// The stamp of a file when it was last looked up; nothing if it was missing.
+    /// The stamp of a file at its last look-up; `None` if the file was missing.
     pub fn known_stamp(&self, path: &Path) -> Option<Stamp> {
         self.entries.get(path).map(|entry| entry.stamp)
     }
 
-    /// Keeps what was read, unless the file has changed since. Says whether anything is different now.
-    pub fn arrived(&mut self, path: &Path, stamp: Stamp, result: Result<Model, String>) -> bool {
+    /// Stores the result of reading a model, unless the file has changed since. Returns whether the status of
+    /// the model has changed.
+    pub fn store(&mut self, path: &Path, stamp: Stamp, result: Result<Model, String>) -> bool {
         let same = result.as_ref().ok().and_then(|model| self.with_content(model));
         let Some(entry) = self.entries.get_mut(path).filter(|entry| entry.stamp == stamp) else {
             return false;
@@ -151,15 +151,15 @@ impl Models {
         changed
     }
 
-    /// A model with the same content, whatever its path; models are often copied.
+    /// A cached model with the same content under any path, since models are often copied.
     fn with_content(&self, model: &Model) -> Option<Arc<Model>> {
         let known = self.entries.values().filter_map(|entry| entry.status.model());
         known.into_iter().find(|known| ***known == *model).cloned()
     }
 
-    /// Forgets the models that have not been asked for the longest.
+    /// Drops the models that were looked up least recently, until there is room for one more.
     fn make_room(&mut self) {
-        while self.entries.len() >= REMEMBERED {
+        while self.entries.len() >= MOST {
             let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used);
             let Some(path) = oldest.map(|(path, _)| path.clone()) else { return };
             self.entries.remove(&path);
@@ -267,19 +267,19 @@ mod tests {
         let (_, stamp) = models.look_up(&path);
         let stamp = stamp.expect("the first time it is read");
         assert!(models.look_up(&path).1.is_none(), "it is being read");
-        assert!(models.arrived(&path, stamp, Ok(model(2))));
+        assert!(models.store(&path, stamp, Ok(model(2))));
         assert_eq!(models.look_up(&path).0.model().map(|model| model.info.num_trees), Some(2));
 
         file(&folder, "m.json", "another");
         let (status, again) = models.look_up(&path);
         assert_eq!(status.model().map(|model| model.info.num_trees), Some(2), "the last good answer");
         let again = again.expect("a changed file is read again");
-        assert!(!models.arrived(&path, stamp, Ok(model(5))), "what was read before the change is late");
-        assert!(!models.arrived(&path, again, Ok(model(2))), "the same info change nothing");
+        assert!(!models.store(&path, stamp, Ok(model(5))), "what was read before the change is late");
+        assert!(!models.store(&path, again, Ok(model(2))), "the same properties change nothing");
 
         let copy = file(&folder, "copy.json", "another");
         let stamp = models.look_up(&copy).1.expect("a new path");
-        models.arrived(&copy, stamp, Ok(model(2)));
+        models.store(&copy, stamp, Ok(model(2)));
         let (a, b) = (models.look_up(&path).0, models.look_up(&copy).0);
         assert!(matches!((a.model(), b.model()), (Some(a), Some(b)) if Arc::ptr_eq(a, b)));
 
@@ -288,14 +288,14 @@ mod tests {
     }
 
     #[test]
-    fn few_models_are_remembered() {
+    fn the_cache_has_a_maximum_size() {
         let folder = std::env::temp_dir().join(format!("schedc-many-models-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let mut models = Models::default();
-        for number in 0..3 * REMEMBERED {
+        for number in 0..3 * MOST {
             models.look_up(&file(&folder, &number.to_string(), ""));
         }
-        assert_eq!(models.entries.len(), REMEMBERED);
+        assert_eq!(models.entries.len(), MOST);
         std::fs::remove_dir_all(&folder).expect("the folder was there");
     }
 }

@@ -1,5 +1,5 @@
-//! Files that a `model` line could name. A folder is read once until it changes, and only a few folders are
-//! kept, because every key press asks for them.
+//! Files that a `model` line could name. Every key press in a `model` line requests them, so the listings of
+//! folders are cached: a folder is read again only after it has changed.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::Read;
@@ -11,19 +11,21 @@ use sched_lang::diagnostics::nearest;
 
 use crate::models::Endings;
 
-/// Entries of a folder that are looked at.
+/// Maximum number of entries that are read of a folder.
 const MOST_ENTRIES: usize = 10_000;
-/// Bytes of a file that show whether it is a model. More would find rarer documents, and take longer.
+/// Number of first bytes of a file that decide whether it may be a model. More bytes would recognise rare
+/// forms of models, and take longer to read.
 const BEGINNING: u64 = 4096;
-/// Most subfolders of a folder that are searched for models.
+/// Maximum number of folders in which one search for models looks.
 const MOST_FOLDERS: usize = 64;
-/// Levels of folders below one.
+/// Maximum depth of folders that a search for models opens, below the folder where it begins.
 const DEEPEST: usize = 4;
-/// Folders that are remembered.
-const REMEMBERED: usize = 512;
-/// Paths that are proposed for one that does not exist.
+/// Maximum number of cached listings; a full cache is emptied.
+const MOST_LISTINGS: usize = 512;
+/// Maximum number of existing models that are proposed in place of a wrong path.
 const MOST_MEANT: usize = 3;
-/// Time after a folder's last change within which another change may leave its modification time as it is.
+/// Resolution of modification times: a second change this soon after the first may leave a folder's time
+/// unchanged. A listing that was read so early is therefore not reused.
 const UNSETTLED: Duration = Duration::from_millis(100);
 
 /// Cached listings of folders.
@@ -40,7 +42,7 @@ pub struct Neighbours {
 pub struct Entries {
     /// Files that may be models.
     pub models: Vec<String>,
-    /// Folders that are not hidden and not filled by programs.
+    /// Subfolders, without hidden ones and `target` and `node_modules`.
     pub folders: Vec<String>,
 }
 
@@ -52,12 +54,12 @@ struct Listing {
 }
 
 impl Neighbours {
-    /// An empty memory of folders, in which files with these endings may be models.
+    /// Creates an empty cache; files with these endings may be models.
     pub fn new(endings: Endings) -> Neighbours {
         Neighbours { endings, ..Neighbours::default() }
     }
 
-    /// The contents of a folder; none if it cannot be read.
+    /// The contents of a folder; empty if it cannot be read.
     pub fn entries(&mut self, folder: &Path) -> Arc<Entries> {
         let now = SystemTime::now();
         let Ok(changed) = std::fs::metadata(folder).and_then(|found| found.modified()) else {
@@ -70,7 +72,7 @@ impl Neighbours {
                 let is_settled = now.duration_since(changed).is_ok_and(|age| age > UNSETTLED);
                 let entries = Arc::new(read(folder, &self.endings));
                 self.reads += 1;
-                if self.folders.len() >= REMEMBERED {
+                if self.folders.len() >= MOST_LISTINGS {
                     self.folders.clear();
                 }
                 let listing = Listing { changed, is_settled, entries: Arc::clone(&entries) };
@@ -80,7 +82,7 @@ impl Neighbours {
         }
     }
 
-    /// The models below a folder, relative to it: those of outer folders first.
+    /// The models in a folder and its subfolders as relative paths, those of outer folders first.
     pub fn below(&mut self, folder: &Path) -> Vec<String> {
         let mut open = VecDeque::from([(String::new(), 0)]);
         let (mut found, mut seen) = (Vec::new(), 0);
@@ -98,7 +100,8 @@ impl Neighbours {
         found
     }
 
-    /// The models that may be meant by a path of none, which is relative to a folder: the nearest first.
+    /// The existing models that `path`, which names none, may be a misspelling of; the most similar first.
+    /// All paths are relative to `folder`.
     pub fn meant(&mut self, folder: &Path, path: &str) -> Vec<String> {
         let (inner, name) = path.rsplit_once('/').map_or(("", path), |(inner, name)| (inner, name));
         let beside = match inner {
@@ -144,7 +147,7 @@ fn read(folder: &Path, endings: &Endings) -> Entries {
     found
 }
 
-/// Whether a file begins as a model does.
+/// Whether a file may be a model, by its first bytes.
 fn begins_as_model(path: &Path, endings: &Endings) -> bool {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut beginning = Vec::new();
@@ -158,7 +161,7 @@ fn begins_as_model(path: &Path, endings: &Endings) -> bool {
 mod tests {
     use super::*;
 
-    /// A memory of folders for tests, with endings of two formats.
+    /// Creates an empty cache with the endings of two formats.
     fn neighbours() -> Neighbours {
         Neighbours::new(Endings { words: Arc::new(["json", "tl", "ubj"]), may_be_model: |_| true })
     }
@@ -188,7 +191,7 @@ mod tests {
         }
     }
 
-    /// Lets the folder look as if it had not been touched for a while.
+    /// Sets the modification time of a folder to an hour ago.
     fn settle(folder: &Path) {
         let old = SystemTime::now() - Duration::from_secs(3600);
         let open = std::fs::File::open(folder).expect("a folder");
@@ -244,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_meant_is_near_or_has_the_same_name() {
+    fn proposed_models_are_spelled_alike_or_have_the_same_name() {
         let folder = Folder::new("meant", &["model.json", "other.json", "in/forest.json", "in/model.ubj"]);
         let mut neighbours = neighbours();
         let mut meant = |path: &str| neighbours.meant(&folder.0, path);

@@ -1,5 +1,5 @@
-//! The pages that explain codes, as files that an editor can open. They come with the program: they fit its
-//! version and need no network.
+//! The pages that explain codes, as files that an editor can open. Their texts are part of the program, so
+//! they fit its version and need no network.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Pages in the place where programs keep what they can make again.
+    /// Selects the folder for pages: a subfolder of the user's cache.
     pub fn new(explain: Explain) -> Pages {
         let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));

@@ -1,4 +1,5 @@
-//! Programs that a client waits for: with progress where it is shown, and ended as soon as nobody waits.
+//! Programs that a client waits for. Clients that can show progress get it, and a program ends as soon as
+//! nobody waits for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,11 +11,11 @@ use tower_lsp_server::ls_types::ProgressToken;
 
 use crate::state::Shared;
 
-/// Time limit for a client's answer to a new token; without an answer there is no progress to see.
+/// Time limit for the client to accept a token for progress; after it, the work runs without progress.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Does work that runs a program, and waits for what it prints. When the request is cancelled, or its
-/// progress is, the work is dropped and its program ended.
+/// Runs `work`, which runs a program, and returns the program's output. Shows progress under `title` if the
+/// client can. If the client cancels the request or its progress, drops the work, which ends the program.
 ///
 /// # Errors
 ///
@@ -28,7 +29,7 @@ pub async fn run(
     let (waiting, nobody_waits) = oneshot::channel::<()>();
     let (sender, receiver) = oneshot::channel();
     let task = Arc::clone(shared);
-    // A task of its own says that the progress has ended even when the request is dropped.
+    // In a task, so that the client gets the end of the progress even if the request is dropped.
     tokio::spawn(async move {
         let token = match token {
             Some(token) => Some(token),
@@ -60,7 +61,7 @@ pub async fn run(
     result
 }
 
-/// A token that the client has agreed to, if it shows progress.
+/// Creates a token for progress. `None` if the client cannot show progress or does not accept the token.
 async fn new_token(shared: &Shared) -> Option<ProgressToken> {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     if !shared.lock().abilities.progress {

@@ -1,5 +1,5 @@
-//! Error messages of `schedc` as data: editors show the code and the message, with links to the page and the
-//! place.
+//! Error messages of `schedc` as data. Editors show the code and the message, with links to the page of the
+//! code and to the position in the text.
 
 /// An error that `schedc` printed, `error: CODE: MESSAGE` with a line of help below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -8,12 +8,12 @@ pub struct Refusal<'a> {
     pub code: Option<&'a str>,
     /// The message.
     pub message: &'a str,
-    /// Help: how the user can correct it.
+    /// Help: how the user can correct the error.
     pub help: Option<&'a str>,
 }
 
 impl<'a> Refusal<'a> {
-    /// Reads what was printed; remarks that stand before the error are left out.
+    /// Finds the error in the text that `schedc` printed; ignores notes before it.
     pub fn read(printed: &'a str) -> Refusal<'a> {
         let is_start = |at: &usize| {
             let before = printed.get(..*at).map(|before| before.strip_suffix("internal ").unwrap_or(before));
@@ -39,13 +39,13 @@ impl<'a> Refusal<'a> {
     }
 }
 
-/// A letter and four digits.
+/// Whether a text is a code: a letter and four digits.
 fn is_code(text: &str) -> bool {
     let digits = text.strip_prefix(|c: char| c.is_ascii_uppercase());
     digits.is_some_and(|digits| digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Makes a sentence of text: with a capital letter and a full stop.
+/// Gives a text a capital letter and a full stop.
 fn sentence(words: &str) -> String {
     let mut rest = words.chars();
     let first: String = rest.next().into_iter().flat_map(char::to_uppercase).collect();

@@ -1,8 +1,8 @@
 //! The methods of the protocol, each handed to the file that answers it.
 //!
-//! Requests run concurrently and in one thread: each runs without interruption up to its first wait. Edits
-//! take effect before any wait, and messages begin in order of arrival, so every request sees exactly the
-//! edits that the client sent before it.
+//! Requests run concurrently in one thread: each runs without interruption up to its first wait. Handlers
+//! begin in order of arrival, and edits take effect before their handler waits. So every request sees exactly
+//! the edits that the client sent before it.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl LanguageServer for Server {
 
     async fn initialized(&self, _: InitializedParams) {
         let shared = Arc::clone(&self.shared);
-        // The client answers only after it has been answered.
+        // In a task: the client answers requests of the server only after this message has its answer.
         tokio::spawn(async move {
             workspace::register(&shared).await;
             workspace::configure(&shared).await;
@@ -76,7 +76,7 @@ impl LanguageServer for Server {
     }
 
     async fn did_save(&self, params: DidSaveTextDocumentParams) {
-        // The model may have changed on disk without a word from the client.
+        // The model may have changed on disk without a notification from the client.
         let uri = params.text_document.uri;
         if let Some(document) = self.shared.lock().documents.get_mut(uri.as_str()) {
             document.forget();
@@ -208,7 +208,7 @@ impl LanguageServer for Server {
     }
 }
 
-/// Requests that only this server has, and one that the framework leaves out.
+/// Methods outside of the protocol, and one of the protocol that the framework does not support.
 impl Server {
     /// `sched/nest`
     pub async fn nest(&self, params: NestParams) -> Result<NestAnswer> {

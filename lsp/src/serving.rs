@@ -1,4 +1,5 @@
-//! Stages of schedules under edit. A background program stays up, so that it reads the model only once.
+//! Compiler stages of schedules during editing. A background program keeps running between requests, so that
+//! it reads the model only once.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::jobs::Jobs;
 
-/// Most background programs that run at the same time. Each has read one model.
+/// Maximum number of background programs that run at the same time, one for each model.
 const MOST: usize = 2;
 /// Time after which an idle program ends.
 const IDLE: Duration = Duration::from_secs(600);
@@ -35,7 +36,7 @@ struct StageRequest {
     answer: oneshot::Sender<Result<String, String>>,
 }
 
-/// Reply of `schedc ir --serve`, one JSON object per line.
+/// Reply of `schedc ir --serve`: each reply is a line with a JSON object.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Reply {
@@ -57,8 +58,8 @@ impl Serving {
         Serving { jobs, requests: OnceLock::new() }
     }
 
-    /// Compiles a schedule with a model, and returns the text of a stage. A request whose caller has given up
-    /// before its turn is dropped.
+    /// Compiles a schedule with a model, and returns the text of a stage. Requests run one after the other; a
+    /// request is dropped if its caller no longer waits when the request would begin.
     ///
     /// # Errors
     ///
@@ -71,7 +72,7 @@ impl Serving {
     ///
     /// # Errors
     ///
-    /// As of [`Serving::stage`].
+    /// As for [`Serving::stage`].
     pub async fn cost(&self, model: PathBuf, text: String, rows: u64) -> Result<f64, String> {
         let printed = self.ask(model, text, ("cost", Some(rows))).await?;
         printed.trim().parse().map_err(|_| format!("schedc returned no cost: {printed}"))
@@ -89,7 +90,7 @@ impl Serving {
             sender
         });
         let (answer, answered) = oneshot::channel();
-        let gone = "the program that compiles has ended";
+        let gone = "the background compiler has ended; try again";
         requests.send(StageRequest { model, text, stage, rows, answer }).map_err(|_| gone.to_owned())?;
         answered.await.unwrap_or_else(|_| Err(gone.to_owned()))
     }
@@ -111,7 +112,7 @@ async fn serve(jobs: Jobs, mut requests: mpsc::UnboundedReceiver<StageRequest>) 
             continue;
         }
         let answer = answer(&jobs, &mut programs, &request).await;
-        // Whoever waited may have given up meanwhile.
+        // The caller may no longer wait.
         let _ = request.answer.send(answer);
     }
 }
@@ -130,7 +131,7 @@ async fn answer(
             start(jobs, &request.model)?
         }
     };
-    // A program that fails is gone, and the next request starts another.
+    // A program that fails is not put back, and the next request starts another.
     let line = exchange(&mut program, request).await.map_err(|error| format!("schedc ended: {error}"))?;
     let reply: Reply = serde_json::from_str(&line).map_err(|error| error.to_string())?;
     programs.insert(request.model.clone(), program);

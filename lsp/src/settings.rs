@@ -1,4 +1,4 @@
-//! The settings of users: the section `schedc` of their editor's settings.
+//! User settings: the section `schedc` of the editor's settings.
 
 use sched_lang::Target;
 use serde_json::Value;
@@ -13,36 +13,36 @@ pub struct Settings {
     pub model: Option<String>,
     /// The target to check for, instead of the schedule's `target` line.
     pub target: Option<Target>,
-    /// Whether questions that cannot be decided are errors.
+    /// Whether a condition that the checker cannot decide is an error.
     pub strict: bool,
-    /// Whether the ranges of new indices are shown.
+    /// Whether inlay hints show the ranges of the indices of new loops.
     pub ranges: bool,
-    /// Whether the numbers of iterations of new indices are shown.
+    /// Whether inlay hints show the numbers of iterations of new loops.
     pub iterations: bool,
-    /// Whether the names of arguments are shown.
+    /// Whether inlay hints show the names of arguments.
     pub parameters: bool,
-    /// Whether the values of params and model properties are shown.
+    /// Whether inlay hints show the values of params and model properties.
     pub values: bool,
-    /// Whether a schedule has lenses above it.
+    /// Whether a schedule has code lenses.
     pub code_lens: bool,
-    /// The lenses that it has.
+    /// The code lenses of a schedule.
     pub lenses: Lenses,
     /// Whether the gains of directives are measured each time a schedule is saved.
     pub ledger_on_save: bool,
 }
 
-/// Switches of the commands that editors show above a schedule.
+/// Switches of the code lenses: commands that editors show above a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lenses {
-    /// Whether *show nest* stands there.
+    /// Whether *show nest* is above the schedule.
     pub nest: bool,
-    /// Whether *build* stands there.
+    /// Whether *build* is above the schedule.
     pub build: bool,
-    /// Whether *bench* stands there.
+    /// Whether *bench* is above the schedule.
     pub bench: bool,
-    /// Whether *ledger* stands there.
+    /// Whether *ledger* is above the schedule.
     pub ledger: bool,
-    /// Whether *try values* stands above params.
+    /// Whether *try values* is above each param.
     pub sweep: bool,
 }
 
@@ -71,7 +71,7 @@ impl Default for Settings {
 
 impl Settings {
     /// Reads settings from the section itself or from an object that contains it. Absent or wrong values keep
-    /// their defaults; the second part lists the errors.
+    /// their defaults. The second result lists the errors.
     pub fn read(value: &Value) -> (Settings, Vec<String>) {
         let section = value.get(SECTION).unwrap_or(value);
         let mut reader = Reader { section, wrong: Vec::new() };
@@ -94,7 +94,7 @@ impl Settings {
         }
         reader.flag("strict", &mut settings.strict);
         reader.flag("inlayHints.ranges", &mut settings.ranges);
-        // Who wants no ranges gets no iterations either, unless they are wanted by name.
+        // Switching off ranges also switches off iterations, unless the settings have a value for iterations.
         settings.iterations = settings.ranges;
         reader.flag("inlayHints.iterations", &mut settings.iterations);
         reader.flag("inlayHints.parameters", &mut settings.parameters);
@@ -116,7 +116,7 @@ struct Reader<'v> {
 }
 
 impl Reader<'_> {
-    /// A setting by its name, in which dots may be steps inwards or part of the key.
+    /// Finds a setting by its name. A dot in the name may lead into an object or be part of the key.
     fn get(&self, name: &str) -> Option<&Value> {
         let nested = || name.split('.').try_fold(self.section, |value, key| value.get(key));
         self.section.get(name).or_else(nested).filter(|value| !value.is_null())

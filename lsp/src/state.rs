@@ -38,7 +38,7 @@ pub struct Shared {
     /// Sends models to the task that reads them.
     pub to_read: tokio::sync::mpsc::UnboundedSender<ToRead>,
     /// The declarations of schedules on disk.
-    pub known: Mutex<SymbolCache>,
+    pub symbols: Mutex<SymbolCache>,
     /// Measured ledgers.
     pub ledgers: Ledgers,
     /// Predicted gains of proposals.
@@ -46,7 +46,7 @@ pub struct Shared {
     /// The files beside schedules.
     pub neighbours: Mutex<Neighbours>,
     /// Wakes the requests that wait for a model, after one has been read.
-    pub learned: Notify,
+    pub model_read: Notify,
     state: Mutex<State>,
     running: Mutex<HashMap<ProgressToken, Arc<Notify>>>,
 }
@@ -56,13 +56,13 @@ pub struct Shared {
 pub struct State {
     /// The client's abilities.
     pub abilities: Abilities,
-    /// The unit of positions.
+    /// The unit of columns in positions.
     pub encoding: Encoding,
     /// The workspace folders.
     pub folders: Vec<Folder>,
     /// The settings of documents outside of all folders.
     pub settings: Arc<Settings>,
-    /// The documents by their names.
+    /// The open documents, by the texts of their URIs.
     pub documents: HashMap<String, Document>,
     /// The models.
     pub models: Models,
@@ -70,7 +70,7 @@ pub struct State {
     pub endings: Endings,
     /// Whether the client reports changed models in the workspace folders.
     pub watches: bool,
-    /// Names of documents whose diagnostics have to be published.
+    /// URIs of documents whose diagnostics have to be published.
     unpublished: BTreeSet<String>,
 }
 
@@ -81,7 +81,7 @@ pub struct Folder {
     pub uri: Uri,
     /// Path of the folder.
     pub path: PathBuf,
-    /// Its settings, if the client sends settings for each folder.
+    /// Settings of this folder, if the client sends settings for each folder.
     pub settings: Option<Arc<Settings>>,
 }
 
@@ -93,7 +93,7 @@ impl Folder {
     }
 }
 
-/// A path without `.` and `..`, by its text alone.
+/// Removes `.` and `..` from a path without reading the file system.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -128,7 +128,7 @@ impl State {
 
     /// The models of open documents whose changes the client does not report, with the stamps of their files.
     pub fn unwatched(&self) -> Vec<(PathBuf, Option<Stamp>)> {
-        let is_told = |path: &Path| {
+        let is_watched = |path: &Path| {
             let path = without_dots(path);
             let is_inside = self.folders.iter().any(|folder| path.starts_with(&folder.path));
             self.watches && is_inside && self.endings.fit(&path)
@@ -137,13 +137,14 @@ impl State {
         let models: BTreeMap<PathBuf, bool> = self.documents.values().filter_map(bound).collect();
         let known = |(path, is_missing): (PathBuf, bool)| {
             let stamp = self.models.known_stamp(&path);
-            // A full cache drops some models, and looks them up again when they are needed.
+            // Models that the full cache dropped are not polled; the next check looks them up again.
             (stamp.is_some() || is_missing).then_some((path, stamp))
         };
-        models.into_iter().filter(|(path, _)| !is_told(path)).filter_map(known).collect()
+        models.into_iter().filter(|(path, _)| !is_watched(path)).filter_map(known).collect()
     }
 
-    /// The present state of a document, checked, if it is open; and the models that have to be read for it.
+    /// The checked present state of a document, `None` if it is not open; and the models that have to be read
+    /// for it.
     pub fn snapshot(
         &mut self,
         uri: &Uri,
@@ -165,7 +166,7 @@ impl State {
 }
 
 impl Shared {
-    /// The data of a server without open documents.
+    /// Creates the state of a server without open documents.
     pub fn new(
         client: Client,
         jobs: Jobs,
@@ -179,10 +180,10 @@ impl Shared {
             serving: Serving::new(jobs.clone()),
             jobs,
             to_read,
-            known: Mutex::default(),
+            symbols: Mutex::default(),
             ledgers: Ledgers::default(),
             neighbours: Mutex::new(Neighbours::new(endings.clone())),
-            learned: Notify::new(),
+            model_read: Notify::new(),
             state: Mutex::new(State { endings, ..State::default() }),
             running: Mutex::default(),
         }
@@ -193,15 +194,15 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The present state of a document, checked, if it is open.
+    /// The checked present state of a document; `None` if it is not open.
     ///
     /// # Errors
     ///
-    /// The checker made a mistake in this state.
+    /// The checker panicked on this state.
     pub fn snapshot(&self, uri: &Uri) -> Result<Option<Arc<Snapshot>>> {
         let (snapshot, to_read) = self.lock().snapshot(uri);
         for model in to_read {
-            // The reader ends with the server only.
+            // Sending cannot fail: the task that reads models runs as long as the server.
             let _ = self.to_read.send(model);
         }
         snapshot.transpose().map_err(|InternalError| Error {
@@ -214,7 +215,7 @@ impl Shared {
     ///
     /// # Errors
     ///
-    /// The checker made a mistake in this state.
+    /// The checker panicked on this state.
     pub fn place(&self, at: &TextDocumentPositionParams) -> Result<Option<(Arc<Snapshot>, usize)>> {
         self.offset(&at.text_document.uri, at.position)
     }
@@ -223,7 +224,7 @@ impl Shared {
     ///
     /// # Errors
     ///
-    /// The checker made a mistake in this state.
+    /// The checker panicked on this state.
     pub fn offset(&self, uri: &Uri, position: Position) -> Result<Option<(Arc<Snapshot>, usize)>> {
         let snapshot = self.snapshot(uri)?;
         Ok(snapshot.map(|snapshot| {
@@ -232,19 +233,19 @@ impl Shared {
         }))
     }
 
-    /// The status of a model, after it has been read.
+    /// Waits until a model has been read, and returns its status.
     pub async fn model(&self, path: &Path) -> Status {
         loop {
-            let learned = self.learned.notified();
+            let model_read = self.model_read.notified();
             let (status, to_read) = self.lock().models.look_up(path);
             if let Some(stamp) = to_read {
-                // The reader ends with the server only.
+                // Sending cannot fail: the task that reads models runs as long as the server.
                 let _ = self.to_read.send((path.to_path_buf(), stamp));
             }
             if !matches!(status, Status::Loading) {
                 return status;
             }
-            learned.await;
+            model_read.await;
         }
     }
 
@@ -254,7 +255,8 @@ impl Shared {
         own.or_else(|| self.lock().folder_of(&snapshot.uri).map(|folder| folder.path.clone()))
     }
 
-    /// Looks at the files beside schedules, which may take a while the first time.
+    /// Calls a function with the cache of files beside schedules, in a thread that may block. The first look
+    /// at a folder may take a while.
     pub async fn look<T: Send + 'static>(
         self: &Arc<Self>,
         what: impl FnOnce(&mut Neighbours) -> T + Send + 'static,

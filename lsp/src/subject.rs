@@ -1,5 +1,5 @@
-//! Schedules to run a program with. Errors that would stop the program appear before it starts, with code,
-//! place and page.
+//! Schedules that `schedc` runs with. Errors that would stop the program are reported before it starts, with
+//! code, position and page.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,20 +23,20 @@ use crate::state::Shared;
 
 /// A schedule with a model: its text as the editor has it, saved or not.
 pub struct Subject {
-    /// The state of the document when it was asked for.
+    /// The state of the document at the time of the request.
     pub snapshot: Arc<Snapshot>,
-    /// Its model.
+    /// The schedule's model.
     pub model: PathBuf,
     shared: Arc<Shared>,
     pages: Arc<Pages>,
 }
 
 impl Subject {
-    /// An open document that has a model.
+    /// Takes an open document that has a model.
     ///
     /// # Errors
     ///
-    /// It is not open, or names none.
+    /// The document is not open, or neither a `model` line nor a setting names a model.
     pub fn of(shared: &Arc<Shared>, pages: &Arc<Pages>, uri: &Uri) -> Result<Subject> {
         let snapshot = shared.snapshot(uri)?.ok_or_else(|| failed("this document is not open"))?;
         let model = snapshot.binding.path.clone().ok_or_else(|| {
@@ -56,7 +56,7 @@ impl Subject {
         self.run_with(arguments, false).await
     }
 
-    /// [`run`](Self::run) in the background: programs that a user waits for go first.
+    /// Runs `schedc` as [`run`](Self::run) does, at low priority.
     ///
     /// # Errors
     ///
@@ -72,11 +72,11 @@ impl Subject {
         self.shared.jobs.run(job).await.map_err(|why| self.refused(&why, None))
     }
 
-    /// A stage of the compiler, made by a program that stays up.
+    /// Returns the text of a compiler stage, from a background program that keeps running.
     ///
     /// # Errors
     ///
-    /// As of [`Subject::run`].
+    /// As for [`Subject::run`].
     pub async fn stage(&self, stage: &'static str) -> Result<String> {
         self.ready().await?;
         let text = self.snapshot.text.source().to_string();
@@ -134,7 +134,7 @@ impl Subject {
         self.refusal(refusal.code, &refusal.text(), place)
     }
 
-    /// An error with what an editor needs to lead to the place and to the page of the code.
+    /// Creates an error response whose data has the code, its page and the position, for links in editors.
     fn refusal(&self, code: Option<&str>, message: &str, place: Option<Span>) -> Error {
         let named = code.map_or_else(|| message.to_owned(), |code| format!("{code}: {message}"));
         let page = code.and_then(|code| self.pages.uri(code));

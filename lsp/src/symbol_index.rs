@@ -1,4 +1,4 @@
-//! The declarations of a workspace's schedules, open ones and files on disk.
+//! The declarations of a workspace's schedules, both open documents and files on disk.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use crate::models::{Stamp, Status};
 use crate::settings::Settings;
 use crate::text::{Encoding, Text};
 
-/// Most schedules on disk that the index reads.
+/// Maximum number of schedules on disk that the index reads.
 const MOST_FILES: usize = 2000;
-/// Most folders that the search for schedules opens.
+/// Maximum number of folders that the search for schedules opens.
 const MOST_FOLDERS: usize = 10_000;
 /// Longest schedule on disk that the index reads, in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -91,7 +91,7 @@ fn read(path: &Path, encoding: Encoding) -> Option<Vec<SymbolInformation>> {
     Some(flat(&snapshot, &ide::document_symbols(&snapshot.analysis)))
 }
 
-/// All symbols in a list, each with the one that contains it.
+/// Lists all symbols, each with the name of the symbol that contains it.
 pub fn flat(snapshot: &Snapshot, symbols: &[ide::Symbol]) -> Vec<SymbolInformation> {
     let mut all = Vec::new();
     let mut open: Vec<(&ide::Symbol, Option<&str>)> =

@@ -18,7 +18,7 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// The best one of those that a client offers: bytes need no counting.
+    /// Chooses among the encodings that a client offers. Prefers UTF-8, in which columns are byte offsets.
     pub fn choose(offered: Option<&[PositionEncodingKind]>) -> Encoding {
         let offered = offered.unwrap_or_default();
         let has = |kind: PositionEncodingKind| offered.contains(&kind);
@@ -31,7 +31,7 @@ impl Encoding {
         }
     }
 
-    /// Its name in the protocol.
+    /// The protocol's name of the encoding.
     pub fn kind(self) -> PositionEncodingKind {
         match self {
             Encoding::Utf8 => PositionEncodingKind::UTF8,
@@ -40,7 +40,7 @@ impl Encoding {
         }
     }
 
-    /// The length of a character in units.
+    /// The length of a character in units of the encoding.
     fn width(self, c: char) -> usize {
         match self {
             Encoding::Utf8 => c.len_utf8(),
@@ -50,15 +50,15 @@ impl Encoding {
     }
 }
 
-/// One state of a text. Any position or offset is valid: beyond the end of a line or of the text it stands
-/// for that end, inside a character for its beginning.
+/// One state of a text. Every position and offset is accepted. Beyond the end of a line or of the text it
+/// becomes that end, and inside a character it becomes the character's beginning.
 #[derive(Debug)]
 pub struct Text {
     source: Arc<str>,
     encoding: Encoding,
     /// The start of each line, in bytes.
     starts: Vec<usize>,
-    /// Whether all characters have one byte, so that nothing needs to be counted.
+    /// Whether all characters have one byte, so that columns equal byte offsets in every encoding.
     is_ascii: bool,
 }
 
@@ -137,7 +137,7 @@ impl Text {
         Range::new(self.position(span.start), self.position(span.end.max(span.start)))
     }
 
-    /// The span of a range; one whose end lies before its start is empty.
+    /// The span of a range; empty if the range ends before it starts.
     pub fn span(&self, range: Range) -> Span {
         let start = self.offset(range.start);
         Span::new(start, self.offset(range.end).max(start))
@@ -154,7 +154,7 @@ impl Text {
         u32::try_from(units).unwrap_or(u32::MAX)
     }
 
-    /// The text with a part replaced; without a range all of it is.
+    /// Returns the text with a range replaced, or the whole text if `range` is `None`.
     pub fn changed(&self, range: Option<Range>, new: &str) -> Text {
         let Some(range) = range else { return Text::new(new, self.encoding) };
         let span = self.span(range).range();
@@ -164,8 +164,8 @@ impl Text {
     }
 }
 
-/// A map from positions in an older text to the present one. Text that both share at their start and at their
-/// end keeps its place.
+/// A map from offsets in an older text to offsets in the present text. The common beginning of both texts
+/// keeps its offsets, and the common end moves. Everything between them counts as replaced.
 #[derive(Clone, Copy, Debug)]
 pub struct Moves {
     before: usize,
@@ -184,8 +184,8 @@ impl Moves {
         Moves { before, after, old: a.len(), new: b.len() }
     }
 
-    /// The place of a span in the new text; empty if its text is gone. Text inserted at its ends does not
-    /// belong to it.
+    /// Maps a span to the new text. The result is empty if the span's text was deleted. It excludes text that
+    /// was inserted at the span's ends.
     pub fn span(&self, span: Span) -> Span {
         let (start, end) = (span.start as usize, span.end as usize);
         let start =

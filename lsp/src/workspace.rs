@@ -1,4 +1,4 @@
-//! Folders, settings and files: changes around documents, and the client's notifications about them.
+//! Changes of folders, settings and files, and the client's notifications about them.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -21,8 +21,8 @@ use crate::state::{Folder, Shared, State, ToRead};
 /// Interval between polls of models whose changes the client does not report.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
-/// Notification that a document's analysis has changed without its text: its model was read, or a setting has
-/// changed. Clients should request pictures of its nest again.
+/// Notification that a document's analysis has changed although its text has not: its model was read, or a
+/// setting has changed. Clients should request pictures of the document's nest again.
 pub enum Changed {}
 
 impl Notification for Changed {
@@ -84,8 +84,8 @@ pub async fn configure(shared: &Shared) {
     }
 }
 
-/// Stores settings: the first for documents outside of folders, the others for each folder. Returns whether
-/// any is new.
+/// Stores settings: the first element for documents outside of folders, the others for one folder each.
+/// Returns whether any setting has changed.
 fn take(state: &mut State, folders: &[Uri], read: Vec<Arc<Settings>>) -> bool {
     let before = Arc::clone(&state.settings);
     let mut read = read.into_iter();
@@ -148,7 +148,8 @@ pub async fn files(shared: &Shared, params: DidChangeWatchedFilesParams) {
     .await;
 }
 
-/// Checks documents again and notifies the client, which may request more than diagnostics.
+/// Checks documents again, and notifies the client so that it can request diagnostics, hints, lenses and
+/// pictures again.
 pub async fn changed(shared: &Shared, concerns: impl Fn(&Document) -> bool) {
     let documents = shared.recheck(concerns);
     if documents.is_empty() {
@@ -159,7 +160,7 @@ pub async fn changed(shared: &Shared, concerns: impl Fn(&Document) -> bool) {
     }
     let abilities = shared.lock().abilities;
     let client = shared.client.clone();
-    // The answers of clients do not matter, so nobody waits for them.
+    // In a task, since nothing depends on the client's answers.
     tokio::spawn(async move {
         if abilities.pulls_diagnostics && abilities.refreshes_diagnostics {
             let _ = client.workspace_diagnostic_refresh().await;
@@ -207,8 +208,8 @@ pub async fn read_models(shared: &Shared, mut wanted: tokio::sync::mpsc::Unbound
             models::parse(&text)
                 .ok_or_else(|| "schedc and its language server have different versions".to_owned())
         });
-        let is_new = shared.lock().models.arrived(&path, stamp, model);
-        shared.learned.notify_waiters();
+        let is_new = shared.lock().models.store(&path, stamp, model);
+        shared.model_read.notify_waiters();
         if is_new {
             changed(shared, |document| document.model().as_ref() == Some(&path)).await;
         }

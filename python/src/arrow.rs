@@ -68,7 +68,7 @@ impl Drop for ArrowArray {
 }
 
 impl ArrowSchema {
-    /// The type as the interface spells it.
+    /// The format string of the type, as the interface defines it.
     pub fn format(&self) -> &[u8] {
         // SAFETY: a schema has a format that ends with NUL.
         unsafe { bytes(self.format) }
@@ -118,8 +118,8 @@ impl ArrowArray {
         unsafe { self.dictionary.as_ref() }
     }
 
-    /// The values as a column of this type, whose first row has `before` values ahead of it in addition to
-    /// the array's own offset. None if the array has no buffer of values, or the offset is too large.
+    /// The values as a column of this type. Skips `before` values in addition to the array's own offset. None
+    /// if the array has no buffer of values, or the offset is too large.
     fn column(&self, kind: ColumnFormat, before: i64) -> Option<RawColumn> {
         let ColumnFormat::Values(kind) = kind else { return Some(RawColumn::ABSENT) };
         let first = self.offset.checked_add(before)?;
@@ -161,7 +161,7 @@ pub struct ArrayStream<'py> {
 /// A stream of record batches.
 pub struct TableStream<'py>(ArrayStream<'py>);
 
-/// The first array of a stream, which outlives the stream.
+/// The first array of a stream. It stays valid after the stream ends.
 pub struct ArrowColumn {
     /// None for arrays that hold neither numbers nor truth values.
     kind: Option<ColumnFormat>,

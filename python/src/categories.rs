@@ -119,7 +119,8 @@ impl Categories {
 /// The codes, or the first row without one and the reason.
 type Encoded<'py> = (Option<Bound<'py, PyAny>>, Option<(usize, Refused)>);
 
-/// Codes as an array in single precision, if it represents all of them exactly, or else in double.
+/// Codes as an array in single precision if that represents all of them exactly, otherwise in double
+/// precision.
 fn narrowed(py: Python<'_>, codes: Vec<f64>) -> Bound<'_, PyAny> {
     let is_exact = |code: &f64| f64::from(*code as f32) == *code || code.is_nan();
     match codes.iter().all(is_exact) {
@@ -131,7 +132,7 @@ fn narrowed(py: Python<'_>, codes: Vec<f64>) -> Bound<'_, PyAny> {
 const UNSEEN: &str = "error, missing, other";
 const NUMBERS: &str = "names, codes";
 
-/// Parses the word for an option.
+/// Parses the value of an option. `all` lists the valid values for the error message.
 fn chosen<T>(option: &str, word: &str, of_word: fn(&str) -> Option<T>, all: &str) -> PyResult<T> {
     of_word(word).ok_or_else(|| PyValueError::new_err(format!("{option} is one of {all}, not '{word}'")))
 }
@@ -154,7 +155,7 @@ fn shortened(name: &str) -> String {
     }
 }
 
-/// Converts the result of `code` to Python.
+/// Converts a Python value to a cell, and calls `code` with it.
 fn with_cell<T>(value: &Bound<'_, PyAny>, code: impl FnOnce(Cell<'_>) -> T) -> PyResult<T> {
     if let Ok(text) = value.cast::<PyString>() {
         return Ok(code(Cell::Text(&text.to_cow()?)));
@@ -185,7 +186,7 @@ fn is_truth(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyBool>() || of_numpy()
 }
 
-/// The function that gives the cells of a column their codes.
+/// The look-up of the codes of a column's cells.
 struct Cells<'a> {
     lookup: Lookup<'a>,
     is_absent: &'a dyn Fn(usize) -> bool,

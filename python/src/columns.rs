@@ -31,7 +31,7 @@ pub struct Columns<'py> {
 }
 
 impl<'py> Columns<'py> {
-    /// The columns of `rows` rows; None is a feature that is missing in all of them.
+    /// The columns of `rows` rows. `None` is a feature that is missing in all rows.
     ///
     /// # Errors
     /// An array is too short, or its type is not supported for rows.
@@ -44,7 +44,7 @@ impl<'py> Columns<'py> {
     }
 }
 
-/// Puts the given columns of some features in the place of others.
+/// Replaces the columns of some features by the given ones.
 ///
 /// # Errors
 /// As for [`ColumnBuffers::column`].
@@ -88,7 +88,7 @@ impl ColumnBuffers<'_> {
             return Err(PyValueError::new_err("a column repeats one value; copy it first"));
         }
         if bits.is_some() && rows > 1 && stride != 1 {
-            return Err(PyValueError::new_err("packed bits lie one byte after the other"));
+            return Err(PyValueError::new_err("packed bits must be a contiguous array"));
         }
         let mut column = RawColumn::of(start, kind, if bits.is_some() { 0 } else { stride });
         column.values_offset = first_bit.unwrap_or(0);
@@ -111,7 +111,7 @@ impl ColumnBuffers<'_> {
 fn packed<T: numpy::Element>(array: &Bound<'_, PyArray1<T>>) -> PyResult<()> {
     match array.is_c_contiguous() {
         true => Ok(()),
-        false => Err(PyValueError::new_err("bitmaps and dictionaries are packed")),
+        false => Err(PyValueError::new_err("bitmaps and dictionaries must be contiguous arrays")),
     }
 }
 

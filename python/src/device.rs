@@ -21,13 +21,13 @@ const UNSUPPORTED: i32 = 4;
 
 /// Memory of a GPU, freed after the work in its stream.
 struct DeviceMemory {
-    /// 0 for no bytes.
+    /// Address of the memory; 0 if it has no bytes.
     address: u64,
     device: i32,
     stream: Stream,
-    /// The object of the stream, which exists as long as this value.
+    /// The Python object of the stream, which this value keeps alive.
     _owner: Option<Py<PyAny>>,
-    /// Whether other streams may use the memory. It is then freed after all work of the GPU.
+    /// Whether other streams may use the memory. If so, it is freed only after all work of the GPU.
     is_shared: AtomicBool,
 }
 
@@ -38,12 +38,13 @@ impl Drop for DeviceMemory {
         }
         let free = || {
             let waits = self.is_shared.load(Ordering::Relaxed);
-            // SAFETY: the memory is the driver's, and nobody refers to it.
-            // A driver that fails here has failed in earlier work, which the next call reports.
+            // SAFETY: the driver allocated the memory, and nothing refers to it any more.
+            // An error here is one of earlier work, and the next call reports it.
             let _ =
                 driver().map(|driver| unsafe { driver.free(self.device, self.address, self.stream, waits) });
         };
-        // Work of the GPU may need the interpreter's lock. Without an interpreter the program ends.
+        // Releases the interpreter's lock, since work of the GPU may need it. If the interpreter has ended,
+        // the memory is freed with the process.
         Python::try_attach(|py| py.detach(free));
     }
 }
@@ -93,18 +94,18 @@ impl DeviceArray {
         dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        // Capsules without a version serve consumers of all versions.
+        // The capsule has the form without a version, which consumers of all versions accept.
         drop(max_version);
         if copy == Some(true) || dl_device.is_some_and(|device| device != self.__dlpack_device__()) {
             return Err(PyBufferError::new_err(
-                "the array is exported where it lies; to_numpy() copies it to the host",
+                "the array is exported without a copy, in the GPU's memory; to_numpy() copies it to the host",
             ));
         }
         let consumer = match stream {
-            // The consumer itself keeps the order.
+            // The consumer waits for the results itself.
             Some(-1) => None,
             Some(handle) => Some(Stream::of(usize::try_from(handle).map_err(|_| {
-                PyValueError::new_err("stream is the handle of a stream, or -1 for work in order by itself")
+                PyValueError::new_err("stream is the handle of a stream, or -1 if the consumer waits itself")
             })?)),
             None => Some(Stream::DEFAULT),
         };
@@ -145,7 +146,7 @@ impl DeviceArray {
         }
     }
 
-    /// Refuses copies that nobody sees.
+    /// Refuses the implicit copy to the host that NumPy would make.
     #[pyo3(signature = (*_arguments, **_keywords))]
     fn __array__(
         &self,
@@ -166,7 +167,7 @@ impl DeviceArray {
 }
 
 impl DeviceArray {
-    /// An array without content, for work in a stream whose object is `owner`.
+    /// Allocates an uninitialised array for work in a stream, whose Python object is `owner`.
     fn new(
         device: i32,
         (dtype, shape): (Dtype, Vec<i64>),
@@ -203,8 +204,8 @@ impl DeviceArray {
     }
 }
 
-/// Help if no memory can be allocated.
-const HELP: &str = "out= takes an array of the caller's";
+/// Help for the error that no memory could be allocated.
+const HELP: &str = "pass an array for the results as out=";
 
 /// The driver; SchedcError if there is none.
 fn driver_of_call() -> PyResult<&'static sched_library::Driver> {
@@ -219,11 +220,12 @@ pub struct DeviceCall<'a, 'py> {
     pub out: Option<&'a Bound<'py, PyAny>>,
     /// The stream of the call; None for that of the rows.
     pub stream: Option<&'a Bound<'py, PyAny>>,
-    /// The GPU that the caller names.
+    /// Number of the GPU, if the caller gave one.
     pub device: Option<i32>,
 }
 
-/// Puts a call into its stream, and returns the caller's array or a new one. The call does not wait.
+/// Adds a call to its stream, and returns the array for its results: the caller's or a new one. Does not wait
+/// for the results.
 ///
 /// # Errors
 /// ValueError and TypeError for rows and arrays that do not fit, and SchedcError if the library refuses.
@@ -258,7 +260,7 @@ pub fn predict<'py>(
     arrays.call_method1(intern!(py, "returned"), (made, rows))
 }
 
-/// Makes the call, whose results have the address `out`.
+/// Makes the call, which writes its results to the address `out`.
 fn run(
     py: Python<'_>,
     library: &Library,
@@ -285,10 +287,10 @@ fn run(
     })
 }
 
-/// A call that another thread of this process may make.
+/// A call that may be made without the interpreter's lock.
 struct Pointers(Call);
 
-// SAFETY: the arrays are kept for the duration of the call.
+// SAFETY: the caller keeps the arrays alive during the call.
 unsafe impl Send for Pointers {}
 
 fn address(number: u64) -> *const c_void {

@@ -10,7 +10,7 @@ use sched_library::{Driver, Dtype, Stream};
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
-/// Name of capsules of DLPack. A consumer renames the capsule of which it takes the memory.
+/// Name of capsules of DLPack. A consumer that takes over the memory of a capsule renames the capsule.
 const CAPSULE: &CStr = c"dltensor";
 
 /// Kind of device in DLPack: memory of a GPU of NVIDIA.
@@ -61,7 +61,8 @@ struct ManagedTensor {
 }
 
 impl ElementType {
-    /// The letters of kinds of elements in `__cuda_array_interface__`, by their code.
+    /// Kinds of elements: the letter in `__cuda_array_interface__`, the code in DLPack, and the name in
+    /// NumPy.
     const KINDS: [(char, u8, &str); 5] =
         [('i', 0, "int"), ('u', 1, "uint"), ('f', FLOAT, "float"), ('c', 5, "complex"), ('b', 6, "bool")];
 
@@ -75,7 +76,7 @@ impl ElementType {
         ElementType { code, bits, lanes: 1 }
     }
 
-    /// The element type of a `typestr` such as `<f4`; None if it is not one of this machine's.
+    /// The element type of a `typestr` such as `<f4`. `None` for unknown kinds and for the other byte order.
     fn of_text(text: &str) -> Option<ElementType> {
         let rest = text.strip_prefix(['<', '|', '='])?;
         let (_, code, _) = ElementType::KINDS.into_iter().find(|(letter, ..)| rest.starts_with(*letter))?;
@@ -106,7 +107,7 @@ impl ElementType {
     }
 }
 
-/// The kind and the number of the device that has an array. None if the object does not say it by DLPack.
+/// The kind and the number of the device that has an array. `None` if the object lacks the DLPack interface.
 fn dlpack_device(object: &Bound<'_, PyAny>) -> PyResult<Option<(i32, i32)>> {
     let method = object.getattr_opt(intern!(object.py(), "__dlpack_device__"))?;
     Ok(method.and_then(|method| method.call0().ok()?.extract().ok()))
@@ -135,7 +136,7 @@ pub fn is_on_gpu(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// An array in a GPU's memory. The memory is valid as long as this value lives.
 pub struct DeviceView<'py> {
-    /// Address of the first element; 0 if there is none.
+    /// Address of the first element; 0 if the array is empty.
     pub address: u64,
     /// Number of the GPU.
     pub device: i32,
@@ -152,10 +153,11 @@ pub struct DeviceView<'py> {
 }
 
 impl<'py> DeviceView<'py> {
-    /// The memory of an array, for work in `stream`, which waits for what other streams still write.
+    /// The memory of an array, for work in `stream`. Makes `stream` wait for other streams that still write
+    /// the array.
     ///
     /// # Errors
-    /// The array's own error, and BufferError for what both forms forbid.
+    /// The array's own error, or BufferError if neither form can export the array.
     pub fn of(object: &Bound<'py, PyAny>, stream: Stream) -> PyResult<DeviceView<'py>> {
         match object.getattr_opt(intern!(object.py(), "__dlpack__"))? {
             Some(export) => DeviceView::of_dlpack(&export, stream),
@@ -167,7 +169,7 @@ impl<'py> DeviceView<'py> {
         let keywords = PyDict::new(export.py());
         keywords.set_item("stream", stream.number())?;
         let capsule = export.call((), Some(&keywords))?.cast_into::<PyCapsule>()?;
-        // The capsule keeps its name, so that it frees the tensor itself.
+        // The capsule is not renamed, so it frees the tensor when it is dropped.
         let tensor = capsule.pointer_checked(Some(CAPSULE))?.cast::<ManagedTensor>();
         // SAFETY: capsules of this name hold a managed tensor.
         let raw = unsafe { &tensor.as_ref().tensor };
@@ -220,7 +222,7 @@ impl<'py> DeviceView<'py> {
             device,
             element,
             shape: item("shape")?.extract()?,
-            // A stride that is no number of elements is not that of packed elements either.
+            // A stride that is no multiple of the element's bytes becomes 0, which counts as not packed.
             strides: strides
                 .map(|all| all.into_iter().map(|s| if s % bytes == 0 { s / bytes } else { 0 }).collect()),
             is_read_only,
@@ -228,7 +230,7 @@ impl<'py> DeviceView<'py> {
         })
     }
 
-    /// Whether the elements are packed, the last dimension first.
+    /// Whether the elements are contiguous in C order.
     pub fn is_packed(&self) -> bool {
         let Some(strides) = &self.strides else { return true };
         let mut packed = 1;
@@ -296,7 +298,7 @@ unsafe extern "C" fn free<T>(tensor: *mut ManagedTensor) {
     drop(unsafe { Box::from_raw((*tensor).context.cast::<Exported<T>>()) });
 }
 
-/// Frees the tensor of a capsule that nobody has consumed.
+/// Destructor of a capsule: frees the tensor if no consumer has taken it.
 unsafe extern "C" fn end_capsule(capsule: *mut ffi::PyObject) {
     // SAFETY: Python ends a capsule of `capsule`; a consumer has renamed it.
     unsafe {

@@ -22,7 +22,7 @@ pub enum Block<'py> {
     Arrow(ArrowColumn),
 }
 
-/// The columns of a block, whose distance is in bytes.
+/// The columns of a block, and their distance in bytes.
 struct OpenBlock<'py> {
     count: usize,
     first: RawColumn,
@@ -30,17 +30,18 @@ struct OpenBlock<'py> {
     _block: Block<'py>,
 }
 
-/// Objects that are blocks, each of which is opened when a feature needs it.
+/// Python objects that are blocks. Each is opened when the first feature needs it.
 struct Blocks<'a, 'py> {
     objects: &'a [Bound<'py, PyAny>],
     open: Vec<Option<OpenBlock<'py>>>,
     rows: usize,
-    /// Types of pandas' arrays of pyarrow and of what these hold, which live as long as the call.
+    /// The type of pandas' arrays that hold arrays of pyarrow, and the type of the latter. Valid during the
+    /// call.
     of_arrow: Option<(*mut PyTypeObject, *mut PyTypeObject)>,
 }
 
-/// The place of each feature's column: the number of its block, and the position in that block. The number -1
-/// is a feature that is absent.
+/// The position of each feature's column: the number of its block, and the column's index in the block. The
+/// block number -1 is an absent feature.
 #[derive(FromPyObject)]
 pub struct Places<'py>(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
 
@@ -53,11 +54,11 @@ pub struct BlockColumns<'py> {
 
 impl<'py> BlockColumns<'py> {
     /// The columns of the features of a frame. A block is an array, the tuple of [`ColumnBuffers`], or a
-    /// block of pandas. None if a block that has a feature is none of these or has elements of a type that no
-    /// library reads, or the places do not fit the blocks.
+    /// block of pandas. `None` if a block with a feature is none of these or has a type of elements that no
+    /// library reads, or if `places` names columns that do not exist.
     ///
     /// # Errors
-    /// A block does not give its values.
+    /// A block raises an exception when its values are read.
     pub fn of(
         objects: &[Bound<'py, PyAny>],
         places: &Places<'_>,
@@ -120,7 +121,7 @@ impl<'py> Blocks<'_, 'py> {
         ArrowColumn::of(&capsule).map(|column| Some(Block::Arrow(column)))
     }
 
-    /// The array of pyarrow in an array of pandas. None if it has none, or one that exports no stream.
+    /// The array of pyarrow in an array of pandas. `None` if there is none, or if it cannot export a stream.
     fn chunks_of(&mut self, values: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = values.py();
         let Some(chunks) = values.getattr_opt(intern!(py, "_pa_array"))? else { return Ok(None) };
@@ -137,7 +138,8 @@ impl<'py> Blocks<'_, 'py> {
 }
 
 impl<'py> OpenBlock<'py> {
-    /// A block of `rows` rows. None if it has another number of rows, or elements that no library reads.
+    /// Opens a block. `None` if its number of rows is not `rows`, or if no library reads its type of
+    /// elements.
     fn of(block: Block<'py>, rows: usize) -> Option<OpenBlock<'py>> {
         let (count, first, by_column) = match &block {
             Block::Array(array) => {
@@ -160,8 +162,8 @@ impl<'py> OpenBlock<'py> {
     }
 }
 
-/// Rows in row-major order that columns of one type make up, for a single row: the address of the first
-/// value, and the type.
+/// Checks whether the columns of a single row are contiguous values of one type. If so, returns the address
+/// of the first value, and the type.
 pub fn as_packed_row(columns: &[RawColumn]) -> Option<(*const c_void, Dtype)> {
     let first = columns.first()?;
     let kind = match first.kind {
@@ -216,15 +218,15 @@ fn read<T: Copy>(column: &RawColumn, rows: usize, round: impl Fn(T) -> f32) -> O
 /// The columns that a model reads from a table, by their names or by their order.
 #[pyclass(frozen, module = "schedc_runtime")]
 pub struct Lookup {
-    /// For each feature the name of its column, None if it is absent.
+    /// Name of each feature's column; `None` for an absent feature.
     wanted: Vec<Option<String>>,
     by_position: bool,
 }
 
 #[pymethods]
 impl Lookup {
-    /// `wanted` has a name for each feature, None for an absent one. With `by_position` the names are
-    /// ignored.
+    /// `wanted` has the name of each feature's column, None for an absent feature. With `by_position` names
+    /// are ignored.
     #[new]
     fn new(wanted: Vec<Option<String>>, by_position: bool) -> Lookup {
         Lookup { wanted, by_position }
@@ -232,8 +234,7 @@ impl Lookup {
 }
 
 impl Lookup {
-    /// For each feature the number of its column among the names of a table. None if a name is missing, or
-    /// several names might be meant.
+    /// Index of each feature's column among the names of a table. `None` if a name is missing or ambiguous.
     pub fn places(&self, names: &[&str]) -> Option<Vec<Option<usize>>> {
         if self.by_position {
             return (names.len() == self.wanted.len()).then(|| (0..names.len()).map(Some).collect());
@@ -258,8 +259,8 @@ impl Lookup {
     }
 }
 
-/// The places and types of the features' columns in a stream. None if a column is not found or holds
-/// neither numbers nor truth values, unless `given` has the feature.
+/// Indices and types of the features' columns in a stream. `None` if a column is not found, or if it holds
+/// neither numbers nor truth values and `given` does not replace it.
 pub fn plan_of_stream(
     stream: &TableStream<'_>,
     lookup: &Lookup,

@@ -54,7 +54,7 @@ pub struct CallOptions {
 /// Properties of a library's code, from its own description.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// The NumPy type that arrays of integers are converted to.
+    /// The NumPy type to which arrays of integers are converted.
     pub whole: &'static str,
     /// Whether calls may run on a GPU.
     pub runs_on_gpu: bool,
@@ -75,19 +75,19 @@ impl About {
     }
 }
 
-/// A library in this process, or a model of another module of it.
+/// A library in this process, or a model that another Python module of this process has.
 pub struct Library {
     /// Its functions.
     pub loaded: Box<dyn ModelFunctions + Send + Sync>,
-    /// The names of the features; none if the model has no names.
+    /// The names of the features; `None` if the model has no names.
     pub feature_names: Option<Vec<String>>,
     takes_columns: bool,
-    /// The loaded file, which stays open even if its name is reused. None for a model that is in no file.
+    /// The loaded file, which stays open even if its name is reused. `None` for a model of another module.
     file: Option<File>,
 }
 
 impl Library {
-    /// Loads the library of this name.
+    /// Loads the library at a path.
     ///
     /// # Errors
     /// The file does not exist, or is not a library of `schedc build` for this machine.
@@ -110,7 +110,7 @@ impl Library {
         Library::of_file(file, shown)
     }
 
-    /// A model of another module. Whoever has the handle keeps the model alive.
+    /// Wraps a model of another module. The owner of the handle must keep the model alive.
     pub fn of_handle(handle: ModelHandle, feature_names: Option<Vec<String>>) -> Library {
         Library { loaded: Box::new(handle), feature_names, takes_columns: true, file: None }
     }
@@ -119,7 +119,7 @@ impl Library {
         let prefix = prefix_of(&file).ok_or_else(|| {
             format!("{shown} is not a library of schedc; make one with `schedc build model.json -o model.so`")
         })?;
-        // The loader returns the library that it has under a name, even if the name has a new file since.
+        // By the descriptor: if a path has a new file, the loader would still return the old library.
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         // SAFETY: callers must trust the library, since loading it runs its code.
         let loaded = unsafe { LibraryFunctions::open(Path::new(&path), &prefix) };
@@ -139,7 +139,7 @@ impl Library {
         })
     }
 
-    /// Whether the model is in a file, and so compiled.
+    /// Whether the model is a library in a file, and so is compiled.
     pub fn has_file(&self) -> bool {
         self.file.is_some()
     }
@@ -180,7 +180,7 @@ impl Library {
     /// Makes a call.
     ///
     /// # Errors
-    /// The library's error. Libraries from before columns were supported refuse these.
+    /// The library's error. Old libraries do not support columns, and refuse them.
     ///
     /// # Safety
     /// The input is readable; the output has room for `num_outputs(kind)` elements of `output_type(kind)` for

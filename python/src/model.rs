@@ -52,8 +52,8 @@ pub fn load(py: Python<'_>, library: &Bound<'_, PyAny>) -> PyResult<Model> {
 /// Name of capsules that hold a [`ModelHandle`].
 const HANDLE: &CStr = c"schedc.ModelHandle";
 
-/// The model whose handle is in a capsule. For the package `schedc`, whose models answer while they are
-/// compiled.
+/// Returns the model whose handle is in a capsule. The package `schedc` uses it for models that predict
+/// before they are compiled.
 ///
 /// Raises ValueError for a capsule of another version.
 #[pyfunction]
@@ -82,7 +82,7 @@ impl Model {
         self.library.loaded.num_features()
     }
 
-    /// Whether the model is that of a library; else it is one that another module of the process has.
+    /// Whether the model is a library. If not, another module of this process has the model.
     #[getter]
     fn has_library(&self) -> bool {
         self.capsule.is_none()
@@ -307,14 +307,15 @@ impl<'py> CallArguments<'py> {
     }
 }
 
-/// Pointers that another thread of this call may use: Python objects keep the memory alive.
+/// Arguments of a call that may run without the interpreter's lock. Python objects keep the memory alive.
 struct Pointers<'a>(Input<'a>, CallOptions);
 
 // SAFETY: the arrays are borrowed for the duration of the call.
 unsafe impl Send for Pointers<'_> {}
 
 impl Model {
-    /// Makes a call on columns of `rows` rows. A single row that lies packed is read as a row.
+    /// Makes a call on columns of `rows` rows. If the values of a single row are contiguous, calls the
+    /// library with a row.
     fn call_columns<'py>(
         &self,
         py: Python<'py>,
@@ -387,7 +388,7 @@ impl Model {
         Err(PyValueError::new_err(format!("the model has no output \"{what}\": choose {known}")))
     }
 
-    /// Makes the call with results of a type: one dimension for a single column, otherwise two.
+    /// Makes the call with results of type `T`, in one dimension for a single column, otherwise in two.
     fn fill<'py, T: numpy::Element>(
         &self,
         py: Python<'py>,

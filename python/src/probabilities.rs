@@ -1,12 +1,12 @@
-//! Probabilities of both classes, from those of the second one.
+//! Probabilities of both classes, from those of the second class.
 
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use std::ops::Sub;
 
-/// Probabilities of the first and of the second class, in two columns, from those of the second one: an array
-/// of one dimension. NumPy takes four operations of about a microsecond each for one row.
+/// Probabilities of the first and of the second class in two columns. `second` has those of the second class,
+/// in one dimension. In NumPy this would take four operations of about a microsecond each for one row.
 #[pyfunction]
 #[pyo3(signature = (second, /))]
 pub fn both_classes<'py>(second: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

@@ -1,4 +1,4 @@
-//! Rows that are dicts of Python, from names to numbers.
+//! Rows as Python dicts from names to numbers.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
@@ -6,14 +6,14 @@ use pyo3::{ffi, intern};
 use std::collections::HashMap;
 use std::ptr;
 
-/// Whole numbers up to this size have an exact double.
+/// Whole numbers up to this magnitude have an exact double.
 const EXACT_WHOLE: i64 = 1 << 53;
 
-/// The values of records in row-major order. A feature without a name has NaN throughout. None if a record
+/// The values of records in row-major order. A feature without a name is NaN in all rows. `None` if a record
 /// lacks a name, or a value is neither a number nor missing.
 ///
 /// # Errors
-/// An exception of a dict's keys.
+/// The comparison of a dict's keys raises an exception.
 pub fn values_of_records(
     records: &Bound<'_, PyList>,
     names: &[Option<&Bound<'_, PyString>>],
@@ -23,7 +23,7 @@ pub fn values_of_records(
     let mut keys = None;
     for record in records {
         let Ok(record) = record.cast::<PyDict>() else { return Ok(None) };
-        // The first record alone may be the only one.
+        // For a single record, the order of the keys is not worth computing.
         if values.is_empty() && records.len() > 1 {
             keys = Keys::of(record, names);
         }
@@ -36,7 +36,7 @@ pub fn values_of_records(
     Ok(Some(values))
 }
 
-/// Reads the values of a record, by a search for each name. False if the record lacks a name, or a value is
+/// Reads the values of a record by a look-up of each name. `false` if the record lacks a name, or a value is
 /// neither a number nor missing.
 fn look_up(
     record: &Bound<'_, PyDict>,
@@ -52,20 +52,20 @@ fn look_up(
     Ok(true)
 }
 
-/// The keys of a record in their order. Records from one source have the same objects as keys, so that a walk
-/// over a dict finds each feature's value without a search.
+/// The keys of a record in their order. Records from one source have the same objects as keys in the same
+/// order, so iterating over a dict yields each feature's value without a look-up.
 struct Keys<'py>(Vec<Key<'py>>);
 
 struct Key<'py> {
-    /// The object, which stays alive so that no other one gets its address.
+    /// The key. This reference keeps the object alive, so that no other object gets its address.
     name: Bound<'py, PyAny>,
-    /// The feature whose value the key has; None if the features need none.
+    /// The feature whose value the key has; `None` if no feature has this name.
     feature: Option<usize>,
 }
 
 impl<'py> Keys<'py> {
-    /// The keys of a record. None if one is no plain text, a name is not among them, or two features have
-    /// one name.
+    /// The keys of a record. `None` if a key is no plain text, a feature's name is missing, or two features
+    /// have the same name.
     fn of(record: &Bound<'py, PyDict>, names: &[Option<&Bound<'py, PyString>>]) -> Option<Keys<'py>> {
         let mut features = HashMap::with_capacity(names.len());
         for (feature, name) in names.iter().enumerate() {
@@ -84,8 +84,8 @@ impl<'py> Keys<'py> {
         features.is_empty().then_some(Keys(keys))
     }
 
-    /// Reads the values of a record. False if the record has other keys or another order, or a value needs
-    /// code of Python.
+    /// Reads the values of a record. `false` if the record has other keys or another order, or if reading a
+    /// value would run Python code.
     fn read(&self, record: &Bound<'_, PyDict>, row: &mut [f64]) -> bool {
         let mut position = 0;
         for key in &self.0 {
@@ -107,7 +107,7 @@ impl<'py> Keys<'py> {
 }
 
 impl Key<'_> {
-    /// Whether the key of an entry is this one, or a plain text that equals it. Runs no code of Python's.
+    /// Whether the key of an entry is this object, or a plain text that equals it. Runs no Python code.
     ///
     /// # Safety
     /// `name` is an object.
@@ -120,8 +120,8 @@ impl Key<'_> {
     }
 }
 
-/// A number, a truth value or None of Python as [`number_of`] reads it. Runs no code of Python's; None for
-/// objects that need it.
+/// A Python number, truth value or None, as [`number_of`] reads it. Runs no Python code; `None` for objects
+/// that would run some.
 ///
 /// # Safety
 /// `value` is an object.
@@ -141,8 +141,8 @@ unsafe fn plain_number_of(py: Python<'_>, value: *mut ffi::PyObject) -> Option<f
     if is_plain { number_of(&value) } else { None }
 }
 
-/// A number, a truth value or None of Python as a double; None for other objects, and for whole numbers
-/// that no double equals.
+/// A Python number, truth value or None as a double. `None` for other objects, and for whole numbers that
+/// double precision would round.
 fn number_of(value: &Bound<'_, PyAny>) -> Option<f64> {
     if let Ok(number) = value.cast::<PyFloat>() {
         return Some(number.value());

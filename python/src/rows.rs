@@ -32,7 +32,7 @@ impl Rows<'_> {
 pub struct AcceptedRows {
     /// Number of columns.
     pub features: usize,
-    /// Whether it accepts columns.
+    /// Whether the library accepts columns.
     pub takes_columns: bool,
     /// The NumPy type to which integers are converted.
     pub whole: &'static str,
@@ -119,7 +119,8 @@ fn placed<'py, T: numpy::Element>(
     let together = by_column == bytes || columns <= 1 || count == 0;
     let ahead = count <= 1 || (by_row % bytes == 0 && by_row >= bytes * columns as isize);
     if !together || !ahead || !(array.data() as usize).is_multiple_of(align_of::<T>()) {
-        // NumPy's broadcasts repeat a value with a stride of 0, which columns of a library do not support.
+        // A broadcast array of NumPy repeats a value with stride 0, which columns of a library do not
+        // support.
         let apart = by_row.unsigned_abs() >= size_of::<T>() && count > 1;
         return Ok((takes_columns && apart).then(|| in_columns(array, kind)));
     }

@@ -11,16 +11,16 @@ use std::ffi::CStr;
 const SCHEMA_NAME: &CStr = c"arrow_schema";
 const ARRAY_NAME: &CStr = c"arrow_array";
 
-/// Texts whose numbers a column remembers, by the address of an object or by the bytes. A column of
-/// categories has the same ones again and again. A power of two.
+/// Number of slots in a cache of texts and their numbers, a power of two. Columns of categories repeat the
+/// same texts.
 const REMEMBERED: usize = 64;
 
-/// Bytes of a view of a text in Arrow, and the longest text that lies in the view itself.
+/// Bytes of a view of a text in Arrow. Short texts are in the view itself.
 const VIEW: usize = 16;
 const INLINE: usize = 12;
 
-/// The number of each text of a column by the function `number_of`, NaN for a missing one. None if the column
-/// has another type or value, or a text has no number.
+/// The number of each text of a column by the function `number_of`, NaN for a missing one. `None` if the
+/// column has values that are no texts, or a text has no number.
 ///
 /// # Errors
 /// The export of the column to Arrow raises an exception.
@@ -81,8 +81,8 @@ fn numbers_of_objects<'py>(
     Some(numbers)
 }
 
-/// The numbers of the texts that a column had last, by a hash of their bytes. A hit takes 10 ns, a look-up 30
-/// (Zen 5).
+/// Cache of the numbers of a column's recent texts, by a hash of their bytes. A hit takes 10 ns, a look-up by
+/// `number_of` 30 ns (Zen 5).
 struct Recent<'a, F> {
     number_of: &'a F,
     known: [Option<(&'a [u8], f64)>; REMEMBERED],
@@ -112,8 +112,7 @@ fn number_of_bytes(text: &[u8], number_of: &impl Fn(&str) -> Option<f64>) -> Opt
     number_of(std::str::from_utf8(text).ok()?)
 }
 
-/// The place of a text among the remembered ones, by its length and its last bytes, since names of categories
-/// often begin alike.
+/// Cache slot of a text, by its length and its last bytes, since names of categories often begin alike.
 fn slot(text: &[u8]) -> usize {
     let last = match text.last_chunk::<8>() {
         Some(bytes) => u64::from_le_bytes(*bytes),
@@ -122,8 +121,8 @@ fn slot(text: &[u8]) -> usize {
     mixed(last ^ (text.len() as u64) << 56)
 }
 
-/// A place among the remembered texts, from bits. The upper half of a product with an odd number depends on
-/// all of them (Fibonacci hashing).
+/// Cache slot for bits. The upper half of a product with an odd number depends on all bits (Fibonacci
+/// hashing).
 fn mixed(bits: u64) -> usize {
     (bits.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % REMEMBERED
 }
@@ -178,7 +177,7 @@ fn append_numbers(
         Some(text) => number_of_bytes(text, number_of),
         None => Some(f64::NAN),
     };
-    // A dictionary may have many more texts than the rows of a call.
+    // Only if the dictionary is small: it may have many more texts than the call has rows.
     let entries: Option<Vec<Option<f64>>> =
         (texts.count <= array.length()).then(|| (0..texts.count).map(entry).collect());
     for row in 0..array.length() {
@@ -230,13 +229,13 @@ struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// None if the array holds no texts.
+    /// The texts of an array; `None` if it holds none.
     fn of(schema: &ArrowSchema, array: &'a ArrowArray) -> Option<Texts<'a>> {
         let form = TextForm::of(schema)?;
         Some(Texts { array, form, first: array.offset()?, count: array.length() })
     }
 
-    /// The bytes of a text, or None for a missing one. None outside that if there is no such text.
+    /// The bytes of a text, `Some(None)` if it is missing. `None` if the index is out of range.
     fn cell(&self, at: usize) -> Option<Option<&'a [u8]>> {
         if at >= self.count {
             return None;
@@ -283,7 +282,7 @@ impl<'a> Texts<'a> {
             ..=INLINE => view.wrapping_add(4),
             _ => {
                 let buffer = 2 + usize::try_from(buffer).ok()?;
-                // The last buffer has the sizes of the others.
+                // The last buffer holds no text, but the sizes of the other buffers.
                 let content = self.array.buffer(buffer).filter(|_| buffer + 1 < self.array.n_buffers())?;
                 content.wrapping_add(usize::try_from(offset).ok()?)
             }
@@ -301,7 +300,7 @@ struct Indices<'a> {
 }
 
 impl<'a> Indices<'a> {
-    /// None if the type is not that of indices.
+    /// The indices of an array; `None` if its type is none of indices.
     fn of(schema: &ArrowSchema, array: &'a ArrowArray) -> Option<Indices<'a>> {
         let read = match schema.format() {
             b"c" => index_at::<i8>,
@@ -317,7 +316,7 @@ impl<'a> Indices<'a> {
         Some(Indices { array, first: array.offset()?, read })
     }
 
-    /// The index of a row, or None for a missing value. None outside that for a number that is no index.
+    /// The index of a row, `Some(None)` if its value is missing. `None` for a number that is no index.
     fn index(&self, row: usize) -> Option<Option<usize>> {
         let at = self.first + row;
         if is_null(self.array.validity(), at) {

@@ -223,7 +223,7 @@ def test_numbers_of_all_types(predictor):
     ]:
         with pytest.raises(error, match=words):
             predictor.predict({**ones, names[0]: wrong})
-    # Whole numbers of all types are rounded once.
+    # Whole numbers of all types are rounded only once.
     large = 2**61 + 2**37 + 1
     once = predictor.values({**ones, names[0]: numpy.full(3, large).astype("float32")})
     for given in [numpy.full(3, large), [large] * 3, numpy.array([large] * 3, dtype="object"),

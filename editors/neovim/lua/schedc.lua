@@ -1,15 +1,13 @@
--- The language server of schedules, for Neovim 0.7 and newer.
+-- The language server of schedules, for Neovim 0.7 and newer. Calling setup is optional; it changes defaults:
 --
 --     require("schedc").setup({ model = "model.json" })
---
--- is optional; without it everything has its default.
 
 local M = {}
 
 local config = {
   -- Path of schedc.
   path = "schedc",
-  -- Called with (client, buffer) when the server is attached to a buffer: the place for mappings.
+  -- Function of (client, buffer), called when the server is attached to a buffer. May define key mappings.
   on_attach = nil,
   -- The settings of the server, as docs/lsp.md describes them.
   settings = {},
@@ -26,7 +24,7 @@ function M.setup(options)
   end
 end
 
--- Newer versions have other names for some functions.
+-- The clients of the server. Newer versions of Neovim have another name for the function that lists clients.
 local function clients()
   local all = (vim.lsp.get_clients or vim.lsp.get_active_clients)()
   return vim.tbl_filter(function(client)
@@ -40,8 +38,8 @@ local function root(file)
   return git ~= "" and vim.fn.fnamemodify(git, ":p:h:h") or folder
 end
 
---- The command that starts the server. schedc-lsp beside schedc starts at once; schedc loads a whole compiler
---- first.
+--- The command that starts the server: schedc-lsp beside schedc, which starts faster since it does not load
+--- LLVM, or else `schedc lsp`.
 local function command()
   local folder = vim.fn.fnamemodify(vim.fn.resolve(vim.fn.exepath(config.path)), ":h")
   local server = folder .. "/schedc-lsp"
@@ -69,8 +67,8 @@ local function request(client, method, params, answered, buffer)
   end
 end
 
--- Sends a request about a buffer. The answer goes to a function, errors go to the user.
-local function ask(buffer, method, params, done)
+-- Sends a request about a buffer. Calls `done` with the answer; shows errors to the user.
+local function query(buffer, method, params, done)
   local client = client_of(buffer)
   if not client then
     vim.notify("schedc: the language server is not attached to this buffer", vim.log.levels.WARN)
@@ -136,8 +134,8 @@ local function update_ledger(buffer)
   end, buffer)
 end
 
--- The server sends this when its answers change though the text does not: a model was read, or the schedule
--- was measured.
+-- Handler of a notification: the server's answers change although the text does not, since a model was read
+-- or the schedule was measured.
 local function changed(_, params)
   local buffer = vim.uri_to_bufnr(params.uri)
   update_ledger(buffer)
@@ -147,7 +145,8 @@ local function changed(_, params)
   show_lenses(buffer)
 end
 
--- Neovim shows code lenses only on request.
+-- Called when the client is attached to a buffer. Requests code lenses, since Neovim shows them only on
+-- request.
 local function attached(client, buffer)
   show_lenses(buffer)
   if pictures[buffer] then
@@ -181,7 +180,7 @@ local function client_options(buffer)
     init_options = config.settings,
     settings = { schedc = config.settings },
     handlers = { ["sched/changed"] = changed },
-    -- The server only answers; the commands of its code lenses run here.
+    -- The commands of the server's code lenses, which the client runs.
     commands = {
       ["schedc.showNest"] = of_lens(M.nest),
       ["schedc.build"] = of_lens(M.build),
@@ -259,7 +258,7 @@ end
 function M.build(buffer)
   buffer = buffer_of(buffer)
   local params = { command = "schedc.build", arguments = { { uri = vim.uri_from_bufnr(buffer) } } }
-  ask(buffer, "workspace/executeCommand", params, function(answer)
+  query(buffer, "workspace/executeCommand", params, function(answer)
     vim.notify("schedc: wrote " .. answer.output)
   end)
 end
@@ -279,7 +278,8 @@ function M.bench(buffer, calls)
   buffer = buffer_of(buffer)
   local what = vim.tbl_extend("force", { uri = vim.uri_from_bufnr(buffer), baseline = true }, calls or {})
   vim.notify("schedc: measuring")
-  ask(buffer, "workspace/executeCommand", { command = "schedc.bench", arguments = { what } }, function(answer)
+  local params = { command = "schedc.bench", arguments = { what } }
+  query(buffer, "workspace/executeCommand", params, function(answer)
     local least = math.huge
     for _, point in ipairs(answer.points) do
       least = math.min(least, point.us_per_row)
@@ -297,7 +297,7 @@ function M.ledger(buffer)
   buffer = buffer_of(buffer)
   vim.notify("schedc: measuring each directive")
   local params = { textDocument = { uri = vim.uri_from_bufnr(buffer) }, measure = true }
-  ask(buffer, "sched/ledger", params, function(answer)
+  query(buffer, "sched/ledger", params, function(answer)
     show_ledger(buffer, answer)
     if type(answer.offer) == "table" then
       vim.notify("schedc: " .. answer.offer.title .. " (:SchedcChoose)")
@@ -305,7 +305,7 @@ function M.ledger(buffer)
   end)
 end
 
--- Replaces a range from a server's answer, if the text is still the same.
+-- Replaces a range that the server returned, if the text has not changed since the request.
 local function replace(buffer, tick, range, text)
   if vim.api.nvim_buf_get_changedtick(buffer) ~= tick then
     vim.notify("schedc: the text has changed since; try again", vim.log.levels.WARN)
@@ -337,7 +337,8 @@ function M.sweep(buffer, position)
   local what = { uri = vim.uri_from_bufnr(buffer), position = position }
   local tick = vim.api.nvim_buf_get_changedtick(buffer)
   vim.notify("schedc: trying values")
-  ask(buffer, "workspace/executeCommand", { command = "schedc.sweep", arguments = { what } }, function(sweep)
+  local params = { command = "schedc.sweep", arguments = { what } }
+  query(buffer, "workspace/executeCommand", params, function(sweep)
     local most = 0
     for _, one in ipairs(sweep.tried) do
       most = math.max(most, type(one.us_per_row) == "number" and one.us_per_row or 0)
@@ -363,7 +364,7 @@ local function put(buffer, command)
   buffer = buffer_of(buffer)
   local tick = vim.api.nvim_buf_get_changedtick(buffer)
   local params = { command = command, arguments = { { uri = vim.uri_from_bufnr(buffer) } } }
-  ask(buffer, "workspace/executeCommand", params, function(answer)
+  query(buffer, "workspace/executeCommand", params, function(answer)
     replace(buffer, tick, answer.range, answer.text)
   end)
 end
@@ -378,7 +379,7 @@ function M.tune(buffer)
   put(buffer, "schedc.tune")
 end
 
---- Shows the loop nest of a schedule in a window beside it, and keeps it up to date.
+--- Shows the loop nest of a schedule in a window beside the schedule, and keeps the nest up to date.
 function M.nest(buffer)
   local source = buffer_of(buffer)
   local target = beside()
@@ -388,12 +389,12 @@ function M.nest(buffer)
       if answer and vim.api.nvim_buf_is_valid(target) then
         local text = answer.text
         if text == "" then
-          text = "(the nest appears as soon as the schedule can be understood)"
+          text = "(the nest appears as soon as the schedule has no errors)"
         elseif answer.left_out and #answer.left_out > 0 then
           local lines = vim.tbl_map(function(range) return range.start.line + 1 end, answer.left_out)
-          text = text .. "\n(wrong: line " .. table.concat(lines, ", ") .. ")"
+          text = text .. "\n(errors in line " .. table.concat(lines, ", ") .. ")"
         elseif answer.stale then
-          text = text .. "\n(as of the last text without mistakes)"
+          text = text .. "\n(nest of the last text without errors)"
         end
         vim.api.nvim_buf_set_lines(target, 0, -1, false, vim.split(text, "\n"))
       end
@@ -404,7 +405,7 @@ function M.nest(buffer)
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
     buffer = source,
     callback = function()
-      -- The answer to this request is of use only while its window is open.
+      -- Stops when the window with the nest was closed.
       if not vim.api.nvim_buf_is_valid(target) then
         pictures[source] = nil
         return true
@@ -414,7 +415,8 @@ function M.nest(buffer)
   })
 end
 
--- The steps through buffers: the line after which the nest is shown, and the window's buffer.
+-- For each buffer that is stepped through: the line after which the nest is shown, and the buffer that shows
+-- it.
 local stepped = {}
 local changes = vim.api.nvim_create_namespace("schedc_step")
 
@@ -429,20 +431,20 @@ local function directive_lines(buffer)
   return lines
 end
 
--- Requests the text of the nest after a line; before the first line it is the initial nest.
+-- Requests the text of the nest after a line; before the first line, this is the initial nest.
 local function nest_after(buffer, line, done)
   local position = { line = math.max(line, 0), character = 0 }
   if line >= 0 then
     position.character = #vim.api.nvim_buf_get_lines(buffer, line, line + 1, false)[1]
   end
   local params = { textDocument = { uri = vim.uri_from_bufnr(buffer) }, position = position, leaveOut = true }
-  ask(buffer, "sched/nest", params, function(answer)
+  query(buffer, "sched/nest", params, function(answer)
     done(vim.split(vim.trim(answer.text), "\n"))
   end)
 end
 
---- Steps to the next directive, or back, and shows the nest after it in a window beside the text. Lines that
---- the nest before did not have are marked.
+--- Steps to the next or the previous directive, and shows the nest after it in a window beside the text.
+--- Marks the lines that the nest before the directive lacks.
 function M.step(buffer, back)
   buffer = buffer_of(buffer)
   local state = stepped[buffer]
@@ -493,7 +495,7 @@ for name, what in pairs({
   SchedcNest = { M.nest, "Show the loop nest beside the schedule" },
   SchedcBuild = { M.build, "Build a library of the schedule" },
   SchedcBench = { M.bench, "Measure the schedule" },
-  SchedcLedger = { M.ledger, "Measure what each directive gains" },
+  SchedcLedger = { M.ledger, "Measure the gain of each directive" },
   SchedcSweep = { M.sweep, "Try values of the number at the cursor" },
   SchedcChoose = { M.choose, "Insert the schedule that schedc chooses" },
   SchedcTune = { M.tune, "Search for a fast schedule, and insert it" },

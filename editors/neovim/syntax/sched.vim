@@ -1,4 +1,4 @@
-" Colours of a schedule. The language server knows more; this is for where it is not running.
+" Colours of a schedule while the language server is not running, which has more kinds of words.
 
 if exists("b:current_syntax")
   finish

@@ -1,4 +1,4 @@
--- Checks everything that a user of the configuration sees, in a headless Neovim. Ends with an error at the
+-- Checks the texts that a user of the configuration sees, in a headless Neovim. Ends with an error at the
 -- first missing text.
 
 local PATIENCE = 60000
@@ -47,9 +47,9 @@ local function float()
 end
 
 --- The notifications that Neovim has shown so far.
-local told = {}
+local notifications = {}
 vim.notify = function(message)
-  table.insert(told, message)
+  table.insert(notifications, message)
 end
 
 --- Waits for a text in some window.
@@ -124,14 +124,14 @@ local function run()
     end)
   end)
 
-  step("hover tells the range of a loop", function()
+  step("hover shows the range of a loop", function()
     vim.api.nvim_win_set_cursor(0, { 5, 12 })
     vim.cmd("normal K")
     expect("hover", float(), "0..64")
     vim.cmd("normal! j")
   end)
 
-  step("rename changes every place", function()
+  step("rename changes every occurrence", function()
     vim.api.nvim_win_set_cursor(0, { 5, 12 })
     vim.lsp.buf.rename("lane")
     until_seen("the new name", function()
@@ -172,11 +172,11 @@ local function run()
     vim.cmd("only | edit none.sched")
     vim.cmd("SchedcNest")
     shown("for tree in 0..N_t")
-    shown("(wrong: line 1)")
+    shown("(errors in line 1)")
     vim.cmd("only | edit fast.sched")
   end)
 
-  step("lenses are shown and do what they say", function()
+  step("lenses are shown and run their commands", function()
     until_seen("all lenses", function()
       return lenses() == "show nest, build, bench, ledger"
     end)
@@ -184,12 +184,12 @@ local function run()
     shown("for block in 0..n_rows step 32 [parallel]")
     run_lens("build")
     until_seen("the library", function()
-      return table.concat(told, "\n"):find("wrote .*fast%.so") ~= nil
+      return table.concat(notifications, "\n"):find("wrote .*fast%.so") ~= nil
     end)
     assert(vim.fn.filereadable("fast.so") == 1, "there is no library")
     run_lens("bench")
     shown("µs per row")
-    for _, message in ipairs(told) do
+    for _, message in ipairs(notifications) do
       assert(not message:find("not support", 1, true), message)
     end
     vim.cmd("only")
@@ -292,7 +292,7 @@ local function run()
     vim.cmd("SchedcBuild")
     until_seen("the finding", function()
       local message = "S0041: `parallel(batch)`: `tile` replaced `batch`"
-      return table.concat(told, "\n"):find(message, 1, true) ~= nil
+      return table.concat(notifications, "\n"):find(message, 1, true) ~= nil
     end)
     vim.api.nvim_buf_set_lines(0, 3, 4, false, { "parallel(block)" })
     until_seen("a text without errors", function()

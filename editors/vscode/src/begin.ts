@@ -1,4 +1,4 @@
-// The menu of an empty schedule: its completions open by themselves, once for each document.
+// Opens the completions of an empty schedule without a keystroke, once for each document.
 
 import * as vscode from 'vscode';
 import type { Server } from './server';

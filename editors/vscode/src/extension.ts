@@ -50,7 +50,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         }),
         vscode.workspace.onDidGrantWorkspaceTrust(() => void started.restart()),
     );
-    // The commands work while the server starts, and report an error if it cannot be started.
+    // Not awaited: the commands are registered while the server starts, and report an error if it cannot
+    // start.
     void started.restart();
 }
 
@@ -59,7 +60,7 @@ export async function deactivate(): Promise<void> {
     server = null;
 }
 
-/** Shows errors of a command to the user. */
+/** Wraps a command: its errors are shown to the user. */
 const reporting = (run: (...args: unknown[]) => unknown) => async (...args: unknown[]): Promise<void> => {
     try {
         await run(...args);
@@ -83,7 +84,7 @@ async function refuse(error: unknown): Promise<void> {
         await vscode.commands.executeCommand('vscode.open', vscode.Uri.parse(page));
 }
 
-/** The schedule of a command: the one in its argument, or the active one. */
+/** The schedule that a command works on: the document in its argument, or the active editor's. */
 async function schedule(argument: unknown): Promise<vscode.TextDocument> {
     const named = uriOf(argument);
     const document = named === null

@@ -25,7 +25,7 @@ export interface Program {
 export interface Places {
     /** The setting `schedc.path`; empty if it is not set. */
     readonly setting: string;
-    /** The folder that a relative setting starts from. */
+    /** The folder to which a relative path in the setting refers. */
     readonly folder: string | null;
     /** The environment's `PATH`. */
     readonly searchPath: string;
@@ -41,13 +41,13 @@ export async function findProgram(places: Places): Promise<Program> {
         const path = await search(places.searchPath);
         if (path !== null) return await program(path);
     } catch (error) {
-        // An unusable candidate does not end the search.
+        // If the schedc on the PATH cannot be used, the one inside the extension may.
         if (inside === null || !(error instanceof Unusable)) throw error;
     }
     if (inside !== null) return program(inside);
     throw new Unusable(
         'missing',
-        'schedc is not on the PATH. Install it, or say in the setting schedc.path where it is.',
+        'schedc is not on the PATH. Install it, or set schedc.path to its path.',
     );
 }
 
@@ -55,7 +55,7 @@ async function program(path: string): Promise<Program> {
     return (await beside(path)) ?? { path, version: await versionOf(path), server: [path, 'lsp'] };
 }
 
-/** The language server beside schedc. It starts at once, while schedc first loads a whole compiler. */
+/** The program schedc-lsp beside schedc. It starts faster than `schedc lsp`, since it does not load LLVM. */
 async function beside(path: string): Promise<Program | null> {
     const server = join(
         dirname(await realpath(path)),
@@ -70,7 +70,8 @@ async function search(searchPath: string): Promise<string | null> {
     const names = process.platform === 'win32' ? ['schedc.exe'] : ['schedc'];
     for (const folder of searchPath.split(delimiter)) {
         for (const name of names) {
-            // An empty entry means the current folder, which anybody may write to.
+            // Skips relative and empty entries: an empty entry means the current folder, where anybody may
+            // write.
             if (isAbsolute(folder) && (await isProgram(join(folder, name)))) return join(folder, name);
         }
     }
@@ -120,7 +121,7 @@ async function versionOf(path: string): Promise<Version> {
     return version;
 }
 
-/** The version, if it is recent enough. */
+/** Returns a version; throws if it is too old. */
 function recent(path: string, version: Version): Version {
     if (isRecent(version)) return version;
     const needed = showVersion(OLDEST);

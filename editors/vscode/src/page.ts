@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs';
 import * as vscode from 'vscode';
 
 /**
- * A page that may run nothing but the bundle `name`, and load nothing. The script and the style sheet are
- * inside: each file of its own would be fetched through the editor's service worker before the first picture.
- * `first` is the message that the script begins with, if there is one.
+ * A page that may run only the bundle `name`, and may not load anything. The script and the style sheet are
+ * inline, since separate files would have to come through the editor's service worker, which delays the first
+ * picture. `first` is a message for the script to show at its start, or null.
  */
 export function page(
     extension: vscode.Uri,
@@ -19,7 +19,7 @@ export function page(
     const nonce = randomBytes(16).toString('base64');
     const bundle = (ending: string): string =>
         readFileSync(vscode.Uri.joinPath(extension, 'dist', `${name}.${ending}`).fsPath, 'utf8');
-    // Data of the page, which is not run: the policy does not apply to it.
+    // Data, which is not run as a script, so the policy does not apply to it.
     const json = JSON.stringify(first).replaceAll('<', '\\u003c');
     const data = first === null ? '' : `<script type="application/json" id="first">${json}</script>`;
     const policy = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'`;

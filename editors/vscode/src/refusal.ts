@@ -1,4 +1,4 @@
-// A refusal of the server, with the code of a finding, its position and the address of its page. Pure.
+// An error of the server, with the code of a finding, its position and the URI of the code's page. Pure.
 
 import type { Range } from './nest/view';
 
@@ -6,7 +6,7 @@ export interface Refusal {
     /** The error and its help, in one line. */
     readonly message: string;
     readonly code: string | null;
-    /** The address of the code's page. */
+    /** The URI of the code's page. */
     readonly page: string | null;
     readonly place: { readonly uri: string; readonly range: Range } | null;
 }

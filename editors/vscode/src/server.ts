@@ -24,16 +24,16 @@ export class Server implements vscode.Disposable {
     private condition: Condition = { kind: 'starting' };
     private readonly changed = new vscode.EventEmitter<Condition>();
     private works = 0;
-    /** Starts and stops, in order. */
+    /** The pending starts and stops, which run one after the other. */
     private queue: Promise<void> = Promise.resolve();
 
-    private readonly knows = new vscode.EventEmitter<string>();
+    private readonly analysisChanged = new vscode.EventEmitter<string>();
 
     /** `extension` is the folder of the extension. */
     constructor(private readonly extension: string) {}
 
-    /** Fires with the addresses of documents whose answers change though their text does not. */
-    readonly onDidLearn = this.knows.event;
+    /** Fires with the URI of a document whose answers change although its text does not. */
+    readonly onDidChangeAnalysis = this.analysisChanged.event;
 
     /** Fires at every change of the condition. */
     readonly onDidChange = this.changed.event;
@@ -57,20 +57,24 @@ export class Server implements vscode.Disposable {
     }
 
     /** Sends a request; throws if the server does not run. */
-    async ask<Answer>(method: string, params: object, cancel?: vscode.CancellationToken): Promise<Answer> {
+    async request<Answer>(
+        method: string,
+        params: object,
+        cancel?: vscode.CancellationToken,
+    ): Promise<Answer> {
         const client = this.running;
         if (client === null) {
             throw new Error(
                 this.condition.kind === 'stopped' ? this.condition.why : 'schedc is still starting.',
             );
         }
-        // A missing token would count as one more parameter.
+        // The client would send an undefined token as a parameter of the request.
         return cancel === undefined
             ? client.sendRequest<Answer>(method, params)
             : client.sendRequest<Answer>(method, params, cancel);
     }
 
-    /** Sends a slow request, with its progress in a notification that can cancel it; null after that. */
+    /** Sends a slow request with progress in a notification. Returns null if the user cancels it there. */
     async work<Answer>(title: string, method: string, params: object): Promise<Answer | null> {
         const options = {
             location: vscode.ProgressLocation.Notification,
@@ -78,13 +82,13 @@ export class Server implements vscode.Disposable {
             cancellable: true,
         };
         return vscode.window.withProgress(options, async (progress, cancel) => {
-            // With a token of ours the server reports progress here only.
+            // With this token, the server reports progress in this notification alone.
             const workDoneToken = `schedc-${++this.works}`;
             const listening = this.running?.onProgress(WorkDoneProgress.type, workDoneToken, (value) => {
                 if (value.kind !== 'end' && value.message) progress.report({ message: value.message });
             });
             try {
-                return await this.ask<Answer>(method, { ...params, workDoneToken }, cancel);
+                return await this.request<Answer>(method, { ...params, workDoneToken }, cancel);
             } catch (error) {
                 if (cancel.isCancellationRequested) return null;
                 throw error;
@@ -98,7 +102,7 @@ export class Server implements vscode.Disposable {
         await this.queue;
         await this.stop();
         this.changed.dispose();
-        this.knows.dispose();
+        this.analysisChanged.dispose();
         this.output.dispose();
     }
 
@@ -150,8 +154,8 @@ export class Server implements vscode.Disposable {
                     provideCompletionItem: async (document, position, context, token, next) =>
                         followed(await next(document, position, context, token)),
                     sendRequest: async (type, params, token, next) => {
-                        // The editor asks until the last moment, and a server that shuts down refuses
-                        // with an error. The client reports each error but this one.
+                        // The editor still sends requests while the server shuts down, and the server
+                        // refuses them. The client shows every error to the user except this one.
                         const ended = new ResponseError(
                             ErrorCodes.PendingResponseRejected,
                             'schedc is restarting.',
@@ -165,8 +169,7 @@ export class Server implements vscode.Disposable {
                     },
                     workspace: {
                         didChangeConfiguration: async (sections, next) => {
-                            // A change of the path restarts the server, which reads all settings at its
-                            // start.
+                            // If the path changes, the server restarts and reads all settings at its start.
                             await new Promise((soon) => setImmediate(soon));
                             await this.queue;
                             if (this.running === client) await next(sections);
@@ -176,7 +179,7 @@ export class Server implements vscode.Disposable {
             },
         );
         client.registerFeature(ownCommands);
-        client.onNotification('sched/changed', ({ uri }: { uri: string }) => this.knows.fire(uri));
+        client.onNotification('sched/changed', ({ uri }: { uri: string }) => this.analysisChanged.fire(uri));
         return client;
     }
 

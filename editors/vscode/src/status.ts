@@ -1,4 +1,4 @@
-// The status bar's entry for schedc while a schedule is open.
+// The entry for schedc in the status bar, shown while a schedule is open.
 
 import * as vscode from 'vscode';
 import type { Condition, Server } from './server';

@@ -14,7 +14,7 @@ use crate::convert::workspace_edit;
 use crate::document::Snapshot;
 use crate::state::Shared;
 
-/// The kinds that are offered.
+/// The kinds of code actions that the server offers.
 pub fn kinds() -> Vec<CodeActionKind> {
     vec![
         CodeActionKind::QUICKFIX,
@@ -77,14 +77,14 @@ fn kind(kind: ActionKind) -> CodeActionKind {
     }
 }
 
-/// Whether a kind is wanted or a part of what is wanted: `source.fixAll` is in `source`.
+/// Whether `kind` is the wanted kind or a part of it, as `source.fixAll` is a part of `source`.
 fn contains(wanted: &CodeActionKind, kind: &CodeActionKind) -> bool {
     let (wanted, kind) = (wanted.as_str(), kind.as_str());
     let rest = kind.strip_prefix(wanted);
     wanted.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// The client's diagnostic that a fix is for.
+/// The diagnostic, as the client sent it, that a fix corrects.
 fn fixed(snapshot: &Snapshot, at: usize, known: &[Diagnostic]) -> Option<Diagnostic> {
     let finding = snapshot.analysis.checked().diagnostics.get(at)?;
     let code = Some(NumberOrString::String(finding.code.to_string()));

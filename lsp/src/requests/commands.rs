@@ -35,7 +35,7 @@ pub const TUNE_KIND: CodeActionKind = CodeActionKind::new("source.tuneSchedule")
 /// Time limit of a search.
 const BUDGET: &str = "5s";
 
-/// The arguments of a command.
+/// The arguments of all commands. Each command reads some of them.
 #[derive(Debug, Deserialize)]
 struct Arguments {
     /// The schedule.
@@ -44,10 +44,10 @@ struct Arguments {
     output: Option<PathBuf>,
     /// The file with rows for measurements.
     input: Option<PathBuf>,
-    /// Rows of a call.
+    /// Numbers of rows of a call; each is measured.
     #[serde(default)]
     batch: Vec<u64>,
-    /// Threads of a call.
+    /// Numbers of threads of a call; each is measured.
     #[serde(default)]
     threads: Vec<u32>,
     /// Whether to measure the plain nest and the schedule that schedc chooses, too.
@@ -61,7 +61,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// The arguments of `schedc bench` for calls.
+    /// The arguments of `schedc bench` that select the measured calls.
     fn calls(&self) -> Vec<OsString> {
         let mut words = Vec::new();
         let mut list = |option: &str, numbers: Vec<String>| {
@@ -82,7 +82,7 @@ impl Arguments {
 ///
 /// # Errors
 ///
-/// When there is no such command, its arguments are wrong, or it failed.
+/// The command is unknown, its arguments are wrong, or it failed.
 pub async fn execute(
     shared: &Arc<Shared>,
     pages: &Arc<Pages>,
@@ -124,7 +124,7 @@ pub async fn execute(
         CHOOSE => {
             let subject = Subject::of(shared, pages, &arguments()?.uri)?;
             let snapshot = Arc::clone(&subject.snapshot);
-            // One sample each suffices, since the user does not see the times.
+            // One sample of each schedule suffices, since the user does not see the times.
             let mut words =
                 words(&["bench", "-s", "-", "--prefixes", "--json", "--samples", "1", "--budget", "0s"]);
             words.push(subject.model.clone().into_os_string());
@@ -145,7 +145,7 @@ pub async fn execute(
                 serde_json::from_str(&text).map_err(|error| failed(format!("schedc tune: {error}")))?;
             Ok(Some(ledger::chosen(&snapshot, &found, "schedule")))
         }
-        other => Err(Error::invalid_params(format!("there is no command {other}"))),
+        other => Err(Error::invalid_params(format!("unknown command {other}"))),
     }
 }
 

@@ -81,7 +81,7 @@ fn own_schedule(snapshot: &Snapshot, offset: usize) -> Option<CompletionItem> {
         label: title.to_owned(),
         kind: Some(CompletionItemKind::EVENT),
         detail: Some("for this model".to_owned()),
-        // Before the numbers of the others.
+        // `!` sorts before the numbers by which all other proposals are sorted.
         sort_text: Some("!".to_owned()),
         text_edit: Some(CompletionTextEdit::Edit(TextEdit::new(Range::new(at, at), String::new()))),
         command: Some(Command { title: title.to_owned(), command: CHOOSE.to_owned(), arguments }),
@@ -89,21 +89,22 @@ fn own_schedule(snapshot: &Snapshot, offset: usize) -> Option<CompletionItem> {
     })
 }
 
-/// A proposed directive, for the later request that resolves it.
+/// Data of a proposed directive, which the client sends back to have the proposal's documentation completed.
 #[derive(Debug, Serialize, Deserialize)]
 struct Proposal {
     uri: Uri,
-    /// The version of the text that it is for.
+    /// The version of the text that the proposal was made for.
     version: i32,
     range: Range,
     text: String,
 }
 
-/// A proposal with the nest after it in its documentation, if the text is still the one that it was made for.
+/// Adds the loop nest with the proposed directive to a proposal's documentation, unless the text has changed
+/// since the proposal was made.
 ///
 /// # Errors
 ///
-/// The checker made a mistake in this state.
+/// The checker panicked on this state.
 pub fn resolve(shared: &Shared, item: CompletionItem) -> Result<CompletionItem> {
     let proposal = item.data.clone().and_then(|data| serde_json::from_value::<Proposal>(data).ok());
     let Some(proposal) = proposal else { return Ok(item) };
@@ -124,7 +125,7 @@ pub fn resolve(shared: &Shared, item: CompletionItem) -> Result<CompletionItem> 
     Ok(CompletionItem { documentation, ..item })
 }
 
-/// A snippet as plain text: places to fill in become what they hold.
+/// A snippet as plain text: each placeholder becomes its default.
 fn without_places(snippet: &str) -> String {
     let mut text = String::new();
     let mut rest = snippet.chars().peekable();
@@ -134,7 +135,7 @@ fn without_places(snippet: &str) -> String {
             '$' if rest.next_if_eq(&'{').is_some() => {
                 while rest.next_if(char::is_ascii_digit).is_some() {}
                 if rest.next_if_eq(&'|').is_some() {
-                    // The first of the choices, then the others up to the end of the place.
+                    // Keeps the first choice, then skips the other choices up to the end of the placeholder.
                     while let Some(c) = rest.next_if(|c| !matches!(c, ',' | '|' | '}')) {
                         text.push(c);
                     }

@@ -1,4 +1,4 @@
-//! Diagnostics, pushed to clients that do not ask and pulled by those that do.
+//! Diagnostics: answers to clients that request them, notifications to all other clients.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,9 +20,9 @@ use crate::document::Snapshot;
 use crate::pages::Pages;
 use crate::state::Shared;
 
-/// Delay after a message before the server tidies up.
+/// Delay after a document's check before the server frees its outdated states.
 const QUIET: Duration = Duration::from_millis(2);
-/// Findings about text that could as well not be there.
+/// Codes of findings about text without effect. Editors show such text faded.
 const WITHOUT_EFFECT: [Code; 5] =
     [codes::UNUSED, codes::REPEATED, codes::ALLOWS_NOTHING, codes::PEEL_POINTLESS, codes::INTERLEAVE_OF_ONE];
 
@@ -61,10 +61,10 @@ pub async fn publish(shared: &Arc<Shared>, pages: &Pages) {
         shared.woken.notified().await;
         while let Some(name) = shared.next_unpublished() {
             let Ok(uri) = name.parse::<Uri>() else { continue };
-            // A state that the checker cannot cope with keeps the diagnostics of the one before.
+            // If the checker panics, the client keeps the diagnostics of the state before.
             let Ok(snapshot) = shared.snapshot(&uri) else { continue };
-            let is_asked = shared.lock().abilities.pulls_diagnostics;
-            if !is_asked {
+            let pulls = shared.lock().abilities.pulls_diagnostics;
+            if !pulls {
                 let version = snapshot.as_ref().map(|snapshot| snapshot.version);
                 let found = match snapshot {
                     Some(snapshot) => all(shared, &snapshot, pages).await,
@@ -83,7 +83,7 @@ pub async fn publish(shared: &Arc<Shared>, pages: &Pages) {
     }
 }
 
-/// Everything to tell of a state: what the checker says, and what is wrong with the model.
+/// All diagnostics of a state: those of the checker, and the error of the model if it cannot be used.
 pub async fn all(shared: &Arc<Shared>, snapshot: &Snapshot, pages: &Pages) -> Vec<Diagnostic> {
     let abilities = shared.lock().abilities;
     let meant = model::meant(shared, snapshot).await;
@@ -118,7 +118,7 @@ fn diagnostic(snapshot: &Snapshot, finding: &Finding, abilities: Abilities, page
     }
 }
 
-/// The message with its help; editors show little else.
+/// The message with its help, since editors show the message alone.
 fn message(finding: &Finding) -> String {
     match &finding.help {
         Some(help) => format!("{}\n{help}", finding.message),

@@ -1,4 +1,4 @@
-//! `sched/drops`: what can be done to the loops of a nest by hand, with the edits that do it.
+//! `sched/drops`: changes to the loops of a nest that a user can make with the mouse, with their edits.
 
 use sched_ide::{self as ide, Written};
 use serde::{Deserialize, Serialize};
@@ -15,14 +15,14 @@ use crate::state::Shared;
 pub struct DropsParams {
     /// The schedule.
     pub text_document: TextDocumentIdentifier,
-    /// Asks about the nest after the directive here, instead of the final one.
+    /// A position in a directive, to change the nest after it instead of the final nest.
     pub position: Option<Position>,
 }
 
 /// The answer.
 #[derive(Debug, Serialize)]
 pub struct Drops {
-    /// The version of the text that the edits are for.
+    /// The version of the text that the edits apply to.
     pub version: i32,
     /// Loops that can be dropped on others: `[{"loop", "onto", "directive", "edit"}]`.
     pub moves: Vec<Value>,
@@ -30,7 +30,7 @@ pub struct Drops {
     pub tiles: Vec<Value>,
 }
 
-/// The legal places to drop a loop or directive.
+/// Returns the legal changes.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! Proposals in the order of their predicted gains. A background process predicts the gains; until then, the
-//! user gets the proposals in their usual order.
+//! Proposals in the order of their predicted gains. A background process predicts the gains. Until it has
+//! finished, the user gets the proposals in their usual order.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::document::Snapshot;
 use crate::gains::{ByLabel, ProposalPlace};
 use crate::state::Shared;
 
-/// Most rows per call for which gains are predicted, and the rows for schedules without a bound.
+/// Rows per call for which gains are predicted; fewer in a block `when n_rows <= N` with a smaller `N`.
 const ROWS: u64 = 1024;
 
 /// Puts proposals in the order of their known gains. Otherwise starts the predictions and returns true: the
@@ -36,7 +36,7 @@ pub fn order(
         return false;
     }
     let name = snapshot.uri.as_str();
-    if shared.gains.is_asked(name, &place) {
+    if shared.gains.is_running(name, &place) {
         return true;
     }
     let rows = snapshot.analysis.rows_at(offset).unwrap_or(ROWS).min(ROWS);
@@ -48,7 +48,7 @@ pub fn order(
         let gains = request.answer(&task).await;
         task.gains.keep(place, gains);
     });
-    shared.gains.ask(name, place, work.abort_handle());
+    shared.gains.register(name, place, work.abort_handle());
     true
 }
 

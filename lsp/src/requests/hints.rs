@@ -8,7 +8,7 @@ use tower_lsp_server::ls_types::{
 
 use crate::state::Shared;
 
-/// Facts of the checker that the text does not show, of the enabled kinds.
+/// Inlay hints of the enabled kinds: results of the checker that the text does not show.
 pub fn hints(shared: &Shared, params: &InlayHintParams) -> Result<Option<Vec<InlayHint>>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     let settings = &snapshot.settings;
@@ -28,7 +28,7 @@ pub fn hints(shared: &Shared, params: &InlayHintParams) -> Result<Option<Vec<Inl
         text_edits: None,
         tooltip: (!found.tooltip.is_empty()).then_some(InlayHintTooltip::String(found.tooltip)),
         padding_left: Some(found.padding_left),
-        // A range is followed by what stands in the text, mostly a comma.
+        // After other hints the text continues, mostly with a comma, which needs no space before it.
         padding_right: Some(found.kind == ide::InlayKind::Parameter),
         data: None,
     };

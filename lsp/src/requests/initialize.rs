@@ -1,4 +1,4 @@
-//! `initialize`: what the client can do, and what the server offers.
+//! `initialize`: reads the client's capabilities, and returns the server's.
 
 use tower_lsp_server::ls_types::*;
 
@@ -8,7 +8,7 @@ use crate::settings::Settings;
 use crate::state::{Folder, Shared};
 use crate::text::Encoding;
 
-/// Remembers the client's abilities, folders and settings; the second part lists the errors in the settings.
+/// Stores the client's abilities, folders and settings. The second result lists errors in the settings.
 pub fn initialize(shared: &Shared, params: InitializeParams) -> (InitializeResult, Vec<String>) {
     let abilities = Abilities::of(&params.capabilities);
     let general = params.capabilities.general.as_ref();

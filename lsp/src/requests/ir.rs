@@ -1,4 +1,4 @@
-//! `sched/ir`: a stage of the compiler, made in the background by `schedc ir`.
+//! `sched/ir`: the text of a compiler stage, by `schedc ir` in a background process.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -26,7 +26,8 @@ pub struct IrParams {
     pub stage: Stage,
     /// The token for progress notifications.
     pub work_done_token: Option<ProgressToken>,
-    /// Whether the client requests it after each edit: without progress, and only with the kernel for sums.
+    /// Whether the client requests the stage after each edit: without progress, and with the kernel for
+    /// margins alone.
     #[serde(default)]
     pub live: bool,
 }
@@ -35,11 +36,11 @@ pub struct IrParams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// The forest and what its walks need.
+    /// The trees of the forest, sorted and padded for the loop nest.
     Hir,
     /// The loop nest with abstract walks.
     Mir,
-    /// The storage of trees and the way of walking them.
+    /// The storage of trees, and the traversal of each leaf loop.
     Plan,
     /// Loads, steps and stores.
     Lir,
@@ -67,9 +68,9 @@ impl Stage {
 pub struct Ir {
     /// The stage.
     pub stage: Stage,
-    /// The version of the text that it was made from.
+    /// The version of the schedule's text that was compiled.
     pub version: i32,
-    /// As `schedc ir` prints it.
+    /// The output of `schedc ir`.
     pub text: String,
     /// The lines of the text as a tree, by indentation: `[{"text", "line", "children"}]`; null for stages
     /// without indentation.
@@ -78,7 +79,7 @@ pub struct Ir {
     pub lines: Vec<Value>,
 }
 
-/// Makes a stage.
+/// Compiles an open schedule and returns a stage.
 ///
 /// # Errors
 ///
@@ -112,10 +113,10 @@ fn lines(snapshot: &Snapshot, text: &str) -> Vec<Value> {
     stage_lines(&snapshot.analysis, text).into_iter().map(entry).collect()
 }
 
-/// Deepest line of the tree; what is indented further stands beside its parent.
+/// Maximum depth of the tree; a line that is indented further becomes a sibling of its parent.
 const DEEPEST: usize = 64;
 
-/// Lines below the lines that are indented less.
+/// Makes a tree of lines: each line is a child of the line before it that is indented less.
 fn tree(text: &str) -> Value {
     let mut levels: Vec<(usize, Vec<Value>)> = vec![(0, Vec::new())];
     for (number, line) in text.lines().enumerate() {
@@ -145,7 +146,7 @@ fn tree(text: &str) -> Value {
     levels.pop().map_or(Value::Null, |(_, lines)| Value::Array(lines))
 }
 
-/// Puts the innermost lines below the one before them.
+/// Closes the innermost level: makes its lines children of the last line of the level around it.
 fn close(levels: &mut Vec<(usize, Vec<Value>)>) {
     let Some((_, lines)) = levels.pop() else { return };
     if let Some(parent) = levels.last_mut().and_then(|(_, lines)| lines.last_mut()) {

@@ -1,4 +1,4 @@
-//! `sched/ledger`: what each directive gains where it stands, for the ends of the lines.
+//! `sched/ledger`: the measured speed-up of each directive, which editors show at the ends of lines.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tower_lsp_server::ls_types::{Position, ProgressToken, TextDocumentIdentifier
 
 use crate::convert::failed;
 use crate::document::Snapshot;
-use crate::ledgers::Remembered;
+use crate::ledgers::CachedLedger;
 use crate::pages::Pages;
 use crate::progress;
 use crate::state::Shared;
@@ -25,7 +25,7 @@ use crate::workspace::Changed;
 pub struct LedgerParams {
     /// The schedule.
     pub text_document: TextDocumentIdentifier,
-    /// Whether to measure unless that was done; otherwise the answer has known results alone.
+    /// Whether to measure if there is no result for this text; if not, the answer has known results alone.
     #[serde(default)]
     pub measure: bool,
     /// The token for progress.
@@ -35,9 +35,9 @@ pub struct LedgerParams {
 /// The answer.
 #[derive(Debug, Serialize)]
 pub struct LedgerAnswer {
-    /// The version of the text that places are in.
+    /// The version of the text to which the positions refer.
     pub version: i32,
-    /// Whether an earlier text was measured. Places are then the present places of its lines.
+    /// Whether the results are those of an earlier text. Its lines are then mapped to the present text.
     pub stale: bool,
     /// The texts at the ends of lines.
     pub lines: Vec<LedgerLine>,
@@ -50,17 +50,17 @@ pub struct LedgerAnswer {
 /// An offer to take schedc's own schedule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LedgerOffer {
-    /// Its text: `Take schedc's own schedule: 4.10× faster for calls of 1024 rows`.
+    /// Label for users: `Take schedc's own schedule: 4.10× faster for calls of 1024 rows`.
     pub title: String,
-    /// The command that takes it.
+    /// The command that inserts the schedule.
     pub command: &'static str,
     /// Speed-up of the offered schedule over the text's.
     pub gain: f64,
 }
 
-/// The command for the schedule that schedc chooses: `{uri}` -> `{range, text}`.
+/// The command that returns the schedule that schedc chooses: `{uri}` -> `{range, text}`.
 pub const CHOOSE: &str = "schedc.choose";
-/// Least gain of schedc's own schedule that is offered. A smaller gain may be noise.
+/// Minimum speed-up for an offer of schedc's own schedule. A smaller speed-up may be noise.
 const WORTH: f64 = 1.05;
 
 /// The text at the end of a line.
@@ -68,9 +68,9 @@ const WORTH: f64 = 1.05;
 pub struct LedgerLine {
     /// The end of the line.
     pub position: Position,
-    /// A few words.
+    /// The text to show, such as `1.53×`.
     pub label: String,
-    /// More, in Markdown.
+    /// Details in Markdown.
     pub tooltip: String,
 }
 
@@ -78,7 +78,7 @@ pub struct LedgerLine {
 ///
 /// # Errors
 ///
-/// The document is not open, or cannot be measured.
+/// The document is not open, or the measurement fails.
 pub async fn ledger(shared: &Arc<Shared>, pages: &Arc<Pages>, params: LedgerParams) -> Result<LedgerAnswer> {
     let uri = &params.text_document.uri;
     let now = shared.snapshot(uri)?.ok_or_else(|| failed("this document is not open"))?;
@@ -96,29 +96,29 @@ pub async fn ledger(shared: &Arc<Shared>, pages: &Arc<Pages>, params: LedgerPara
     Ok(answer(&now, known(shared, &now)))
 }
 
-/// Measures the ledger of a document, unless that of its text is known.
+/// Measures the ledger of a document, or returns it if this text has been measured with this model.
 ///
 /// # Errors
 ///
-/// The document has no model, or errors, or could not be measured.
-async fn measure(subject: &Subject, shared: &Shared) -> Result<Remembered> {
+/// The document has no model or has errors, or the measurement fails.
+async fn measure(subject: &Subject, shared: &Shared) -> Result<CachedLedger> {
     let text = Arc::clone(subject.snapshot.text.source());
     let fingerprint = match shared.model(&subject.model).await.model() {
         Some(model) => model.fingerprint.clone(),
-        // The error appears when the program is to run.
+        // The later run of the program reports the error of the model.
         None => String::new(),
     };
     let uri = subject.snapshot.uri.as_str().to_owned();
     let known = || {
-        let kept = Remembered { uri: uri.clone(), ..shared.ledgers.of(&text, &fingerprint)? };
+        let kept = CachedLedger { uri: uri.clone(), ..shared.ledgers.of(&text, &fingerprint)? };
         shared.ledgers.keep(kept.clone());
         Some(kept)
     };
     if let Some(kept) = known() {
         return Ok(kept);
     }
-    let _turn = shared.ledgers.turn().await?;
-    // Another request may have measured the same meanwhile.
+    let _permit = shared.ledgers.permit().await?;
+    // Another request may have measured the same text meanwhile.
     if let Some(kept) = known() {
         return Ok(kept);
     }
@@ -126,13 +126,13 @@ async fn measure(subject: &Subject, shared: &Shared) -> Result<Remembered> {
     words.push(subject.model.clone().into_os_string());
     let printed = subject.run_aside(words).await?;
     let ledger = serde_json::from_str(&printed).map_err(|error| failed(format!("schedc bench: {error}")))?;
-    let kept = Remembered { uri, text, fingerprint, ledger: Arc::new(ledger) };
+    let kept = CachedLedger { uri, text, fingerprint, ledger: Arc::new(ledger) };
     shared.ledgers.keep(kept.clone());
     Ok(kept)
 }
 
-/// Measures a saved document in the background, if the setting is on, and ends its earlier measurement. The
-/// diagnostics report a schedule that cannot be measured.
+/// Measures a saved document in the background, if the setting `schedc.ledger` is `save`, and ends the
+/// document's earlier measurement. Ignores errors, since the diagnostics report them.
 pub fn saved(shared: &Arc<Shared>, pages: &Arc<Pages>, uri: &Uri) {
     let Ok(Some(snapshot)) = shared.snapshot(uri) else { return };
     if !snapshot.settings.ledger_on_save || snapshot.analysis.checked().has_errors() {
@@ -149,14 +149,14 @@ pub fn saved(shared: &Arc<Shared>, pages: &Arc<Pages>, uri: &Uri) {
 }
 
 /// The ledger of this text and its model, or else the last one of the document.
-fn known(shared: &Shared, now: &Snapshot) -> Option<(Remembered, bool)> {
+fn known(shared: &Shared, now: &Snapshot) -> Option<(CachedLedger, bool)> {
     let model = now.binding.status.model();
     let exact = model.and_then(|model| shared.ledgers.of(now.text.source(), &model.fingerprint));
     let is_fresh = exact.is_some();
     exact.or_else(|| shared.ledgers.last(&now.uri)).map(|kept| (kept, !is_fresh))
 }
 
-fn answer(now: &Snapshot, known: Option<(Remembered, bool)>) -> LedgerAnswer {
+fn answer(now: &Snapshot, known: Option<(CachedLedger, bool)>) -> LedgerAnswer {
     let version = now.version;
     let Some((kept, stale)) = known else {
         let lines = Vec::new();
@@ -167,7 +167,7 @@ fn answer(now: &Snapshot, known: Option<(Remembered, bool)>) -> LedgerAnswer {
     for (number, label, tooltip) in labels(&kept.ledger) {
         let Some(old) = line_of(&kept.text, number) else { continue };
         let span = moves.span(old);
-        // A line that has gone has no end, or another one stands in its place.
+        // Skips lines that were deleted, and below, lines that now begin with another directive.
         if span.start >= span.end {
             continue;
         }
@@ -181,7 +181,7 @@ fn answer(now: &Snapshot, known: Option<(Remembered, bool)>) -> LedgerAnswer {
     LedgerAnswer { version, stale, lines, offer, ledger: (*kept.ledger).clone() }
 }
 
-/// The offer of a measured text, for the calls at which it gains most.
+/// The offer of schedc's own schedule, for the measured calls at which its speed-up is largest.
 fn offer(ledger: &Value) -> Option<LedgerOffer> {
     let gain = |table: &Value| Some((own_gain(table)?, table["batch"].as_u64()?));
     let tables = ledger["tables"].as_array()?.iter().filter_map(gain);
@@ -191,18 +191,18 @@ fn offer(ledger: &Value) -> Option<LedgerOffer> {
     (gain >= WORTH).then_some(LedgerOffer { title, command: CHOOSE, gain })
 }
 
-/// The speed of schedc's own schedule in times of the text's, in a table of the ledger.
+/// Speed-up of schedc's own schedule over the text's, from a table of the ledger.
 fn own_gain(table: &Value) -> Option<f64> {
     let time = |figure: &Value| figure["us_per_row"].as_f64();
     Some(time(&table["whole"])? / time(&table["baselines"]["chosen"])?)
 }
 
-/// The offer for the present text, if it was measured.
+/// The offer for the present text, if this text was measured.
 pub fn known_offer(shared: &Shared, now: &Snapshot) -> Option<LedgerOffer> {
     known(shared, now).filter(|(_, stale)| !stale).and_then(|(kept, _)| offer(&kept.ledger))
 }
 
-/// The text of a line, counted from 1, without what ends it.
+/// The span of a line without its line break. Lines count from 1.
 fn line_of(text: &str, number: usize) -> Option<Span> {
     let mut start = 0;
     for (at, line) in text.split_inclusive('\n').enumerate() {
@@ -214,13 +214,13 @@ fn line_of(text: &str, number: usize) -> Option<Span> {
     None
 }
 
-/// The word that a line begins with.
+/// The first word of a line.
 fn directive(text: &str, line: Span) -> Option<&str> {
     let line = text.get(line.start as usize..line.end as usize)?.trim_start();
     line.split(|c: char| !c.is_ascii_alphanumeric()).next()
 }
 
-/// For each line with directives what to show: its number, a few words, and more.
+/// The number, the label and the tooltip of each line with directives.
 fn labels(ledger: &Value) -> Vec<(usize, String, String)> {
     let mut labels: Vec<(usize, Vec<String>, Vec<String>)> = Vec::new();
     for table in ledger["tables"].as_array().into_iter().flatten() {
@@ -272,8 +272,8 @@ fn tooltip(line: &Value, table: &Value) -> String {
     };
     let (gain, over_plain) = (times("gain", "without this directive"), times("over_plain", "the plain nest"));
     let state = match line["state"].as_str() {
-        Some("waits") => " It waits for a loop that a later line makes.",
-        Some("same") => " It changes nothing that is compiled.",
+        Some("waits") => " It has no effect before a later line makes the loop that it names.",
+        Some("same") => " It does not change the compiled code.",
         _ => "",
     };
     format!("After `{text}`: {} per row ({low} to {high}){gain}{over_plain}. {calls}.{state}", micros(time))
@@ -298,7 +298,7 @@ fn three_digits(value: f64) -> String {
     format!("{value:.*}", usize::try_from(digits.clamp(0, 6)).unwrap_or(0))
 }
 
-/// The text that schedc's own schedule would replace: all directives, or an empty span at the end.
+/// The span that schedc's own schedule replaces: all directives, or an empty span at the end of the text.
 pub fn replaced(now: &Snapshot) -> Span {
     use sched_grammar::ast::StmtKind::{Directive, When};
     let stmts = &now.analysis.parsed().file.stmts;
@@ -313,7 +313,7 @@ pub fn replaced(now: &Snapshot) -> Span {
 pub fn chosen(now: &Snapshot, found: &Value, key: &str) -> Value {
     let text = found[key].as_str().unwrap_or_default();
     let span = replaced(now);
-    // At the end of a text it begins a line of its own.
+    // At the end of a text without a last line break, the schedule needs one before it.
     let begun = now
         .text
         .source()

@@ -1,4 +1,4 @@
-//! `textDocument/codeLens`. The commands are the client's: it shows what comes back.
+//! `textDocument/codeLens`. The client runs the commands and shows their results.
 
 use sched_ide::{self as ide, LensKind};
 use serde_json::json;
@@ -9,10 +9,10 @@ use super::{commands, sweep};
 use crate::models::Status;
 use crate::state::Shared;
 
-/// Shows the nest beside the text.
+/// Command of the client: shows the nest beside the text.
 const SHOW_NEST: &str = "schedc.showNest";
 
-/// Shows at the end of each line what its directive gains.
+/// Command of the client: shows the gain of each directive at the end of its line.
 const SHOW_LEDGER: &str = "schedc.showLedger";
 
 /// The commands above a schedule.
@@ -34,7 +34,7 @@ pub fn lenses(shared: &Shared, params: &CodeLensParams) -> Result<Option<Vec<Cod
             data: None,
         }
     };
-    // Code is made of a model, too.
+    // Compiling needs a model.
     let has_model = matches!(snapshot.binding.status, Status::Loading | Status::Ready(_));
     let mut found = ide::code_lenses(&snapshot.analysis);
     let switches = snapshot.settings.lenses;
@@ -57,7 +57,8 @@ pub fn lenses(shared: &Shared, params: &CodeLensParams) -> Result<Option<Vec<Cod
         });
         lenses.extend(ledger);
     }
-    // These have lines of their own, which must not come and go with the mistakes of a half-written line.
+    // Shown even if the schedule has errors: each takes a line in the editor, and lines must not come and go
+    // while the user types.
     if has_model && switches.sweep {
         lenses.extend(sweep::lenses(&snapshot));
     }

@@ -6,7 +6,7 @@ use tower_lsp_server::ls_types::{DocumentLink, DocumentLinkParams, Uri};
 
 use crate::state::Shared;
 
-/// Models that the text names and that exist.
+/// Links to the existing models that the text names.
 pub fn links(shared: &Shared, params: &DocumentLinkParams) -> Result<Option<Vec<DocumentLink>>> {
     let Some(snapshot) = shared.snapshot(&params.text_document.uri)? else { return Ok(None) };
     let folder = snapshot.folder();

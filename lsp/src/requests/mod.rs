@@ -1,4 +1,4 @@
-//! Requests of clients, one file each: from the protocol's terms to those of `sched_ide` and back.
+//! Requests of clients, one file each. Each converts between the types of the protocol and of `sched_ide`.
 
 pub mod actions;
 pub mod commands;

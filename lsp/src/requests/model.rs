@@ -19,9 +19,9 @@ use crate::pages::Pages;
 use crate::refusal::Refusal;
 use crate::state::Shared;
 
-/// The code of a model that does not exist.
+/// The code for a model that does not exist.
 pub const UNREADABLE: &str = "M0023";
-/// The code of a model whose fingerprint differs from the one in the schedule.
+/// The code for a model whose fingerprint differs from the one in the schedule.
 pub const OTHER_MODEL: &str = "M0024";
 
 /// The message for a model whose fingerprint differs from the one in the schedule.
@@ -35,7 +35,7 @@ pub fn other_fingerprint(path: &Path, model: &Model) -> String {
     )
 }
 
-/// The diagnostic for a model that cannot be used; `meant` has similar paths of existing models.
+/// The diagnostic for a model that cannot be used. `meant` lists existing models with similar paths.
 pub fn finding(
     snapshot: &Snapshot,
     meant: &[String],
@@ -82,7 +82,7 @@ pub fn finding(
     }
 }
 
-/// The existing models that a `model` line with a wrong path may mean.
+/// The existing models that the wrong path of a `model` line may be a misspelling of.
 pub async fn meant(shared: &Arc<Shared>, snapshot: &Snapshot) -> Vec<String> {
     let is_missing = matches!(snapshot.binding.status, Status::Missing) && snapshot.binding.line.is_some();
     let named = snapshot.analysis.checked().header.model.as_ref().filter(|_| is_missing);
@@ -118,7 +118,7 @@ pub fn fixes(
     meant.iter().map(fix).collect()
 }
 
-/// A path as a text of the language.
+/// A path as a quoted text of a schedule.
 fn quoted(path: &str) -> String {
     Str { value: path.to_owned(), span: Span::default() }.to_string()
 }
@@ -170,8 +170,8 @@ pub async fn completion(
     Some(found.unwrap_or_default().into_iter().enumerate().map(item).collect())
 }
 
-/// Models in a folder and below it, and the folders in it. For the root, and for folders outside of the
-/// schedule's own, only the direct contents.
+/// Models in a folder and its subfolders, and the folders in it. For the root of the file system, and for
+/// folders outside of the schedule's own, only the direct contents.
 fn proposals(neighbours: &mut Neighbours, folder: &Path, inner: &str) -> Vec<(String, CompletionItemKind)> {
     let place = folder.join(inner);
     let is_outside = inner.starts_with('/') || inner.split('/').any(|part| part == "..");

@@ -34,9 +34,9 @@ pub struct NestParams {
 /// The answer.
 #[derive(Debug, Serialize)]
 pub struct NestAnswer {
-    /// The version of the text to which places refer.
+    /// The version of the text to which ranges refer.
     pub version: i32,
-    /// Whether the present text has errors, so that the nest is the last one without errors. Its places are
+    /// Whether the present text has errors, so that the nest is the last one without errors. Its ranges are
     /// mapped to the present text.
     pub stale: bool,
     /// The output of `schedc show nest`; empty if no version of the text had a nest.
@@ -47,7 +47,7 @@ pub struct NestAnswer {
     pub left_out: Vec<Range>,
 }
 
-/// The nest, or the last good one.
+/// Returns the nest, or the last nest without errors.
 ///
 /// # Errors
 ///
@@ -98,7 +98,7 @@ fn left_out(now: &Snapshot, offset: Option<usize>) -> Vec<Range> {
     ide::left_out(&now.analysis, offset).into_iter().map(|span| now.text.range(span)).collect()
 }
 
-/// The view of a state, with places as ranges of the present text.
+/// The view of the state `of` as JSON, with ranges of the present text.
 fn json(view: &NestView, of: &Snapshot, now: &Snapshot) -> Value {
     let moves = (of.epoch != now.epoch).then(|| Moves::new(of.text.source(), now.text.source()));
     let range = |span: Option<Span>| {

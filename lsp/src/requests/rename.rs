@@ -9,11 +9,11 @@ use tower_lsp_server::ls_types::{
 use crate::convert::{failed, workspace_edit};
 use crate::state::Shared;
 
-/// The name that would be changed.
+/// Returns the name at the cursor, which a rename would change.
 ///
 /// # Errors
 ///
-/// There is none, or it cannot be changed.
+/// No name is at the cursor, or the name cannot be changed.
 pub fn prepare(
     shared: &Shared,
     params: &TextDocumentPositionParams,
@@ -30,7 +30,7 @@ pub fn prepare(
 ///
 /// # Errors
 ///
-/// There is no name here, or the new one cannot be had.
+/// No name is at the cursor, or the new name is not possible.
 pub fn rename(shared: &Shared, params: &RenameParams) -> Result<Option<WorkspaceEdit>> {
     let Some((snapshot, offset)) = shared.place(&params.text_document_position)? else { return Ok(None) };
     let edits = ide::rename(&snapshot.analysis, offset, &params.new_name).map_err(failed)?;

@@ -30,7 +30,8 @@ pub fn help(shared: &Shared, params: &SignatureHelpParams) -> Result<Option<Sign
     }))
 }
 
-/// Offsets in labels are in UTF-16 whatever was agreed on for documents.
+/// The label of a parameter, as offsets in `whole`. The protocol always counts them in UTF-16 code units,
+/// whatever the unit of positions in documents is.
 fn label(whole: &str, (start, end): (usize, usize)) -> ParameterLabel {
     let units = |at: usize| {
         let count = whole.get(..at).unwrap_or(whole).encode_utf16().count();

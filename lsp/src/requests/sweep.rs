@@ -1,4 +1,5 @@
-//! Trying values of a number: the command `schedc.sweep`, the lenses and the actions that call it.
+//! The command `schedc.sweep`, which measures a schedule with several values of one of its numbers, and the
+//! lenses and code actions that call it.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -65,7 +66,8 @@ pub fn action(snapshot: &Snapshot, span: Span) -> Option<CodeAction> {
     Some(CodeAction { title, kind: Some(KIND), command: Some(command), ..CodeAction::default() })
 }
 
-/// The number at a place, as `schedc bench --sweep` names it: its param, or else its line and column.
+/// The number at an offset, as `schedc bench --sweep` names it, with its span. The name is that of its param,
+/// or else its line and column.
 fn named(snapshot: &Snapshot, offset: usize) -> Option<(String, Span)> {
     let file = &snapshot.analysis.parsed().file;
     let holds = |span: Span| span.start as usize <= offset && offset <= span.end as usize;
@@ -84,8 +86,8 @@ fn named(snapshot: &Snapshot, offset: usize) -> Option<(String, Span)> {
     })
 }
 
-/// Tries values of the number at a place. The answer has the number's range, its value, and the time with
-/// each value.
+/// Tries values of the number at a position. The answer has the number's range, its value, and the time with
+/// each tried value.
 ///
 /// # Errors
 ///
@@ -102,7 +104,7 @@ pub async fn sweep(
     let offset = position.map(|position| snapshot.text.offset(position));
     let (name, span) = offset
         .and_then(|offset| named(&snapshot, offset))
-        .ok_or_else(|| failed("there is no number at this place; put the cursor on one"))?;
+        .ok_or_else(|| failed("there is no number at the cursor; put the cursor on a number"))?;
     let values: Vec<String> = values.iter().map(ToString::to_string).collect();
     let given = if values.is_empty() { String::new() } else { format!("={}", values.join(",")) };
     let mut words: Vec<OsString> = ["bench", "-s", "-", "--json", "--sweep"].map(Into::into).to_vec();
@@ -110,7 +112,7 @@ pub async fn sweep(
     words.push(subject.model.clone().into_os_string());
     let task = Arc::clone(shared);
     let work = async move {
-        let _turn = task.ledgers.turn().await?;
+        let _permit = task.ledgers.permit().await?;
         subject.run_aside(words).await
     };
     let printed = progress::run(shared, work, token, format!("Trying values of {name}")).await?;

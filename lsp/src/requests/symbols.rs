@@ -19,7 +19,8 @@ pub fn symbols(shared: &Shared, params: &DocumentSymbolParams) -> Result<Option<
     Ok(Some(DocumentSymbolResponse::Flat(flat(&snapshot, &found))))
 }
 
-/// Symbols below each other: a directive and the loops that it makes, so never deeper than the grammar.
+/// Converts a symbol with its children. A directive contains the loops that it makes, so the depth of the
+/// recursion has a limit.
 fn nested(snapshot: &Snapshot, symbol: ide::Symbol) -> DocumentSymbol {
     #[expect(deprecated, reason = "a field of the type that nothing reads")]
     DocumentSymbol {

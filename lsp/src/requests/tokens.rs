@@ -11,8 +11,8 @@ use tower_lsp_server::ls_types::{
 use crate::document::Snapshot;
 use crate::state::Shared;
 
-/// All kinds with their names, in the order of their numbers. Names are the protocol's own where it has one
-/// for the meaning, so that every theme has a colour.
+/// All kinds of tokens with their names. The position is the kind's number in answers. Names of the protocol
+/// are used where one fits, since every theme has colours for them.
 const KINDS: [(TokenKind, &str); 12] = [
     (TokenKind::Directive, "function"),
     (TokenKind::Function, "operator"),
@@ -28,7 +28,7 @@ const KINDS: [(TokenKind, &str); 12] = [
     (TokenKind::Comment, "comment"),
 ];
 
-/// The names of kinds and modifiers.
+/// Returns the names of the kinds and modifiers of tokens.
 pub fn legend() -> SemanticTokensLegend {
     SemanticTokensLegend {
         token_types: KINDS.iter().map(|(_, name)| SemanticTokenType::new(name)).collect(),
@@ -85,7 +85,7 @@ fn tokens(snapshot: &Snapshot, within: Option<Span>) -> SemanticTokens {
     SemanticTokens { result_id: None, data }
 }
 
-/// The parts of a span on its lines, without those that are empty.
+/// Cuts a span into one part for each line, without empty parts.
 fn pieces(snapshot: &Snapshot, span: Span) -> Vec<Span> {
     let text = snapshot.text.source().get(span.range()).unwrap_or_default();
     let mut at = span.start as usize;

@@ -1,4 +1,4 @@
-//! `workspace/symbol`: what all schedules of the workspace declare.
+//! `workspace/symbol`: the declarations of all schedules of the workspace.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::symbol_index::flat;
 /// Maximum symbols of an answer.
 const MOST_SYMBOLS: usize = 2000;
 
-/// Symbols whose names have the letters of the query in its order.
+/// Symbols whose names contain the letters of the query, in the same order.
 pub async fn symbols(
     shared: &Arc<Shared>,
     params: WorkspaceSymbolParams,
@@ -30,7 +30,7 @@ pub async fn symbols(
     };
     let memory = Arc::clone(shared);
     let on_disk = tokio::task::spawn_blocking(move || {
-        let mut known = memory.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = memory.symbols.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         known.update(&folders, encoding)
     });
     for list in on_disk.await.unwrap_or_default() {

@@ -44,8 +44,8 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-#: The modules with the public names. They are imported on first use, since the program ``schedc`` needs
-#: neither NumPy nor these.
+#: The module of each public name. Modules are imported on first use, since the program ``schedc`` needs
+#: neither these modules nor NumPy.
 _HOMES = {
     "BatchPredictor": "schedc_runtime", "SchedcError": "schedc_runtime", "compile": "schedc._compile",
     "load": "schedc._compile", "export": "schedc.exporter",

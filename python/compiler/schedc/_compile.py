@@ -83,18 +83,18 @@ def compile(
 
     ``effort="fast"`` compiles in half the time, to code that takes up to a fifth longer.
     ``effort="background"`` returns at once: the model predicts by walking its trees, with the same results,
-    while a thread compiles it with full effort. :attr:`Model.ready` and :meth:`Model.wait` tell when it is
-    compiled. A fork waits for the thread, and so does the end of the program while LLVM runs.
+    while a thread compiles it with full effort. :attr:`Model.ready` says whether it is compiled, and
+    :meth:`Model.wait` waits for it. A fork waits for the thread, and so does the end of the program while
+    LLVM runs.
 
     Compiled code is kept in the folder ``artefacts`` of the user's cache (``$SCHEDC_CACHE``,
-    ``$XDG_CACHE_HOME/schedc`` or ``~/.cache/schedc``), from where the next compilation of the same model
-    takes it; ``cache=False`` neither
-    uses nor fills it.
+    ``$XDG_CACHE_HOME/schedc`` or ``~/.cache/schedc``). The next compilation of the same model takes it from
+    there. ``cache=False`` neither uses nor fills the cache.
 
-    The compiled model of an object is compared with the object on a few dozen rows. They lie on and beside
-    thresholds, and have missing values and known and unknown categories. ``check=False`` skips this. Files
-    are not compared, since there is no object. For a fitted pipeline ``check`` may be rows, which then are
-    those of the comparison.
+    The compiled model of an object is compared with the object on a few dozen rows. Their values lie on and
+    beside thresholds; some are missing, and categories are known and unknown ones. ``check=False`` skips the
+    comparison. Files are not compared, since there is no object. For a fitted pipeline ``check`` may also be
+    rows, on which both are then compared.
 
     Raises :class:`Refused`, with help, for invalid models and schedules and for outputs that the model lacks,
     :class:`Difference` if the compiled model and its object predict different values, and ValueError or
@@ -123,7 +123,7 @@ def compile(
         origin = replace(origin, iterations=iterations)
     if as_release is not None:
         if origin.family is not None:
-            raise ValueError("as_release is for files: an object means what its own release computes")
+            raise ValueError("as_release is for files: an object predicts as its own release does")
         origin = replace(origin, as_release=as_release)
     recipe = Recipe(
         schedule=None if schedule is None else schedule_text(schedule),
@@ -188,7 +188,7 @@ def _lock_of(
         raise ValueError("both a schedule and a lock were given; omit one")
     if not isinstance(model, (str, PathLike)):
         raise ValueError(
-            "the entries of a lock name models by their files: give the path of the model's file"
+            "a lock identifies models by their files: give the path of the model's file"
         )
     return {"lock": None if lock is None else fspath(lock), "locked": locked, "frozen": False}
 
@@ -208,7 +208,7 @@ def _made(origin: Origin, recipe: Recipe, probes: bool) -> _native.Artefact:
 
 
 def _warned(made: _native.Artefact) -> _native.Artefact:
-    """Warns if no entry of the lock fits."""
+    """Warns if the lock has no entry that matches."""
     if made.miss is not None:
         warnings.warn(made.miss, stacklevel=4)
     return made
@@ -264,9 +264,9 @@ def load(library: str | PathLike[str] | bytes) -> Model:
 
 
 def _no_library(path: Path) -> str:
-    """The message that a file is no library, with the way to one."""
+    """The message that a file is no library, and how to get one."""
     if path.suffix.lower() in PICKLES:
-        return f"{path} is no library: give the object that it holds to schedc.compile"
+        return f"{path} is no library: load the pickled object, and give it to schedc.compile"
     if path.suffix.lower() in MODELS:
         return f'{path} is a model and no library: schedc.compile("{path}") compiles it'
     return (

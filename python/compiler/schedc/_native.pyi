@@ -1,7 +1,7 @@
 from typing import Any, TypedDict, final
 
 class Refused(ValueError):
-    """A refusal; its arguments are findings as JSON, as text and as coloured text."""
+    """The error of a compilation. Its arguments are the findings as JSON, as text and as coloured text."""
 
 class Values(TypedDict):
     """Values for a schedule; this class does not exist at run time."""
@@ -12,7 +12,7 @@ class Values(TypedDict):
 
 @final
 class Artefact:
-    """A library with the compiler's report on it."""
+    """A library, and the compiler's report about it."""
 
     library: bytes
     header: str
@@ -47,7 +47,9 @@ class Keywords(TypedDict):
 
 @final
 class Compilation:
-    """The compilation of a model: its library, if the cache has it, or else a model that predicts meanwhile."""
+    """The compilation of a model: its library if the cache has it, otherwise a model that predicts until the library is
+    compiled.
+    """
 
     def walker(self) -> Any:
         """A capsule for ``schedc_runtime``; None if the cache has the library."""

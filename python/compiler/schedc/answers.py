@@ -1,7 +1,7 @@
 """Results of a fitted object's methods, computed from its compiled model.
 
-Each class here implements one family's rules. ``call`` computes an output of the model: ``"value"``,
-``"raw"``, ``"class"``, ``"leaf"``.
+Each class here implements the rules of one family of objects. The argument ``call`` of its methods is a
+function that computes an output of the model: ``"value"``, ``"raw"``, ``"class"`` or ``"leaf"``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Kind = Literal[
 
 @dataclass(frozen=True)
 class Answers:
-    """The main call of the trainer."""
+    """The rules of most regressors and files: ``predict`` returns the main result of the trainer."""
 
     output: str = "value"
     """The output of the model that ``predict`` returns."""
@@ -40,15 +40,16 @@ class Answers:
     lacks: Sequence[str] = ()
     """Methods that the object lacks, or that the model's outputs cannot answer."""
     logarithm: Literal["shares", "scores"] = "shares"
-    """The numbers from which ``predict_log_proba`` follows: probabilities, or margins that are logarithms up
-    to a number for each row."""
+    """The numbers that ``predict_log_proba`` is computed from: probabilities (``shares``), or margins that
+    are logarithms of unnormalized probabilities (``scores``)."""
     smallest: float = 0.0
     """The number that stands for a probability of 0 in logarithms."""
     shares: str | None = None
     """The type of probabilities, if it is wider than that of the library's results."""
 
     def in_library(self, model: Mapping[str, Any]) -> Answers:
-        """The rules for a library, by its information about the model."""
+        """The rules for a loaded library, which may lack some of the object's data. ``model`` is the
+        library's information about its model."""
         return self
 
     def predict(self, call: Call) -> Array:
@@ -71,8 +72,8 @@ class Answers:
         """The result of ``transform``: columns."""
         return table(call("value"))
 
-    def log_shares(self, call: Call) -> Array:
-        """The logarithms of probabilities, of margins that are logarithms up to a number for each row."""
+    def log_softmax(self, call: Call) -> Array:
+        """The logarithms of probabilities: the log-softmax of the margins."""
         scores = self.decision_function(call)
         if scores.ndim == 1:
             scores = numpy.column_stack((numpy.zeros_like(scores), scores))
@@ -99,7 +100,7 @@ class Column(Answers):
 
 @dataclass(frozen=True)
 class Transformer(Answers):
-    """The columns of a pipeline without a model."""
+    """A pipeline without a model, whose results are columns."""
 
     kind: Kind = "transformer"
     columns: str | None = None
@@ -116,7 +117,7 @@ def table(numbers: Array) -> Array:
 
 
 def two_columns(probabilities: Array) -> Array:
-    """The columns of both classes, from the second one's."""
+    """Probabilities of both classes as two columns, from those of the second class."""
     if probabilities.ndim == 2 and probabilities.shape[1] == 1:
         probabilities = probabilities[:, 0]
     return probabilities if probabilities.ndim == 2 else both_classes(probabilities)
@@ -124,7 +125,7 @@ def two_columns(probabilities: Array) -> Array:
 
 @dataclass(frozen=True)
 class Classifier(Answers):
-    """The class of the highest probability; the first one of equals."""
+    """A classifier that predicts the class with the highest probability; of equal ones, the first."""
 
     kind: Kind = "classifier"
 
@@ -141,7 +142,7 @@ class Classifier(Answers):
 
 @dataclass(frozen=True)
 class OneClass(Classifier):
-    """A forest trained on a single class, which it always predicts."""
+    """A classifier that was trained on a single class, which it always predicts."""
 
     def predict_proba(self, call: Call) -> Array:
         probabilities = call("value")
@@ -150,8 +151,8 @@ class OneClass(Classifier):
 
 @dataclass(frozen=True)
 class ByMargin(Classifier):
-    """The class of the highest margin. Of two classes the second one, if the margin is above 0 (or equal to
-    0, if `zero_counts`)."""
+    """A classifier that predicts the class with the highest margin. Of two classes, the second one if the
+    margin is above 0 (or equal to 0, if `zero_counts`)."""
 
     zero_counts: bool = False
 
@@ -176,7 +177,8 @@ class OfLabels(Classifier):
 
 @dataclass(frozen=True)
 class ByHalf(Classifier):
-    """XGBoost's: of two classes, the second one if its probability is above one half. Classes are numbers."""
+    """A classifier of XGBoost, whose classes are numbers. Of two classes, it predicts the second one if its
+    probability is above one half."""
 
     softmax: bool = False
     """Whether the model itself computes classes."""
@@ -208,7 +210,8 @@ class ByHalf(Classifier):
 
 @dataclass(frozen=True)
 class ByClass(Classifier):
-    """Classes that the model computes. With more than two of CatBoost's, the result has a column."""
+    """A classifier whose library computes the classes. For more than two classes of CatBoost, the result is a
+    column."""
 
     column: bool = False
 
@@ -219,8 +222,8 @@ class ByClass(Classifier):
 
 @dataclass(frozen=True)
 class Scores(ByClass):
-    """scikit-learn's models without trees: the first margins of the model are its scores, one for two
-    classes."""
+    """A classifier of scikit-learn without trees. The first margins of the compiled model are its scores:
+    one for two classes, otherwise one for each class."""
 
     columns: int = 1
     """The number of scores."""
@@ -234,8 +237,8 @@ class Scores(ByClass):
 
 @dataclass(frozen=True)
 class Targets(Scores):
-    """scikit-learn's classifiers of several targets. Numbers of classes are places among the labels of all
-    targets, and probabilities stand side by side."""
+    """A classifier of scikit-learn for several targets. The number of a class is its position among the
+    labels of all targets, one target after the other. Probabilities have the same order of columns."""
 
     targets: tuple[Array, ...] = ()
     """The labels of each target, in the order of the columns of ``predict``."""
@@ -271,17 +274,18 @@ class Targets(Scores):
         return numpy.split(shares, self.ends(), axis=1)
 
     def ends(self) -> list[int]:
-        """The columns of probabilities at which a further target begins."""
+        """The columns of probabilities at which the second and each later target begin."""
         return _ends(self.targets)
 
 
 def _ends(targets: Sequence[Array]) -> list[int]:
-    """The places at which the labels of a further target begin."""
+    """The positions at which the labels of the second and each later target begin."""
     return list(accumulate(len(known) for known in targets[:-1]))
 
 
 def _kept(known: Array, found: Array) -> Array:
-    """The labels of a target that a library has. The file of the model may have them as text."""
+    """The labels ``found`` of a target in a library, in the type of the ``known`` ones: the file of the model
+    may have them as text."""
     values = found.tolist()
     texts = set(map(str, values))
     kept = [label in values or str(label) in texts for label in known.tolist()]
@@ -313,14 +317,15 @@ class Mixture(Scores):
 
 @dataclass(frozen=True)
 class Clusters(ByClass):
-    """Clusters by number. The main call gives the distances from their centres."""
+    """A clustering, which predicts numbers of clusters. The main result of the compiled model is the
+    distances from the centres."""
 
     kind: Kind = "clusterer"
 
 
 @dataclass(frozen=True)
 class Staged(ByMargin):
-    """Gradient boosting of scikit-learn; leaves are a table of iterations by classes for each row."""
+    """Gradient boosting of scikit-learn. Its leaf indices have the shape rows, iterations, classes."""
 
     classes_of_iteration: int = 1
 
@@ -332,7 +337,8 @@ class Staged(ByMargin):
 
 @dataclass(frozen=True)
 class Votes(Classifier):
-    """scikit-learn's AdaBoost of trees: margins of the model are sums of votes, one for each class."""
+    """AdaBoost of trees in scikit-learn. The margins of the compiled model are sums of votes, one for each
+    class."""
 
     weight: float = 1.0
     """Sum of the weights of all trees."""
@@ -363,8 +369,8 @@ class Isolation(Answers):
 
     offset: float = -0.5
     normal_length: float | None = None
-    """Average path length of a tree of `max_samples_` samples; None if only the compiled code has it, in
-    single precision."""
+    """Average path length of a tree of `max_samples_` samples. None if only the compiled code has the length,
+    in single precision."""
     kind: Kind = "outlier_detector"
 
     def score_samples(self, call: Call) -> Array:
@@ -374,7 +380,7 @@ class Isolation(Answers):
         lengths = call("raw")
         # Trees of a single sample have no length, and every score is one half.
         ratios = lengths / self.normal_length if self.normal_length else numpy.ones_like(lengths)
-        # numpy.exp2 rounds in another way than scikit-learn's power.
+        # A power of 2 as scikit-learn computes it; numpy.exp2 rounds differently.
         return -numpy.power(2.0, -ratios)
 
     def decision_function(self, call: Call) -> Array:

@@ -1,4 +1,4 @@
-"""The types of options, for errors that name the option and a right value."""
+"""Checks of the types of options. An error names the option and a valid value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def _is(*kinds: type) -> Callable[[Any], bool]:
-    """A test for values of these types; truth values are no numbers."""
+    """A test for values of these types. A truth value does not count as a number."""
     return lambda value: isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
 
 
@@ -29,7 +29,7 @@ def _are_numbers_of_names(value: Any) -> bool:
 
 _TRUTH: tuple[Callable[[Any], bool], str] = (_is(bool), "True or False")
 
-#: A test of each option's values, and what they are in words.
+#: For each option a test of its values, and a description of valid values.
 _OPTIONS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "cpu": (_are_texts, 'a text such as "x86-64-v3", or a list of these'),
     "output": (_or_none(_is(str)), 'a text such as "raw"'),
@@ -48,7 +48,7 @@ _OPTIONS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def check_options(**options: Any) -> None:
-    """Raises TypeError for options with values of another kind."""
+    """Raises TypeError for options whose values have the wrong type."""
     for name, value in options.items():
         is_right, words = _OPTIONS[name]
         if not is_right(value):
@@ -60,7 +60,7 @@ _ROWS = {"float32": "f32", "float64": "f64"}
 
 
 def check_rows(rows: Any) -> None:
-    """Raises ValueError for another value of the option ``rows`` of :func:`schedc.compile`."""
+    """Raises ValueError for an invalid value of the option ``rows`` of :func:`schedc.compile`."""
     if isinstance(rows, str) and rows in ("both", *_ROWS.values()):
         return
     name = str(getattr(rows, "__name__", rows))
@@ -69,7 +69,7 @@ def check_rows(rows: Any) -> None:
 
 
 def examples_of(check: Any) -> Any:
-    """The rows that the option ``check`` of :func:`schedc.compile` has; None for True and False.
+    """The rows that were passed as the option ``check`` of :func:`schedc.compile`; None for True and False.
 
     Raises TypeError for other values.
     """

@@ -1,4 +1,4 @@
-"""Compilations in threads of their own, which end before the interpreter does."""
+"""Compilations in background threads, which end before the interpreter does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _changing = threading.Lock()
 
 
 class Compilation:
-    """A compilation in a thread of its own. It hands its artefact to `model`, unless that is gone."""
+    """A compilation in a background thread. It gives its artefact to `model`, unless that was freed."""
 
     def __init__(
         self, native: _native.Compilation, model: Any, install: Callable[[Any, _native.Artefact], None]
@@ -40,7 +40,7 @@ class Compilation:
                 self._install(model, made)
         except _native.Refused as error:
             self._failure = refused(error)
-        except Exception as error:  # noqa: BLE001: whoever waits raises it
+        except Exception as error:  # noqa: BLE001: `wait` raises it
             self._failure = error
         finally:
             with _changing:
@@ -81,7 +81,8 @@ def _end() -> None:
 
 
 def _before_fork() -> None:
-    """Waits for all compilations: a child has no such threads, and would find their locks held."""
+    """Waits for all compilations before a fork: the child process lacks their threads, so locks that a thread
+    holds would never be released."""
     for compilation in _all():
         compilation.end()
 

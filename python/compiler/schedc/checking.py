@@ -1,4 +1,5 @@
-"""Comparison of a compiled model with its object, on rows that the compiler solves for."""
+"""Comparison of a compiled model with its object, on rows that the compiler makes from the model's
+thresholds and categories."""
 
 from __future__ import annotations
 
@@ -29,35 +30,35 @@ def is_checked(origin: Origin) -> bool:
 
 
 def check_answers(
-    theirs: Any, ours: Model, origin: Origin, probes: tuple[bytes, float], is_asked_for: bool = False,
+    theirs: Any, ours: Model, origin: Origin, probes: tuple[bytes, float], other_iterations: bool = False,
     examples: Any = None
 ) -> int:
     """Compares a compiled model with its object, and returns the number of methods that it compared.
 
-    ``is_asked_for`` is true if the caller chose iterations other than the object's own. ``examples`` are rows
-    of the caller for a pipeline.
+    ``other_iterations`` is true if the caller chose iterations other than the object's own. ``examples`` are
+    rows of the caller for a pipeline.
 
     Raises :class:`Difference` at the first row whose predictions differ. Warns if the object itself fails on
     these rows.
     """
     if origin.family is None or ours.n_features_in_ == 0:
         return 0
-    trial = Trial(theirs, ours, origin, probes, is_asked_for, examples)
+    trial = Trial(theirs, ours, origin, probes, other_iterations, examples)
     with warnings.catch_warnings(), numpy.errstate(all="ignore"), _one_thread():
         warnings.simplefilter("ignore")
         _FAMILIES[origin.family](trial)
     if trial.failure is not None and trial.compared == 0:
         warnings.warn(
             f"the compiled model was not compared with {origin.name}, which does not predict the rows of the "
-            f"check: {trial.failure}; check=False leaves the check out",
+            f"check: {trial.failure}; check=False skips the comparison",
             stacklevel=3,
         )
     return trial.compared
 
 
 def _one_thread() -> Any:
-    """A context in which OpenMP starts no threads. For few rows they cost more than they save, most of all
-    on a busy machine. It needs threadpoolctl, a dependency of scikit-learn."""
+    """A context in which OpenMP starts no threads, which would slow down calls of a few rows. It needs
+    threadpoolctl, a dependency of scikit-learn; without it, the context does nothing."""
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:
@@ -66,7 +67,7 @@ def _one_thread() -> Any:
 
 
 def _same_shape(answer: Any, like: Callable[[], Array]) -> Array:
-    """An answer in the shape of the compiled model's, if their sizes are equal."""
+    """Reshapes an answer to the shape of the compiled model's answer, if their sizes are equal."""
     array, shape = numpy.asarray(answer), like().shape
     return array.reshape(shape) if array.size == int(numpy.prod(shape)) else array
 
@@ -75,7 +76,8 @@ def _same_shape(answer: Any, like: Callable[[], Array]) -> Array:
 
 
 def _xgboost(trial: Trial, booster: Any) -> Any:
-    """A context in which XGBoost prints nothing. On a device, XGBoost adds the base margin last."""
+    """A context in which XGBoost prints nothing. Allows for the rounding on a GPU, where XGBoost adds the
+    base margin last."""
     device = json.loads(booster.save_config())["learner"].get("generic_param", {})
     if device.get("device", "cpu") != "cpu" or device.get("gpu_id", "-1") != "-1":
         trial.slack = max(trial.slack, trial.magnitude * CLOSE)
@@ -83,13 +85,14 @@ def _xgboost(trial: Trial, booster: Any) -> Any:
 
 
 def _is_dart(booster: Any) -> bool:
-    """Whether trees have weights."""
+    """Whether the Booster is of the kind DART, whose trees have weights."""
     learner = json.loads(booster.save_config())["learner"]
     return bool(learner["gradient_booster"]["name"] == "dart")
 
 
 def _of_xgboost(trial: Trial) -> None:
-    """An estimator: margins on all rows, results on a frame if the model has named categories."""
+    """Compares an estimator of XGBoost: margins on all rows, and results on a frame if the model has named
+    categories."""
     theirs, ours, rows = trial.theirs, trial.ours, trial.rows
     if trial.is_skipped:
         return
@@ -113,8 +116,8 @@ def _of_xgboost(trial: Trial) -> None:
 
 
 def _compare_answers(trial: Trial, table: Any, close: float, more: dict[str, Any]) -> None:
-    """Compares an estimator's probabilities of classes, if it has some, and its predictions. ``more`` has
-    options of its methods."""
+    """Compares an estimator's predictions, and its probabilities if it has these. ``more`` has options for
+    its methods."""
     theirs, ours, counted = trial.theirs, trial.ours, None
     if trial.is_classifier:
         shares = trial.compare(
@@ -153,8 +156,8 @@ def _of_xgboost_booster(trial: Trial) -> None:
 
 
 def _of_lightgbm(trial: Trial) -> None:
-    """An estimator or a Booster: raw scores on all rows, results on a frame if the model has named
-    categories."""
+    """Compares an estimator or a Booster of LightGBM: raw scores on all rows, and results on a frame if the
+    model has named categories."""
     theirs, ours, rows = trial.theirs, trial.ours, trial.rows
     if trial.is_skipped:
         return
@@ -223,10 +226,10 @@ def _is_whole(name: str) -> bool:
 
 
 def _of_scikit_learn(trial: Trial) -> None:
-    """A forest: predictions on a frame if it was fitted on one."""
+    """Compares a forest of scikit-learn, on a frame if it was fitted on a frame."""
     if trial.is_skipped or trial.span is not None:
         return
-    # Single-threaded and silent; afterwards the estimator has its own options again.
+    # The copy runs in one thread and prints nothing; the estimator keeps its own options.
     theirs = copy.copy(trial.theirs)
     for option, value in (("n_jobs", 1), ("verbose", 0)):
         if hasattr(theirs, option):
@@ -275,8 +278,8 @@ def _of_scikit_learn(trial: Trial) -> None:
 
 
 def _is_scikit_learns(theirs: Any, method: str) -> bool:
-    """Whether a method is scikit-learn's own. If so, classes of forests follow from probabilities, and
-    inliers from scores. This saves a walk through trees that Python starts one by one."""
+    """Whether a method is scikit-learn's own. If so, the classes of a forest can be computed here from its
+    probabilities, and inliers from scores, which saves a second slow prediction of the object."""
     module = getattr(getattr(type(theirs), method), "__module__", "")
     return module.startswith("sklearn.") and method not in vars(theirs)
 
@@ -310,7 +313,7 @@ def _takes_missing(theirs: Any) -> bool:
 
 
 def _of_treelite(trial: Trial) -> None:
-    """A model of Treelite: compared with its own evaluator."""
+    """Compares a model of Treelite with Treelite's own evaluator."""
     if trial.is_skipped or trial.span is not None:
         return
     import treelite
@@ -327,11 +330,12 @@ def _of_treelite(trial: Trial) -> None:
 
 
 def _of_pipeline(trial: Trial) -> None:
-    """A pipeline: rows near everything that its steps test, with missing and unknown cells."""
+    """Compares a pipeline, on rows near all values that its steps test, with missing values and unknown
+    categories."""
     origin, ours = trial.origin, trial.ours
     if trial.is_skipped or not isinstance(origin, PipelineOrigin):
         return
-    from .exporter.check import METHODS, OUTSIDE_SHARE, ROOT_ROUNDING, magnitude, one_job
+    from .exporter.check import METHODS, OUTSIDE_FRACTION, ROOT_ROUNDING, magnitude, one_job
     from .exporter.graph import Promise
     from .exporter.inputs import table
     from .exporter.rows import rows_for
@@ -339,7 +343,7 @@ def _of_pipeline(trial: Trial) -> None:
     theirs, made = trial.theirs, origin.exported
     if trial.examples is not None:
         rows = trial.rows = table(trial.examples)
-        # Rows that do not fit are an error, and no difference.
+        # Raises an error for rows that do not fit the pipeline; otherwise they would count as a difference.
         made.feeds(rows)
     else:
         try:
@@ -349,7 +353,8 @@ def _of_pipeline(trial: Trial) -> None:
             return
 
     def compare(method: str, output: str, counted: Array | None = None) -> Array | None:
-        """Compares a method. A larger difference is right where products cancel each other."""
+        """Compares a method. If that fails, compares again with a bound for the rounding errors of sums,
+        whose products may cancel each other."""
         value = made.outputs[output]
         is_equal = value.promise == 0
         has_slack = value.single or made.graph.sums
@@ -359,7 +364,7 @@ def _of_pipeline(trial: Trial) -> None:
                     return trial.compare(
                         method, lambda: getattr(theirs, method)(rows), lambda: getattr(ours, method)(rows),
                         0.0 if is_equal else trial.close, rows, counted,
-                        OUTSIDE_SHARE if value.promise is Promise.OUTSIDE else 0.0,
+                        OUTSIDE_FRACTION if value.promise is Promise.OUTSIDE else 0.0,
                     )
             except Difference:
                 if is_last:
@@ -380,8 +385,8 @@ def _of_pipeline(trial: Trial) -> None:
 
 
 def _decided(trial: Trial, shares: Array | None) -> Array | None:
-    """Selects the rows whose classes do not depend on the last digits of the probabilities: for several
-    targets, rows for which this holds of each."""
+    """Selects the rows whose classes do not depend on the last digits of the probabilities. For several
+    targets, all classes of the row must have this property."""
     answers = trial.origin.answers
     if shares is None or not isinstance(answers, Targets):
         return trial.decided(shares)

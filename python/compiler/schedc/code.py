@@ -1,4 +1,4 @@
-"""The library of a compiled model, and the arguments that it was made with."""
+"""The library of a compiled model, and the arguments of its compilation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Recipe(NamedTuple):
 
 
 class Code(NamedTuple):
-    """A library with the compiler's report on it."""
+    """A library, and the compiler's report about it."""
 
     library: bytes
     header: str | None = None

@@ -14,9 +14,9 @@ __all__ = ["is_on_gpu", "predict_on_gpu", "refuse_gpu"]
 def predict_on_gpu(
     native: schedc_runtime.Model, X: Any, output: Any, out: Any, more: Mapping[str, Any]
 ) -> Any:
-    """An output for rows in a GPU's memory, in the same memory.
+    """Predicts rows in a GPU's memory; the result is in the same memory.
 
-    Raises ValueError for options of calls on tables.
+    Raises ValueError for options that only tables have.
     """
     for option in ("columns", "unseen", "categories"):
         if more[option] is not None:
@@ -26,10 +26,10 @@ def predict_on_gpu(
 
 
 def refuse_gpu(X: Any) -> None:
-    """Raises TypeError for rows in a GPU's memory, whose results would have to come to the host first."""
+    """Raises TypeError for rows in a GPU's memory, for methods that compute their results on the host."""
     if is_on_gpu(X):
         raise TypeError(
-            "rows are in a GPU's memory, and this answer is computed in the host's: predict with output= "
-            '"value", "raw", "class" or "leaf" answers there; or give rows in the host\'s memory, such as '
-            "X.cpu().numpy() (PyTorch) or X.get() (CuPy)"
+            "rows are in a GPU's memory, but this method computes on the host: use predict with output= "
+            '"value", "raw", "class" or "leaf", which computes on the GPU; or give rows in the host\'s '
+            "memory, such as X.cpu().numpy() (PyTorch) or X.get() (CuPy)"
         )

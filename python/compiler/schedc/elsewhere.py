@@ -1,5 +1,5 @@
-"""Methods, attributes and options of trainers' objects that a compiled model lacks, and where their answers
-are."""
+"""Methods, attributes and options of trainers' objects that a compiled model lacks, and what to use in their
+place."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-#: The least similarity of a name and the one that is meant, of 1 for equal names.
+#: Minimum similarity of an unknown name and an existing one that a message proposes; 1 for equal names.
 _LEAST_ALIKE = 0.8
 
-_OWN = "the object that it was compiled from has it"
+_OWN = "use that of the object from which it was compiled"
 
-#: For attributes and methods of trainers' objects, where a compiled model has the answer or why it lacks it.
+#: For attributes and methods of trainers' objects: what to use in a compiled model, or why it lacks them.
 _ATTRIBUTES = {
-    "inplace_predict": "predict gives the same",
+    "inplace_predict": "use predict, which returns the same",
     "predict": "it has transform, as the object that it was compiled from",
     "classes_": "the model is no classifier",
     "feature_names_in_": "the model was trained without names of features",
     "predict_proba": "the model is no classifier, or its object has no probabilities",
     "predict_log_proba": "the model is no classifier, or its object has no such method; numpy.log of "
-    "probabilities gives the logarithms",
-    "decision_function": 'predict(X, output="raw") gives margins',
-    "calc_leaf_indexes": "apply gives them",
-    "staged_predict": "predict(X, iteration_range=(0, n)) answers with the first n iterations",
-    "staged_predict_proba": "predict_proba(X, iteration_range=(0, n)) answers with the first n iterations",
-    "staged_decision_function": 'predict(X, output="raw", iteration_range=(0, n)) answers with the first n '
+    "probabilities computes the logarithms",
+    "decision_function": 'predict(X, output="raw") returns margins',
+    "calc_leaf_indexes": "apply returns the leaf indices",
+    "staged_predict": "predict(X, iteration_range=(0, n)) predicts with the first n iterations",
+    "staged_predict_proba": "predict_proba(X, iteration_range=(0, n)) predicts with the first n iterations",
+    "staged_decision_function": 'predict(X, output="raw", iteration_range=(0, n)) predicts with the first n '
     "iterations",
     "virtual_ensembles_predict": _OWN,
     "get_feature_importance": f"it keeps no statistics of training; {_OWN}",
@@ -43,7 +43,7 @@ _ATTRIBUTES = {
     "partial_fit": "it cannot be trained further; train the object, and compile it again",
 }
 
-#: Options of other libraries for contributions of features.
+#: Options of other libraries that request contributions of features: the calls that compute these.
 _CONTRIBUTIONS = {
     "pred_contribs": "predict(xgboost.DMatrix(X), pred_contribs=True) of the Booster",
     "approx_contribs": "predict(xgboost.DMatrix(X), pred_contribs=True) of the Booster",
@@ -51,7 +51,7 @@ _CONTRIBUTIONS = {
     "pred_contrib": "predict(X, pred_contrib=True) of the LightGBM object",
 }
 
-#: For options of other libraries' calls, how a compiled model's call says the same.
+#: For options of other libraries' calls: what to write in a call of a compiled model.
 _OPTIONS = {
     "num_iteration": "iteration_range=(0, n) uses the first n iterations",
     "start_iteration": "iteration_range=(first, end) uses these iterations",
@@ -64,37 +64,37 @@ _OPTIONS = {
     "n_jobs": "threads=n is the largest number of threads",
     "validate_features": "by_position=True takes the columns of a table in their order",
     "predict_disable_shape_check": "by_position=True takes the columns of a table in their order",
-    "missing": "schedc.compile(model, missing=value) compiles for it",
+    "missing": "schedc.compile(model, missing=value) compiles for this value",
     "task_type": "target= of schedc.compile compiles for a GPU",
-    "strict_shape": "numpy.reshape gives the result another shape",
-    "check_additivity": "contributions of features are the object's own",
+    "strict_shape": "numpy.reshape changes the shape of the result",
+    "check_additivity": "only the object itself computes contributions of features",
 }
 
-#: Outputs by the words of CatBoost.
+#: Outputs or methods by CatBoost's values of the option prediction_type.
 _PREDICTION_TYPES = {"RawFormulaVal": "raw", "Probability": "predict_proba", "Class": "predict"}
 
 
 def no_attribute(name: str, own: Sequence[str] = ()) -> str:
-    """The message that a compiled model lacks a public attribute, with the place of the answer. ``own`` has
+    """The message that a compiled model lacks a public attribute, with what to use in its place. ``own`` has
     the names of its attributes."""
     advice = _ATTRIBUTES.get(name)
     if advice is None and name.startswith(("get_", "plot_", "staged_", "trees_", "dump_", "model_to_")):
         advice = _OWN
-    # A property may raise an error, and is no attribute then.
+    # A property that raises an error is in the list of attributes, too.
     others = [one for one in own if one != name]
     meant = get_close_matches(name, others, 1, _LEAST_ALIKE) if advice is None else []
     if meant:
         advice = f"{meant[0]!r} may be meant"
     if advice is None:
-        advice = f"it only predicts; if the object that it was compiled from has {name!r}, ask that"
+        advice = f"it only predicts; use {name!r} of the object that it was compiled from, if that has it"
     return f"a compiled model has no {name!r}: {advice}"
 
 
 def output_of(options: dict[str, Any]) -> str | None:
-    """The output that options of other libraries ask for: ``"raw"``, ``"leaf"``, or a method; None if they
-    ask for none. Removes them from the options.
+    """The output that options of other libraries select: ``"raw"``, ``"leaf"``, or a method; None if they
+    select none. Removes these options from the dict.
 
-    Raises TypeError for options that a compiled model does not have, with the place of the answer.
+    Raises TypeError for options that a compiled model does not have, with what to use in their place.
     """
     found = None
     for name in ("output_margin", "raw_score"):

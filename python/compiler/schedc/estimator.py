@@ -13,8 +13,8 @@ from .answers import Answers, Targets
 from .elsewhere import no_attribute
 
 _FROZEN = (
-    "sklearn.frozen.FrozenEstimator(model) makes it a part that others calibrate or combine without fitting "
-    "it"
+    "sklearn.frozen.FrozenEstimator(model) lets other estimators calibrate or combine the model without "
+    "fitting it"
 )
 
 
@@ -22,8 +22,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class _Conditional:
-    """A method that a model has unless its `_lacking` has the name. Otherwise it is no attribute, since
-    scikit-learn's tools look at a model's methods before they call them."""
+    """A method that models lack if their `_lacking` contains its name. Such a method is no attribute of the
+    model, since scikit-learn's tools find out by `hasattr` what a model can do."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.name = function, function.__name__
@@ -76,8 +76,9 @@ class Estimator:
 
     @conditional
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy for a classifier with labels, the coefficient of determination for a regressor; needs
-        scikit-learn. With several targets, a row is right if all its labels are. Other models lack it."""
+        """The accuracy of a classifier with labels, or the coefficient of determination of a regressor. Needs
+        scikit-learn. For several targets, a row is right if all its labels are. Other models lack the
+        method."""
         from sklearn.metrics import accuracy_score, r2_score
 
         predict: Any = getattr(self, "predict")  # noqa: B009

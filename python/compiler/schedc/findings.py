@@ -14,24 +14,24 @@ from . import _native
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding. Lines and columns count from 1; they are None if the finding is about a whole file."""
+    """One finding. Lines and columns count from 1; they are None if the finding is about a whole file."""
 
     code: str
     """Code such as ``S0024``; ``schedc explain S0024`` describes it."""
     severity: str
-    """Severity: ``error``, ``warning``, ``note`` or another word of that kind."""
+    """Severity, such as ``error``, ``warning`` or ``note``."""
     message: str
     """The problem."""
     help: str | None
     """The correction in words."""
     line: int | None
-    """Where it begins."""
+    """First line of the finding."""
     column: int | None
-    """Where it begins."""
+    """First column of the finding, in its first line."""
     end_line: int | None
-    """Where it ends."""
+    """Last line of the finding."""
     end_column: int | None
-    """Where it ends, exclusive."""
+    """Column after the end of the finding, in its last line."""
     notes: tuple[str, ...]
     """Further notes, such as the loops at this point."""
 
@@ -88,7 +88,7 @@ class Findings(Sequence[Finding]):
         return f"Findings({self._all!r})"
 
     def _repr_html_(self) -> str:
-        return html_of_ansi(self._color) if self._all else "<pre>nothing to tell</pre>"
+        return html_of_ansi(self._color) if self._all else "<pre>no findings</pre>"
 
 
 class Refused(ValueError):
@@ -107,7 +107,7 @@ class Refused(ValueError):
 
 
 def refused_text(message: str, code: str) -> Findings:
-    """The error of a message, as the only finding."""
+    """Findings with one error, with this message and code."""
     findings = Findings("[]", message, message)
     findings._all = [Finding(code, "error", message, None, None, None, None, None, ())]
     return findings
@@ -153,7 +153,7 @@ def refused(error: _native.Refused) -> Refused:
 
 
 def reworded(error: Refused, word: Callable[[str], str], line: str | None) -> Refused:
-    """The same error with other words in its texts, and with a further line."""
+    """Copies an error; ``word`` changes each of its texts, and ``line`` is added at the end."""
     findings, end = error.findings, f"\n{line}" if line else ""
     made = Findings("[]", word(str(findings)) + end, word(findings._color.rstrip()) + end)
     made._all = [replace(finding, message=word(finding.message)) for finding in findings]

@@ -1,4 +1,5 @@
-"""Fitted pipelines as models: exported to ONNX in memory, with the answers of the fitted object."""
+"""Fitted pipelines as models: an ONNX file in memory, and the rules for the results of the object's
+methods."""
 
 from __future__ import annotations
 
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
 #: The family of fitted pipelines.
 FAMILY = "pipeline"
 
-#: The libraries whose estimators are exported, besides those that are built on scikit-learn's.
+#: Libraries with estimators that schedc exports. Classes derived from scikit-learn's are exported, too.
 _LIBRARIES = ("sklearn", "imblearn")
 
 #: Types of Polars in single or half precision.
 _SINGLE = ("Float16", "Float32")
 
-#: A column of a file with one tensor, in the compiler's messages.
+#: The compiler's name of a column, if the file has one tensor for all columns.
 _CELL = re.compile(r"\bX\[(\d+)\]")
 
 
@@ -43,12 +44,12 @@ class PipelineOrigin(Origin):
     exported: Any = None
     """The file with its inputs: an ``Exported`` of the exporter."""
     export: Callable[[Any], Any] | None = None
-    """Exports the object again, with types by the names of columns."""
+    """Exports the object again; the argument has types by the names of columns."""
     parts: Callable[[], str | None] | None = None
-    """Returns the sentence that names the parts that compile alone."""
+    """Returns a sentence that names the parts of the object that schedc can compile."""
 
     def with_single(self, names: frozenset[str]) -> PipelineOrigin:
-        """The same object for rows whose columns ``names`` are in single precision."""
+        """Exports the object for rows whose columns ``names`` are in single precision."""
         assert self.export is not None
         is_whole = len(names) == len(self.exported.inputs.features)
         types = {
@@ -62,10 +63,11 @@ class PipelineOrigin(Origin):
 def source_of(
     model: Any, pool: Any = None, rows: str = "both", examples: Any = None
 ) -> tuple[Any, Origin]:
-    """The object that answers for a model, and its origin. Pipelines are exported, with rows in single
-    precision if ``rows`` is ``"f32"``. ``examples`` are rows of a pipeline for its check.
+    """The object that makes the predictions of a model, and its origin. For a search, the object is the
+    chosen estimator. Pipelines are exported, with rows in single precision if ``rows`` is ``"f32"``.
+    ``examples`` are rows of a pipeline for its check.
 
-    Raises what :func:`origin_of` raises, and also TypeError for steps that are not exported, ValueError for
+    Raises the errors of :func:`origin_of`, and also TypeError for steps that are not exported, ValueError for
     examples of other models, and ImportError without the package onnx.
     """
     chosen = searched(model)
@@ -81,17 +83,17 @@ def source_of(
 
 
 def refused_pipeline(error: Refused, origin: Origin) -> Refused:
-    """The compiler's error for a model. For a pipeline it has the names of columns, and the parts that
-    compile alone."""
+    """Rewords the compiler's error for a pipeline: with the names of columns, and with the parts that schedc
+    can compile. Errors for other models stay as they are."""
     if not isinstance(origin, PipelineOrigin):
         return error
     names = origin.names
 
     def named(text: str) -> str:
-        """A text with the name of each column of the file's only tensor."""
+        """Replaces the compiler's names of columns in a text by the names of the pipeline's columns."""
         return text if names is None else _CELL.sub(lambda cell: names[int(cell[1])], text)
 
-    # Other parts have the same schedule and the same processor.
+    # Only for errors of the model: errors of the schedule or the processor would concern the parts as well.
     is_of_model = any(finding.code[:1] in "MC" for finding in error.findings)
     return reworded(error, named, origin.parts() if origin.parts is not None and is_of_model else None)
 
@@ -111,7 +113,7 @@ def _pipeline_of(model: Any, rows: str, examples: Any) -> PipelineOrigin:
     exported = _exporter(model)
     from .exporter.inputs import table
 
-    # A row tells the number of columns, and the model does not keep all.
+    # One row suffices for the number and the types of columns; the model must not keep all rows.
     first = None if examples is None else table(examples)[:1]
 
     def export(types: Any, known: Any = first) -> Any:
@@ -126,18 +128,18 @@ def _pipeline_of(model: Any, rows: str, examples: Any) -> PipelineOrigin:
     names = tuple(feature.name for feature in inputs.features)
     return PipelineOrigin(
         _model_of(made, answers), name=f"the {type(model).__name__}", family=FAMILY,
-        # Inputs for each column have names of their own.
+        # If each column is an input, the compiled model has the names of the inputs.
         names=names if inputs.named and inputs.together else None, by_position=not inputs.named,
         answers=answers, unread=_unread(model) if inputs.named else (),
         row_types="f32" if rows == "f32" else "f64", exported=made, export=export,
-        # The exporter has no objection to the object, but the compiler has.
+        # For an object that the exporter accepts, but the compiler refuses.
         parts=lambda: advice(model, lambda part: not hasattr(part, "steps") and _is_compiled(part)),
         markers=inputs.markers(made.graph),
     )
 
 
 def _is_compiled(part: Any) -> bool:
-    """Whether schedc compiles a part of an object: whether it reads the part, or the file of the part."""
+    """Whether schedc compiles a part of an object, directly or as an exported file."""
     if is_read(part) or not _is_exported(part):
         return is_read(part)
     from .exporter import exported, refusal_of
@@ -163,7 +165,7 @@ def _exporter(model: Any) -> Callable[..., Any]:
 
 
 def _model_of(made: Any, answers: Answers) -> bytes:
-    """The file to compile: without the operators behind its trees if the answers compute these."""
+    """The file to compile. Omits the operators after the trees if ``answers`` computes their results."""
     content: bytes = made.content
     if not isinstance(answers, (Isolation, Votes)):
         return _with_margins(content, made)
@@ -189,8 +191,8 @@ def _model_of(made: Any, answers: Answers) -> bytes:
 
 
 def _with_margins(content: bytes, made: Any) -> bytes:
-    """A file whose output `joint` or `scores` is called `margins`, which the compiler keeps beside
-    probabilities."""
+    """Renames the output `joint` or `scores` of a file to `margins`, since the compiler keeps an output of
+    this name beside the probabilities."""
     name = next((made.names[one] for one in ("joint", "scores") if one in made.outputs), None)
     if name is None or "margins" in made.outputs:
         return content
@@ -207,12 +209,12 @@ def _with_margins(content: bytes, made: Any) -> bytes:
 
 
 def _answers(model: Any, made: Any) -> Answers:
-    """The results of a pipeline's methods, by its last step."""
+    """The rules for the results of a pipeline's methods, by its last step."""
     from .exporter.ensembles import divisor_of
     from .exporter.stages import answering, key_of
 
     last = answering(model)
-    # Of a graph with trees, margins are not among the sums of the compiled model.
+    # If the graph has trees, the sums of the compiled model do not include the margins.
     has_trees = any(node.op_type == "TreeEnsemble" for node in made.graph.nodes)
     more = _methods_of(model, last, made)
     if made.kind == "columns":
@@ -251,9 +253,9 @@ def _answers(model: Any, made: Any) -> Answers:
 
 
 def _of_targets(model: Any, last: Any, made: Any, has_trees: bool, more: dict[str, Any]) -> Answers:
-    """The results of a classifier of several targets."""
+    """The rules for a classifier of several targets."""
     margins = made.outputs.get("margins")
-    # Without probabilities, margins are the main result.
+    # The main result of the compiled model is probabilities, or margins if there are none.
     is_main = "probabilities" not in made.outputs
     if has_trees and not is_main:
         more["lacks"] += ("decision_function",)
@@ -270,7 +272,7 @@ def _of_targets(model: Any, last: Any, made: Any, has_trees: bool, more: dict[st
 
 
 def _unsupervised(last: Any, made: Any, more: dict[str, Any]) -> Answers:
-    """The results of a detector of outliers, of clusters or of a mixture."""
+    """The rules for a detector of outliers, a clustering or a mixture."""
     margins = made.outputs.get("margins", made.outputs.get("scores"))
     width = 0 if margins is None else margins.width
     if made.kind == "outliers":
@@ -279,7 +281,8 @@ def _unsupervised(last: Any, made: Any, more: dict[str, Any]) -> Answers:
 
 
 def _methods_of(model: Any, last: Any, made: Any) -> dict[str, Any]:
-    """The methods that the object or the file lacks, and the rule of its logarithms."""
+    """Options of the rules: the methods that the object or the file lacks, and how `predict_log_proba` is
+    computed."""
     from .exporter.check import METHODS
     from .exporter.stages import log_rule
 
@@ -292,13 +295,13 @@ def _methods_of(model: Any, last: Any, made: Any) -> dict[str, Any]:
     )
     rule, smallest = log_rule(last)
     shares = made.outputs.get("probabilities")
-    # The results of a library with trees in single precision may have another type than the object's.
+    # If trees are in single precision, the library's results may have another type than the object's.
     kind = shares.dtype.name if shares is not None and shares.single else None
     return {"lacks": lacks, "logarithm": rule, "smallest": smallest, "shares": kind}
 
 
 def direct_types(meaning: Meaning) -> tuple[Any, ...]:
-    """The types of arrays that the compiled model of an object reads as they are."""
+    """The types of arrays that the library reads without a conversion."""
     single, double = numpy.dtype("float32"), numpy.dtype("float64")
     if meaning.single or meaning.row_types == "f32":
         return (single,)
@@ -306,11 +309,11 @@ def direct_types(meaning: Meaning) -> tuple[Any, ...]:
 
 
 def model_for(model: Model, X: Any) -> Model:
-    """The compiled model for the types of rows: scikit-learn scales rows in single precision in that
+    """The model compiled for the types of these rows: scikit-learn scales rows in single precision in single
     precision. A pipeline is compiled again at the first call with such rows.
 
-    Raises ValueError for a loaded model, which lacks the pipeline, and for other rows where the model is
-    compiled for single precision alone.
+    Raises ValueError for a loaded model, since it lacks the pipeline, and for rows in double precision if the
+    model was compiled for single precision alone.
     """
     is_narrow = model._meaning.row_types == "f32"
     if model._meaning.row_types is None or not (is_narrow or _may_be_single(X)):
@@ -342,25 +345,25 @@ def _refuse_double(X: Any, names: list[str], by_position: bool) -> None:
     if double:
         shown = ", ".join(double[:MOST_NAMED]) + (", .." if len(double) > MOST_NAMED else "")
         raise ValueError(
-            f"columns that are not in single precision ({shown}): the model is compiled with rows=\"f32\", "
-            "for rows in single precision, and scikit-learn computes others in another way; give float32, as "
-            'rows.astype("float32") is, or compile without rows="f32"'
+            f"columns are not in single precision ({shown}), but the model was compiled with rows=\"f32\", "
+            "and scikit-learn computes rows in other types differently; give float32, as in "
+            'rows.astype("float32"), or compile without rows="f32"'
         )
 
 
 @lru_cache(maxsize=256, typed=True)
 def _is_number(kind: Any) -> bool:
-    """Whether a type of columns is one of numbers, apart from truth values."""
+    """Whether columns of a type hold numbers; truth values are none."""
     return str(kind).lower().startswith(("float", "double", "half", "int", "uint", "decimal"))
 
 
 def _for_single(model: Model, single: frozenset[str]) -> Model:
-    """The compiled model for rows whose columns ``single`` are in single precision."""
+    """The model compiled for rows whose columns ``single`` are in single precision."""
     if not isinstance(model._origin, PipelineOrigin) or model._recipe is None:
         names = ", ".join(sorted(single)[:MOST_NAMED]) + (", .." if len(single) > MOST_NAMED else "")
         raise ValueError(
-            f"columns in single precision ({names}), in which scikit-learn computes in another way, and the "
-            'library is for double precision: give float64, as rows.astype("float64") is, or load a library '
+            f"columns are in single precision ({names}), which scikit-learn computes differently, but the "
+            'library is for double precision: give float64, as in rows.astype("float64"), or load a library '
             'of schedc.compile(pipeline, rows="f32"), if all columns are float32'
         )
     return model._of_single(single)
@@ -378,7 +381,7 @@ class _Types(NamedTuple):
 
     @staticmethod
     def of(X: Any) -> _Types | None:
-        """None for rows of another kind."""
+        """Returns the types of rows; None for rows of another kind."""
         if type(X) is numpy.ndarray:
             return _Types((X.dtype,))
         try:
@@ -399,15 +402,15 @@ class _Types(NamedTuple):
 
 
 def absent_columns(unread: Sequence[str], X: Any) -> dict[str, str | None] | None:
-    """The features that a pipeline drops, as the argument ``columns`` of a call with a table; None for other
-    rows."""
+    """A value of the argument ``columns`` for a table that lacks features that the pipeline drops; None for
+    other rows."""
     is_records = isinstance(X, list) and len(X) > 0 and isinstance(X[0], Mapping)
     is_table = is_records or is_frame(X) or isinstance(X, Mapping)
     return {name: None for name in unread} if is_table else None
 
 
 def _unread(model: Any) -> tuple[str, ...]:
-    """The columns that a pipeline drops at once."""
+    """The columns that the first step of a pipeline drops."""
     from .exporter.stages import held
 
     first = held(model)
@@ -445,7 +448,7 @@ def _may_be_single(X: Any) -> bool:
         kinds = getattr(X, "dtypes", ())
         return any(getattr(kind, "__name__", type(kind).__name__) in _SINGLE for kind in kinds)
     try:
-        # Much faster than the types of a frame of pandas, of which it makes a Series.
+        # Much faster than `X.dtypes`, for which pandas creates a Series.
         for block in X._mgr.blocks:
             kind = block.values.dtype
             if isinstance(kind, numpy.dtype) and kind.kind == "f" and kind.itemsize < 8:
@@ -466,8 +469,8 @@ def _is_single(kind: Any) -> bool:
         return False
     text = str(kind).lower()
     if text in ("float16", "halffloat", "half"):
-        raise ValueError("rows in half precision have no compiled answer for a pipeline, which would compute "
-                         "in that precision; give them as float32 or float64")
+        raise ValueError("a compiled pipeline does not accept rows in half precision, in which scikit-learn "
+                         "would compute; give them as float32 or float64")
     return text in ("float32", "float")
 
 

@@ -1,4 +1,4 @@
-"""Labels of classes: those of a library, and those of models that were trained on numbers in their place."""
+"""Labels of classes: from a library, or for models that were trained on numbers instead of labels."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ def labels_in(model: Mapping[str, Any]) -> numpy.ndarray[Any, Any] | list[numpy.
 
 
 def labels_of(labels: Any, classes: Any) -> numpy.ndarray[Any, Any]:
-    """The label of each class. ``classes`` are the classes that a model was trained on: numbers of labels.
+    """The label of each class. ``classes`` are the classes that a model was trained on: positions in the list
+    of labels.
 
     ``labels`` is a fitted ``LabelEncoder``, or lists the labels.
 
-    Raises ValueError if a class is no number of a label.
+    Raises ValueError if a class is no position in the list.
     """
     is_list = isinstance(labels, (list, tuple, numpy.ndarray))
     known = labels if is_list else getattr(labels, "classes_", None)
@@ -34,7 +35,7 @@ def labels_of(labels: Any, classes: Any) -> numpy.ndarray[Any, Any]:
         raise ValueError("labels= takes a fitted LabelEncoder, or the labels in the order of their numbers")
     known, numbers = numpy.asarray(known), numpy.asarray(classes)
     if known.ndim != 1:
-        raise ValueError("labels= has one label for each class; the ones given have several parts")
+        raise ValueError("labels= has one label for each class, as a list or an array of one dimension")
     are_numbers = numbers.dtype.kind in "biu" and len(numbers) > 0
     if not are_numbers or numbers.min() < 0 or numbers.max() >= len(known):
         raise ValueError(

@@ -1,4 +1,5 @@
-"""The meaning of a model's predictions, which a library keeps in a section beside its code."""
+"""The meaning of a model's predictions: data in a section of a saved library, with which the loaded model
+returns the same results as the object."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from . import answers as _answers
 from .answers import Answers, Array
 from .origin import Origin
 
-#: The section of a library. The functions of its C interface do not read it.
+#: The name of the section. The functions of the C interface do not read it.
 SECTION = ".schedc.object"
 
 #: The version of the section's JSON. A reader ignores sections of other versions.
@@ -28,10 +29,10 @@ _CLASSES: dict[str, type[Answers]] = {
 
 @dataclass(frozen=True)
 class Meaning:
-    """The way in which a compiled model answers like its object."""
+    """Data of an object that a compiled model needs in order to return the object's results."""
 
     answers: Answers = field(default_factory=Answers)
-    """The results of the object's methods."""
+    """The rules for the results of the object's methods."""
     single: bool = False
     """Whether the object rounds rows to single precision before it compares them."""
     by_position: bool = False
@@ -41,13 +42,16 @@ class Meaning:
     family: str | None = None
     """The object's family; None if the model was a file."""
     numbered: tuple[tuple[int, str], ...] = ()
-    """Features whose categories are whole numbers other than their codes, with the first of them as text."""
+    """Features whose categories are whole numbers that differ from their codes. The value lists the first
+    categories, for messages."""
     row_types: str | None = None
-    """The type of the rows that a pipeline was exported for; None for models that only compare."""
+    """The type of the rows that a pipeline was exported for. None for models that do no arithmetic on rows
+    but only compare them."""
     unread: tuple[str, ...] = ()
     """The features that a pipeline drops, so that tables may lack them."""
     markers: tuple[tuple[int, str], ...] = ()
-    """The features whose missing texts have one marker, ``None`` or ``NaN``, with this marker."""
+    """Features with texts for which the pipeline accepts only one marker of missing texts, ``None`` or
+    ``NaN``. The value is this marker."""
 
     @staticmethod
     def of(origin: Origin) -> Meaning:
@@ -79,8 +83,7 @@ class Meaning:
 
     @staticmethod
     def read(content: bytes | None) -> Meaning | None:
-        """The meaning in a section; None if there is no section, or another release wrote it in a form that
-        this one does not know."""
+        """Reads a section. None if there is no section, or if it has the form of another release."""
         if not content:
             return None
         try:
@@ -102,7 +105,7 @@ class Meaning:
 
 
 def _packed(labels: Array | Sequence[Array]) -> Any:
-    """Labels, or those of several targets, as values of JSON; None if they have another type."""
+    """Labels, or lists of the labels of several targets, as values of JSON. None if JSON lacks their type."""
     if not isinstance(labels, numpy.ndarray):
         every = [_packed(one) for one in labels]
         return None if None in every else every
@@ -120,7 +123,7 @@ def _unpacked(packed: Any) -> Any:
 
 
 def _are_numbers(categories: list[int] | list[str]) -> bool:
-    """Whether categories are whole numbers that are not their own codes."""
+    """Whether categories are whole numbers that differ from their codes."""
     is_text = bool(categories) and isinstance(categories[0], str)
     return not is_text and categories != list(range(len(categories)))
 

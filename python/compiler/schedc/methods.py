@@ -1,4 +1,4 @@
-"""Methods of fitted objects beside ``predict``, which a compiled model has where the object has them."""
+"""Methods of fitted objects besides ``predict``. A compiled model has those that its object has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .fitted import FAMILY
 from .meaning import Meaning
 
 
-#: The options of a call that has none.
+#: The defaults of the options of a call.
 _OPTIONS: Mapping[str, Any] = {
     "base_margin": None, "threads": 0, "unseen": None, "by_position": None, "columns": None,
     "categories": None, "device": None, "stream": None,
@@ -25,17 +25,17 @@ _OPTIONS: Mapping[str, Any] = {
 
 
 class Methods(Estimator):
-    """Answers that follow from a model's outputs. A subclass makes the calls."""
+    """Methods that compute their results from a model's outputs. The subclass calls the library."""
 
     _meaning: Meaning
     _native: schedc_runtime.Model
-    #: The types of arrays that go to the library as they are.
+    #: The types of arrays that the library reads without a conversion.
     _direct: tuple[numpy.dtype[Any], ...]
 
     @conditional
     def predict_proba(self, X: Any, *, out: Array | None = None, **more: Any) -> Any:
         """The probability of each class, with one column per class: an array, or a list with an array for
-        each target, as of the object. The keywords are those of ``predict``.
+        each target, as the object returns it. The keywords are those of ``predict``.
 
         Models of objects without this method, and of files without classes, lack it.
         """
@@ -43,7 +43,7 @@ class Methods(Estimator):
         if more:
             model = self._variant(more.pop("iteration_range", None), more.get("base_margin") is not None)
         call = model._caller(X, more)
-        # The model of a file computes one or more columns.
+        # A model that was compiled from a file has no rules of an object.
         is_plain = type(self._answers) is Answers
         answer = two_columns(call("value")) if is_plain else self._answers.predict_proba(call)
         if self._answers.shares is not None:
@@ -57,7 +57,7 @@ class Methods(Estimator):
         Models of objects without this method lack it, too.
         """
         if self._answers.logarithm == "scores":
-            return self._answers.log_shares(self._caller(X, more))
+            return self._answers.log_softmax(self._caller(X, more))
         with numpy.errstate(divide="ignore"):
             chances = self.predict_proba(X, **more)
             return each(lambda shares: numpy.log(self._answers.positive(shares)), chances)
@@ -82,8 +82,8 @@ class Methods(Estimator):
 
     @conditional
     def transform(self, X: Any, **more: Any) -> Array:
-        """The columns that a pipeline without a model makes of rows, or the distances from the centres of
-        clusters.
+        """The columns that a pipeline without a model computes from rows, or the distances from the centres
+        of clusters.
 
         Models of other objects lack it.
         """
@@ -112,10 +112,10 @@ class Methods(Estimator):
             return _OPTIONS
         others = {name: value for name, value in more.items() if name not in _OPTIONS}
         if others and output_of(others) is not None:
-            raise TypeError("predict alone takes options that select an output")
+            raise TypeError("only predict takes options that select an output")
         return {**_OPTIONS, **{name: value for name, value in more.items() if name in _OPTIONS}}
 
-    # A subclass has these.
+    # The subclass defines these.
 
     @property
     def _about(self) -> dict[str, Any]:
@@ -129,7 +129,7 @@ class Methods(Estimator):
 
 
 def lacking(answers: Answers, family: str | None, has_classes: bool) -> frozenset[str]:
-    """The methods that a model's object lacks. ``has_classes`` says whether the model computes classes."""
+    """The methods that a model's object lacks. ``has_classes`` is true if the model computes classes."""
     kind, found = type(answers), set(answers.lacks)
     if kind.predict_proba is Answers.predict_proba and not (kind is Answers and has_classes):
         found |= {"predict_proba", "predict_log_proba"}

@@ -37,10 +37,10 @@ from .sparse import is_sparse, predict_sparse
 
 Output = Literal["value", "raw", "class", "leaf", "tree"]
 
-#: The note of a model whose tables have columns in the order of training.
+#: The note of a model that takes the columns of tables in their order.
 _IN_ORDER = (
-    "the model was trained without names of features: columns of tables count in their order, as in its own "
-    "predict"
+    "the model was trained without names of features: it takes the columns of tables in their order, as its "
+    "own predict does"
 )
 
 #: Trainers whose objects take the columns of tables in their order if they were trained without names.
@@ -84,12 +84,13 @@ class Model(Methods):
         self._direct = () if self._names_in_arrays else direct_types(meaning)
         self._lacking = lacking(meaning.answers, meaning.family, bool(whole["outputs"]["class"]))
         self._variants: dict[tuple[str, bool], Model] = {}
-        # Models of the pipeline for rows of which these columns are in single precision.
+        # The pipeline compiled for rows whose columns of the key are in single precision.
         self._singles: dict[frozenset[str], Model] = {}
-        # The types of the last rows that needed a look at each column, and the model for these.
+        # The types of the columns of the last table that may have single precision, and the model for them.
         self._last_types: tuple[Any, Model] | None = None
         self._predictors: dict[tuple[Any, ...], BatchPredictor] = {}
-        # The predictors of frames in calls without options for columns, by output and by position or name.
+        # Predictors for frames in calls without options for columns. The key is the output, and whether
+        # columns are found by position.
         self._usual: dict[tuple[str, bool], BatchPredictor] = {}
         self._lock = threading.Lock()
 
@@ -97,7 +98,7 @@ class Model(Methods):
 
     @property
     def ready(self) -> bool:
-        """Whether the model is compiled. Only ``effort="background"`` makes models that are not."""
+        """Whether the model is compiled. Only models of ``effort="background"`` may not be."""
         return self._made is not None
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -108,11 +109,11 @@ class Model(Methods):
         return self._compilation is None or self._compilation.wait(timeout)
 
     def _compile(self, native: NativeCompilation) -> None:
-        """Compiles the model in a thread of its own."""
+        """Compiles the model in a background thread."""
         self._compilation = Compilation(native, self, Model._install)
 
     def _install(self, made: Artefact) -> None:
-        """Takes the code. Calls that began before it finish as they began."""
+        """Stores the compiled code. Calls that began before still end without it."""
         if made.miss is not None:
             warnings.warn(made.miss, stacklevel=2)
         code = Code.of(made)
@@ -141,7 +142,7 @@ class Model(Methods):
 
     @property
     def _about(self) -> dict[str, Any]:
-        """The information, without that about the schedule if the model is not compiled yet."""
+        """The information of :attr:`info`. Before the model is compiled, it lacks the schedule."""
         about: dict[str, Any] = json.loads(self._native.info_json)
         return about
 
@@ -313,19 +314,19 @@ class Model(Methods):
         return predictor._numbers_of(X, {**plain, "out": out}, single=self._single)
 
     def _refuse_codes_of_numbers(self) -> None:
-        """Raises ValueError if categories of a feature are whole numbers, which codes would be taken for."""
+        """Raises ValueError if categories of a feature are whole numbers, since codes would be mistaken for
+        these."""
         if self._meaning.numbered:
             feature, shown = self._meaning.numbered[0]
             raise ValueError(
-                f"the categories of feature {feature} are the numbers {shown}, and codes would be taken for "
-                'them; give the numbers themselves, and leave categories="codes" out'
+                f"the categories of feature {feature} are the numbers {shown}, and codes would be mistaken "
+                'for them; give the numbers themselves, without categories="codes"'
             )
 
     def _predictor(self, X: Any, output: Any, more: Mapping[str, Any], is_usual: bool) -> BatchPredictor:
-        """The lookup of features in tables, by the caller's names or the model's. A model trained without
-        names takes columns in their order, unless the table has all the generated names of its file.
-        ``is_usual`` is true for a frame in a call without options for columns, so that later calls find the
-        lookup sooner."""
+        """A predictor that finds features in tables by the caller's names or the model's. A model trained
+        without names takes columns in their order, unless the table has all generated names of its file.
+        ``is_usual``: a frame in a call without options for columns. Later calls use its predictor, too."""
         columns, by_position = more["columns"], more["by_position"]
         if columns is None and by_position is None:
             by_position = self._takes_positions(X)
@@ -349,21 +350,20 @@ class Model(Methods):
             return found
 
     def _takes_positions(self, X: Any) -> bool:
-        """Whether the columns of a table count in their order, if the caller does not say."""
+        """Whether the model takes the columns of a table in their order if the caller gives no option."""
         if not self._by_position:
             return False
         known = self._names or self._native.feature_names
         return not (known and set(known) <= set(column_names(X)))
 
     def _variant(self, iteration_range: tuple[int, int] | None, base_margin: bool) -> Model:
-        """The same model compiled for other iterations, or for calls with a base margin."""
+        """The model, compiled for other iterations or for calls with a base margin."""
         if iteration_range in (None, (0, 0)) and (not base_margin or "base_margin" in self._about["model"]):
             return self
         if self._origin is None or self._recipe is None:
             raise ValueError(
-                "a library that was loaded is for the iterations and the base margin that it was built for; "
-                "compile the model "
-                "again, with iterations= or base_margin=True"
+                "a loaded library supports only the iterations and the base margin that it was built with; "
+                "compile the model again, with iterations= or base_margin=True"
             )
         from ._compile import built
 
@@ -375,14 +375,14 @@ class Model(Methods):
                 raise TypeError("iteration_range is a pair of the first iteration and the end, such as "
                                 f"(0, 10), not {iteration_range!r}") from None
             if end == 0:
-                raise ValueError("iteration_range ends with the number of an iteration; (0, 0) alone stands "
-                                 "for all")
+                raise ValueError("the end of iteration_range must be above 0; only (0, 0) means all "
+                                 "iterations")
             iterations = f"{first}..{end}"
         key = (iterations, base_margin)
         with self._lock:
             known = self._variants.get(key)
             if known is None:
-                # The lock applied at the first compilation, and covers all iterations.
+                # The schedule is that of the first compilation, so the lock is not read again.
                 recipe = self._recipe._replace(
                     base_margin=base_margin or self._recipe.base_margin, lock=None, locked=False, frozen=True
                 )
@@ -391,7 +391,7 @@ class Model(Methods):
             return known
 
     def _of_single(self, names: frozenset[str]) -> Model:
-        """The same pipeline compiled for rows whose columns ``names`` are in single precision."""
+        """The pipeline, compiled for rows whose columns ``names`` are in single precision."""
         from ._compile import built
 
         assert isinstance(self._origin, PipelineOrigin) and self._recipe is not None
@@ -416,14 +416,14 @@ class Model(Methods):
         place = checked_path(path)
         if self._origin is not None and not Meaning.of(self._origin).text():
             warnings.warn(
-                "the labels of the classes are neither numbers nor texts, and are not in the file: the "
-                "loaded model predicts like its file's main call; a pickle keeps them",
+                "the labels of the classes are neither numbers nor texts, so the file lacks them: the loaded "
+                "model returns the results of the model's file; a pickle keeps the labels",
                 stacklevel=2,
             )
         if self._singles:
             warnings.warn(
-                "the file is for rows in double precision; the rows in single precision that this model has "
-                'predicted too are for the file of schedc.compile(pipeline, rows="f32")',
+                "the file accepts only rows in double precision, but this model has also predicted rows in "
+                'single precision; for these, save schedc.compile(pipeline, rows="f32")',
                 stacklevel=2,
             )
         write_library(place, self._code.library)
@@ -494,6 +494,6 @@ def _array_of(rows: Sequence[Any]) -> Array:
 
 
 def _is_usual(options: Mapping[str, Any]) -> bool:
-    """Whether the options of a call leave the meaning of columns to the model."""
+    """Whether a call has no options that change the meaning of columns."""
     return (options["columns"] is None and options["by_position"] is None and options["unseen"] is None
             and options["categories"] is None)

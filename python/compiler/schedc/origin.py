@@ -18,8 +18,8 @@ from .answers import (
 )
 from .parts import advice
 
-#: The first release of Treelite whose importer of scikit-learn's forests keeps the side of missing values,
-#: and the exponential of histogram gradient boosting.
+#: The first release of Treelite whose importer of scikit-learn's forests keeps the default directions and the
+#: exponential of histogram gradient boosting.
 _LEAST_TREELITE = (4, 8)
 
 #: CatBoost's losses of several labels.
@@ -36,7 +36,7 @@ class Origin:
     iterations: str = "all"
     """The iterations that the object predicts with."""
     as_release: str | None = None
-    """The trainer's release whose interpretation of the file counts; None for the one that saved it."""
+    """The trainer's release by whose rules the file is read; None for the release that saved it."""
     missing: float | None = None
     """A number that marks missing values, in addition to NaN."""
     single: bool = False
@@ -48,24 +48,24 @@ class Origin:
     encoded: tuple[tuple[int, list[int] | list[str]], ...] = ()
     """The features whose categories the object encodes, with the categories in the order of their codes."""
     family: str | None = None
-    """The family, which selects the calls of the check; None if the object cannot predict."""
+    """The family of the object, which selects the comparison; None if the object cannot predict."""
     answers: Answers = field(default_factory=Answers)
-    """The results of its methods."""
+    """The rules for the results of the object's methods."""
     unread: tuple[str, ...] = ()
     """The features that a pipeline drops, so that tables may lack them."""
     markers: tuple[tuple[int, str], ...] = ()
-    """The features with texts whose missing ones a pipeline knows by one marker alone, ``None`` or ``NaN``,
-    with this marker."""
+    """Features with texts for which the pipeline accepts only one marker of missing texts, ``None`` or
+    ``NaN``. The value is this marker."""
     row_types: str | None = None
     """The type of the rows that a pipeline was exported for, ``"f64"`` or ``"f32"``: scikit-learn computes in
-    the type of its rows. None for models that only compare."""
+    the type of its rows. None for models that do no arithmetic on rows but only compare them."""
 
 
 #: Functions that load files of Python objects, by ending.
 _LOADERS = {".pkl": "joblib.load", ".pickle": "joblib.load", ".joblib": "joblib.load",
             ".skops": "skops.io.load"}
 
-#: Methods that some estimators have beside ``predict``.
+#: Methods that only some estimators have.
 _METHODS = ("predict_proba", "predict_log_proba", "decision_function", "score_samples")
 
 
@@ -86,7 +86,7 @@ def origin_of(model: Any, pool: Any = None) -> Origin:
         loader = _LOADERS.get(Path(model).suffix.lower())
         if loader is not None:
             raise ValueError(
-                f"{os.fspath(model)} holds a Python object, which schedc does not unpack: give the object, "
+                f"{os.fspath(model)} holds a Python object, which schedc does not load: give the object, "
                 f"schedc.compile({loader}({os.fspath(model)!r}))"
             )
         return Origin(Path(model).read_bytes(), name=os.fspath(model))
@@ -107,8 +107,8 @@ def origin_of(model: Any, pool: Any = None) -> Origin:
 
 
 def _like(model: Any, origin: Origin) -> Origin:
-    """The origin of an estimator, with the methods that the estimator lacks. Other objects have methods of
-    their own, and their models answer like files."""
+    """The origin of an estimator, with the methods that the estimator lacks. Objects without the interface of
+    scikit-learn's estimators keep their origin."""
     if not hasattr(model, "get_params"):
         return origin
     lacks = tuple(method for method in _METHODS if not hasattr(model, method))
@@ -116,8 +116,8 @@ def _like(model: Any, origin: Origin) -> Origin:
 
 
 def _reader_of(model: Any) -> Callable[[Any], Origin] | None:
-    """The function that reads an object; None if it is no model, and for forests with classes of several
-    targets, whose files of Treelite lack these."""
+    """The function that reads an object. None if it is no model. Also None for forests that classify several
+    targets, since Treelite's files lack the classes of these."""
     if hasattr(model, "classes_") and getattr(model, "n_outputs_", 1) != 1:
         return None
     kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(model).__mro__)
@@ -131,7 +131,7 @@ def is_read(model: Any) -> bool:
 
 def _check_fitted(model: Any) -> None:
     """Raises ValueError for an unfitted estimator with scikit-learn's interface."""
-    # CatBoost's estimators have is_fitted, scikit-learn's the other method.
+    # CatBoost's estimators have is_fitted, those of scikit-learn __sklearn_is_fitted__.
     own = getattr(model, "__sklearn_is_fitted__", getattr(model, "is_fitted", None))
     is_fitted = own() if callable(own) else not hasattr(model, "fit") or hasattr(model, "n_features_in_")
     if not is_fitted:
@@ -145,7 +145,7 @@ def _xgboost_booster(model: Any, **more: Any) -> Origin:
     try:
         content = bytes(model.save_raw("ubj"))
     except ValueError as error:
-        # XGBoost's errors are ValueErrors; the text has a trace of its stack.
+        # XGBoost's errors are ValueErrors whose texts have a stack trace.
         if "num_feature" not in str(error):
             raise
         raise ValueError(
@@ -190,7 +190,7 @@ def _lightgbm_model(model: Any) -> Origin:
     if hasattr(type(model), "predict_proba"):
         if callable(model.objective):
             raise ValueError(
-                "the classifier has an objective of its own, which its file does not say; give its "
+                "the classifier has a custom objective, which its file does not contain; give its "
                 "booster_, which predicts raw scores"
             )
         answers = Classifier(classes=numpy.asarray(model.classes_))
@@ -256,9 +256,8 @@ def _treelite(name: str) -> Any:
     if found < _LEAST_TREELITE:
         raise ImportError(
             f"a {name} of scikit-learn is read by way of Treelite, and Treelite {treelite.__version__} "
-            "loses the side of "
-            "missing values and the exponential of some losses; install 4.8 or later: pip install -U "
-            "'treelite>=4.8'"
+            "loses the directions of missing values and the exponential of some losses; install 4.8 or "
+            "later: pip install -U 'treelite>=4.8'"
         )
     return treelite
 
@@ -319,8 +318,8 @@ def _histogram_classifier(model: Any) -> Origin:
 
 
 def _histogram(model: Any, answers: Answers) -> Origin:
-    """Histogram gradient boosting. If it encodes categories, its trees are imported with codes as they
-    are."""
+    """Histogram gradient boosting. If it encodes categories, its trees are imported without the encoder, and
+    test the codes."""
     plain = copy.copy(model)
     if answers.kind == "classifier" and len(model.classes_) == 1:
         # The trees are those of two classes, which the importer expects.
@@ -336,7 +335,7 @@ def _histogram(model: Any, answers: Answers) -> Origin:
 
 
 class _Codes:
-    """A preprocessor that only reorders columns for the trees, in the form that Treelite's importer reads."""
+    """A preprocessor for Treelite's importer. It only reorders columns, and so keeps codes."""
 
     def __init__(self, theirs: Any, codes: list[Array]) -> None:
         (name, encoder, columns), *rest = theirs.transformers_
@@ -384,7 +383,7 @@ def _average_path_length(samples: int) -> float:
     return float(length)
 
 
-#: How an object of a library and a class becomes a model; classes that are built on one of these are like it.
+#: The function that reads an object, by library and class. It also reads objects of derived classes.
 _READERS: dict[tuple[str, str], Callable[[Any], Origin]] = {
     ("xgboost", "Booster"): _xgboost_booster,
     ("xgboost", "XGBModel"): _xgboost_model,

@@ -1,45 +1,45 @@
-"""Estimators that are made of others: the parts of them that schedc compiles."""
+"""Estimators that contain other estimators: the parts that schedc compiles."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-#: Parts that a message names.
+#: Maximum number of parts that a message names.
 MOST_NAMED = 3
-#: Estimators inside each other that are looked through.
+#: Maximum depth of nested estimators that are searched.
 _MOST_DEPTH = 8
 
-#: The attribute with the one fitted part, in the order of preference.
+#: Attributes that hold the only fitted part, in the order of preference.
 _ONE = ("best_estimator_", "estimator_", "regressor_", "classifier_", "final_estimator_")
-#: The attributes with lists of fitted parts.
+#: Attributes that hold lists of fitted parts.
 _SEVERAL = ("estimators_", "calibrated_classifiers_")
 
-#: What the whole does with the answers of its part, which schedc does not compile.
+#: The use that an estimator makes of its parts' predictions, by its class. schedc does not compile this use.
 _REST = {
     "CalibratedClassifierCV": "the calibration of its probabilities stays with scikit-learn: "
     "CalibratedClassifierCV(FrozenEstimator(compiled)).fit(X, y) calibrates a compiled model",
     "TunedThresholdClassifierCV": "its threshold, best_threshold_, applies to predict_proba",
     "FixedThresholdClassifier": "its threshold applies to predict_proba",
-    "TransformedTargetRegressor": "its transformer_.inverse_transform turns the predictions back",
-    "BaggingClassifier": "the mean of their answers is the whole's; estimators_features_ has the columns of "
-    "each",
-    "BaggingRegressor": "the mean of their answers is the whole's; estimators_features_ has the columns of "
-    "each",
-    "VotingClassifier": "the whole combines their answers by their weights",
-    "VotingRegressor": "the mean of their answers, by their weights, is the whole's",
-    "StackingClassifier": "the whole gives their answers to its final_estimator_",
-    "StackingRegressor": "the whole gives their answers to its final_estimator_",
-    "AdaBoostClassifier": "the whole combines their answers by estimator_weights_",
-    "AdaBoostRegressor": "the whole combines their answers by estimator_weights_",
-    "MultiOutputClassifier": "each gives one column of the whole's answers",
-    "MultiOutputRegressor": "each gives one column of the whole's answers",
+    "TransformedTargetRegressor": "its transformer_.inverse_transform then transforms the predictions",
+    "BaggingClassifier": "the estimator returns the mean of their predictions; estimators_features_ has the "
+    "columns of each",
+    "BaggingRegressor": "the estimator returns the mean of their predictions; estimators_features_ has the "
+    "columns of each",
+    "VotingClassifier": "the estimator combines their predictions by its weights",
+    "VotingRegressor": "the estimator returns the mean of their predictions, by its weights",
+    "StackingClassifier": "the estimator passes their predictions to its final_estimator_",
+    "StackingRegressor": "the estimator passes their predictions to its final_estimator_",
+    "AdaBoostClassifier": "the estimator combines their predictions by estimator_weights_",
+    "AdaBoostRegressor": "the estimator combines their predictions by estimator_weights_",
+    "MultiOutputClassifier": "each predicts one column of the estimator's results",
+    "MultiOutputRegressor": "each predicts one column of the estimator's results",
 }
 
 
 def searched(model: Any) -> Any:
-    """The estimator that answers for a search or a frozen estimator: what a search chose, or what was frozen;
-    otherwise the object itself."""
+    """The estimator inside a search or a frozen estimator: the one that a search chose, or that was frozen.
+    Other objects are returned as they are."""
     for _ in range(_MOST_DEPTH):
         kinds = {kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("sklearn.")}
         if "BaseSearchCV" in kinds and hasattr(model, "best_estimator_"):
@@ -53,7 +53,7 @@ def searched(model: Any) -> Any:
 
 def advice(model: Any, is_compiled: Callable[[Any], bool]) -> str | None:
     """The sentence that names the parts of an estimator that schedc compiles; None if the object is not made
-    of estimators. ``is_compiled`` says whether schedc compiles an object."""
+    of estimators. ``is_compiled`` returns whether schedc compiles an object."""
     if not hasattr(type(model), "fit"):
         return None
     name = type(model).__name__
@@ -70,10 +70,10 @@ def advice(model: Any, is_compiled: Callable[[Any], bool]) -> str | None:
         return f"schedc compiles neither the {name} nor its parts, which are {', '.join(inner[:MOST_NAMED])}"
     more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
     calls = ", ".join(f"schedc.compile({path})" for path in found[:MOST_NAMED])
-    its = "its part is" if len(found) == 1 else "its parts are"
-    texts = [f"the {name} is not compiled as a whole, and {its}: {calls}{more}"]
+    its = "its part" if len(found) == 1 else "its parts"
+    texts = [f"the {name} is not compiled as a whole, but {its} can be: {calls}{more}"]
     if found[0].endswith("[-1]"):
-        texts.append(f"{found[0][:-len('[-1]')]}[:-1].transform(X) gives its rows")
+        texts.append(f"{found[0][:-len('[-1]')]}[:-1].transform(X) computes its rows")
     texts.extend(_REST[kind.__name__] for kind in type(model).__mro__ if kind.__name__ in _REST)
     return "; ".join(texts)
 
@@ -86,7 +86,7 @@ def _steps(model: Any) -> list[Any]:
 
 
 def _children(model: Any) -> list[tuple[str, Any]]:
-    """The parts of an estimator, with the text that follows its name to reach each."""
+    """The parts of an estimator, each with the Python text that follows the estimator to reach it."""
     steps = _steps(model)
     if steps:
         return [("[-1]", steps[-1])]
@@ -94,7 +94,7 @@ def _children(model: Any) -> list[tuple[str, Any]]:
     own = vars(model) if hasattr(model, "__dict__") else {}
     for name in _ONE:
         part = own.get(name)
-        # Beside a list of fitted estimators, estimator_ is an unfitted pattern of them.
+        # If there is a list of fitted estimators, estimator_ is the unfitted template of these.
         is_pattern = name == "estimator_" and "estimators_" in own
         if part is not None and hasattr(part, "predict") and not is_pattern:
             found.append((f".{name}", part))

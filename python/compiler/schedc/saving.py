@@ -19,7 +19,7 @@ _OTHER_FILES = MODELS | PICKLES | {
 
 
 def checked_path(path: str | PathLike[str]) -> Path:
-    """The path of a library's file. Raises ValueError for a name that ends like another kind of file."""
+    """The path of a library's file. Raises ValueError if the name has the ending of another kind of file."""
     place = Path(path)
     if place.suffix.lower() in _OTHER_FILES:
         raise ValueError(

@@ -58,8 +58,8 @@ class Nest:
 
 
 def values_of(sets: Mapping[str, int] | None, target: str | None, batch_size: int | None) -> _native.Values:
-    """Values for a schedule, in the form that the native part takes. Raises TypeError for values of another
-    kind, and ValueError for calls without rows."""
+    """Values for a schedule, in the form that the native part takes. Raises TypeError for values of the wrong
+    type, and ValueError if ``batch_size`` is below 1."""
     check_options(sets=sets, target=target, batch_size=batch_size)
     if batch_size is not None and batch_size < 1:
         raise ValueError(f"batch_size is a number of rows from 1 on, not {batch_size}")
@@ -123,7 +123,7 @@ def format(text: str | PathLike[str]) -> Schedule:
     return Schedule(made)
 
 
-#: The options that take words, which are not schedules.
+#: Words that are values of options, with the option, for the message if one is given as a schedule.
 _OPTION_OF = {"background": "effort", "fast": "effort", "full": "effort", "cpu": "target", "gpu": "target"}
 
 

@@ -8,7 +8,7 @@ import numpy
 
 from .answers import Array
 
-#: Values of a block.
+#: Number of values in a dense block.
 _BLOCK = 1 << 20
 
 

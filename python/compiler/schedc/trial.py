@@ -14,12 +14,12 @@ from .findings import Difference, Findings
 from .model import Model
 from .origin import Origin
 
-#: Relative difference of results in single precision, and of those that scikit-learn and Treelite sum in
-#: another order.
+#: Allowed relative difference of results in single precision, and of results that scikit-learn and Treelite
+#: sum in another order.
 CLOSE = 1e-6
-#: Relative difference of results in double precision that an exponential of another C library makes.
+#: Allowed relative difference of results in double precision, for exponentials of different C libraries.
 _DOUBLE = 1e-12
-#: Values of a row that a message shows.
+#: Maximum number of values of a row that a message shows.
 _SHOWN = 8
 
 
@@ -27,11 +27,11 @@ class Trial:
     """A compiled model, its object, and the rows that both predict."""
 
     def __init__(
-        self, theirs: Any, ours: Model, origin: Origin, probes: tuple[bytes, float], is_asked_for: bool,
+        self, theirs: Any, ours: Model, origin: Origin, probes: tuple[bytes, float], other_iterations: bool,
         examples: Any = None
     ) -> None:
         self.theirs, self.ours, self.origin = theirs, ours, origin
-        #: Rows of the caller for a pipeline; None for those that are made.
+        #: Rows of the caller for a pipeline; None if the rows are to be made.
         self.examples = examples
         self.about = ours._about["model"]
         values, self.magnitude = probes
@@ -44,15 +44,15 @@ class Trial:
         self.failure: Exception | None = None
         exported = getattr(origin, "exported", None)
         outputs = () if exported is None else exported.outputs.values()
-        # Some sums of combinations have single precision.
+        # Some combined estimators compute sums in single precision.
         is_single = self.about["types"]["results"] == "f32" or any(value.single for value in outputs)
-        #: Bound of the difference of sums in another order: docs/numerics.md.
+        #: Bound of the absolute difference of sums that add in another order; docs/numerics.md explains it.
         is_exact = ours._about.get("order", "exact") == "exact"
         self.slack = 0.0 if is_exact else self.magnitude * (CLOSE if is_single else _DOUBLE)
-        #: Bound of the relative difference of results that an exponential made.
+        #: Bound of the relative difference of results behind an exponential.
         self.close = CLOSE if is_single else _DOUBLE
-        self.span = _span(origin.iterations) if is_asked_for else None
-        self.is_skipped = is_asked_for and self.span is None
+        self.span = _span(origin.iterations) if other_iterations else None
+        self.is_skipped = other_iterations and self.span is None
 
     @property
     def is_classifier(self) -> bool:
@@ -82,7 +82,7 @@ class Trial:
         try:
             found = side_by_side(ours())
         except SchedcError:
-            # The library is for other processors, and raises this error in every call on this one.
+            # The library is for other processors, and every call on this one raises this error.
             return None
         except Exception as error:
             self._refuse(method, rows, 0, expected[:1], error)
@@ -110,9 +110,8 @@ class Trial:
             f"row {at} of the check: {method} of {name} gives {_shown(expected)}, and the compiled model "
             f"{mine}",
             [f"the row is {self._described(at)}"],
-            "if a `predict` of your own or an option of the trainer is meant to differ, check=False "
-            "compiles the "
-            "model all the same; else report this, with the model",
+            "if the object differs on purpose, by a custom `predict` or an option of the trainer, "
+            "check=False skips the comparison; otherwise please report this, with the model",
         )
         raise Difference(Findings(*figures), row, method, expected, found)
 
@@ -161,8 +160,8 @@ class Trial:
 
 
 def side_by_side(answer: Any) -> Array:
-    """An answer as one array: that of a sparse matrix, or the columns of a list with an array for each
-    target."""
+    """An answer as one dense array. The arrays of a list, one for each target, become columns side by
+    side."""
     if hasattr(answer, "toarray"):
         return numpy.asarray(answer.toarray())
     is_list = isinstance(answer, list) and all(getattr(one, "ndim", 0) == 2 for one in answer)
@@ -170,7 +169,7 @@ def side_by_side(answer: Any) -> Array:
 
 
 def _span(iterations: str) -> tuple[int, int] | None:
-    """The first iteration and the end, from a text of the form ``a..b``."""
+    """The first iteration and the end of a range, from a text of the form ``a..b``."""
     first, dots, end = iterations.partition("..")
     return (int(first), int(end)) if dots and first.isdigit() and end.isdigit() else None
 

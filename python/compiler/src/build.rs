@@ -28,14 +28,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Prefix of the functions of a library.
 const PREFIX: &str = "schedc";
 
-/// A library with the compiler's report on it.
+/// A library, and the compiler's report about it.
 #[pyclass(frozen, get_all, module = "schedc._native")]
 pub struct Artefact {
     /// The bytes of the shared library.
     library: Py<PyBytes>,
-    /// Its C header.
+    /// The C header of the library.
     header: String,
-    /// The processor, type of rows and schedule of each version.
+    /// The processor, the type of rows and the schedule of each version.
     schedules: Vec<(String, String, String)>,
     /// Warnings and notes on the model.
     notes: Vec<String>,
@@ -43,7 +43,8 @@ pub struct Artefact {
     findings: (String, String, String),
     /// The reason why the lock is unused, if it has entries for the model but none matches.
     miss: Option<String>,
-    /// On request, rows for a comparison with the model's object: doubles, and the largest sum.
+    /// Rows for a comparison with the model's object, if requested: doubles in row-major order, and a bound
+    /// of the magnitude of sums.
     probes: Option<(Py<PyBytes>, f64)>,
 }
 
@@ -82,7 +83,7 @@ pub struct Keywords {
     missing: Option<f64>,
     base_margin: bool,
     iterations: String,
-    /// The release whose reading of the file counts; by default the one that saved it.
+    /// The trainer's release by whose rules the file is read; by default the release that saved it.
     as_release: Option<String>,
     /// Names of the features, for files without names.
     feature_names: Vec<String>,
@@ -90,17 +91,17 @@ pub struct Keywords {
     locked: bool,
     /// Whether locks are ignored.
     frozen: bool,
-    /// By feature, the categories that scikit-learn encodes before the trees.
+    /// Features that scikit-learn encodes before the trees, with their categories.
     encoded: Vec<(u32, Encoded)>,
     /// Whether rows for a comparison are requested.
     probes: bool,
     /// JSON text about the object, for a section of the library.
     object: String,
-    /// The word of the output that `predict` returns.
+    /// Name of the output that `predict` returns.
     output: String,
-    /// `fast` or `full`.
+    /// Effort of the optimizer: `fast` or `full`.
     effort: String,
-    /// Whether code that was compiled before comes from the user's cache.
+    /// Whether to take code from the user's cache, and to add new code to it.
     cache: bool,
 }
 
@@ -125,7 +126,7 @@ struct BuildOptions {
 }
 
 impl BuildOptions {
-    /// Runs `body` with the user's cache, if it is used.
+    /// Runs `body` with the user's cache, or without it if the option `cache` is off.
     fn with_cache<T>(&self, body: impl FnOnce() -> T) -> T {
         cache::with(self.cache.then(Cache::of_user).flatten(), body)
     }
@@ -154,7 +155,8 @@ struct Prepared {
     options: BuildOptions,
 }
 
-/// The compilation of a model: its library, if the cache has it, or else a model that predicts meanwhile.
+/// The compilation of a model: its library if the cache has it, otherwise a walker that predicts until the
+/// library is compiled.
 #[pyclass(frozen, module = "schedc._native")]
 pub struct Compilation {
     stage: Stage,
@@ -169,7 +171,7 @@ enum Stage {
     Begun { prepared: Box<Prepared>, walker: Arc<Walker>, key: Option<CacheKey> },
 }
 
-/// The handle of a walker in a capsule, which keeps the walker alive.
+/// Content of a capsule: the handle of a walker, and the walker itself, which the capsule keeps alive.
 #[repr(C)]
 struct HandleOfWalker {
     // The first field, since the package `schedc_runtime` reads the handle at the capsule's address.
@@ -182,17 +184,18 @@ const HANDLE: &CStr = c"schedc.ModelHandle";
 
 #[pymethods]
 impl Compilation {
-    /// A capsule with the handle of the model's walker, for `schedc_runtime`. None if the cache has the
-    /// library, so that `finish` takes no time.
+    /// Returns a capsule with the handle of the model's walker, for `schedc_runtime`. `None` if the cache has
+    /// the library, so that `finish` returns at once.
     fn walker<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyCapsule>>> {
         let Stage::Begun { walker, .. } = &self.stage else { return Ok(None) };
         let walker = Arc::clone(walker);
-        // SAFETY: the capsule keeps the walker, which does not move.
+        // SAFETY: the capsule keeps the walker alive, and the walker does not move.
         let handle = unsafe { walker.handle() };
         PyCapsule::new_with_value(py, HandleOfWalker { handle, walker }, HANDLE).map(Some)
     }
 
-    /// On request, rows for a comparison with the model's object: doubles, and the largest sum.
+    /// Rows for a comparison with the model's object, if requested: doubles in row-major order, and a bound
+    /// of the magnitude of sums.
     fn probes<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyBytes>, f64)> {
         let Stage::Begun { prepared, .. } = &self.stage else { return None };
         let Prepared { model, options, .. } = prepared.as_ref();
@@ -234,7 +237,7 @@ impl Artefact {
     }
 }
 
-/// The report on a library.
+/// The report about a library.
 struct Described {
     header: String,
     schedules: Vec<(String, String, String)>,
@@ -245,7 +248,7 @@ struct Described {
 }
 
 impl Described {
-    /// The report in the text of a build.
+    /// Reads the report from the JSON that is cached with a build.
     fn of(about: &Value) -> Option<Described> {
         let text = |value: &Value| value.as_str().map(str::to_string);
         let three = |value: &Value| Some((text(&value[0])?, text(&value[1])?, text(&value[2])?));
@@ -260,7 +263,7 @@ impl Described {
     }
 }
 
-/// The build of a key in the cache, or else a new one.
+/// Returns the build of a key in the cache. If there is none, calls `make` and caches its build.
 fn or_built<E>(key: Option<&CacheKey>, make: impl Fn() -> Result<Build, E>) -> Result<Build, E> {
     match key {
         Some(key) => saved::or_make(|| key.clone(), make),
@@ -268,7 +271,7 @@ fn or_built<E>(key: Option<&CacheKey>, make: impl Fn() -> Result<Build, E>) -> R
     }
 }
 
-/// A build with the findings that its schedule gave rise to, or the findings that prevent it.
+/// Calls `make` and adds the findings in the schedule to its build. Returns the findings if the build fails.
 fn reported(make: impl FnOnce(&Keeper) -> Result<Build, Failure>) -> Result<Build, FindingsReport> {
     let keeper = Keeper::default();
     match make(&keeper) {
@@ -368,7 +371,7 @@ fn prepared(model: &[u8], options: BuildOptions) -> Result<Prepared, Failure> {
     Ok(Prepared { model, values, options })
 }
 
-/// The schedule of the caller, if there is one.
+/// The caller's schedule, if there is one.
 fn given(options: &BuildOptions) -> Option<Source> {
     let text = options.schedule.clone()?;
     Some(Source { name: "schedule".to_string(), text, is_chosen: false, path: None })

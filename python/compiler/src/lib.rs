@@ -1,5 +1,5 @@
 //! The native part of the package `schedc`: the compiler and the language, as functions from bytes and texts
-//! to bytes and texts. Findings are JSON, from which the package makes objects.
+//! to bytes and texts. Findings are JSON, which the package converts to objects.
 
 mod build;
 mod language;

@@ -68,7 +68,8 @@ impl Reporter for Keeper {
         let severe = |diagnostic: &&Diagnostic| diagnostic.severity >= least;
         let found: Vec<Diagnostic> = checked.diagnostics.iter().filter(severe).cloned().collect();
         let errors = found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
-        // An automatic schedule is checked once for each version, and its findings are not reported.
+        // A report without findings does not replace an earlier one: an automatic schedule is checked once
+        // for each version, without findings.
         if !found.is_empty() || self.0.borrow().json.is_empty() {
             *self.0.borrow_mut() = FindingsReport::of(&source.name, &source.text, &found);
         }

@@ -6,18 +6,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of rows on and beside thresholds.
 const SOLVED: usize = 24;
-/// Number of rows with more missing values and common categories than those have.
+/// Number of additional rows, with more missing values and with the categories of several sets.
 const MIXED: usize = 24;
-/// Most values in all rows together; bounds the memory for models with very many features.
+/// Maximum number of values in all rows together. Bounds the memory for models with very many features.
 const MOST_VALUES: usize = 1 << 22;
-/// Most inner nodes to solve rows for, about 5 ms of work. Larger models use every n-th tree.
+/// Maximum number of inner nodes of the trees for which rows are solved, about 5 ms of work. Of larger
+/// models, only every n-th tree is used.
 const MOST_NODES: usize = 1 << 13;
-/// Most members of a feature's category sets that are collected.
+/// Maximum number of members that are collected from a feature's sets of categories.
 const MOST_MEMBERS: usize = 1 << 12;
-/// Largest value if leaves are linear, whose products would overflow otherwise.
+/// Largest magnitude of values if leaves are linear. Products with larger values could overflow.
 const MOST_LINEAR: f64 = 1e6;
 
-/// Rows for a comparison, and a bound of the sums.
+/// Rows for a comparison, and a bound of the magnitude of sums.
 pub struct Probes {
     /// The values in row-major order.
     pub values: Vec<f64>,
@@ -26,7 +27,7 @@ pub struct Probes {
 }
 
 impl Probes {
-    /// Rows of a type for a forest: finite values, and NaN for missing ones.
+    /// Makes rows of a type for a forest. Values are finite, or NaN for missing ones.
     pub fn new(forest: &Forest, rows: Float) -> Probes {
         let features = forest.num_features;
         let count = (MOST_VALUES / features.max(1)).clamp(2, SOLVED + MIXED);

@@ -18,7 +18,7 @@ _ENGINES = ("dask", "mlflow", "mlserver", "ray", "spark", "triton")
 
 
 def __getattr__(name: str) -> object:
-    """Modules for engines are loaded on first use, since they need optional packages."""
+    """Loads the modules for Spark, Dask and the like on first use, since they need optional packages."""
     if name in _ENGINES:
         from importlib import import_module
 

@@ -62,12 +62,12 @@ _Stream._fields_ = [
     ("private_data", ctypes.c_void_p),
 ]
 
-#: The elements of the formats of numbers.
+#: The NumPy types of Arrow's formats of numbers.
 _NUMBERS = {
     b"c": "int8", b"C": "uint8", b"s": "int16", b"S": "uint16", b"i": "int32", b"I": "uint32",
     b"l": "int64", b"L": "uint64", b"e": "float16", b"f": "float32", b"g": "float64",
 }
-#: The offsets of the formats of texts.
+#: The NumPy types of the offsets in Arrow's formats of texts.
 _TEXTS = {b"u": "int32", b"U": "int64"}
 
 
@@ -127,11 +127,12 @@ class CapsuleTable:
         return _together(pieces, field)
 
     def give(self, kept: list[int], results: dict[str, numpy.ndarray]) -> dict[str, Any]:
-        """The results as arrays, since the interface cannot create a table of the caller's kind."""
+        """The results as a dict of arrays, since Arrow's interface cannot create a table of the caller's
+        kind."""
         if kept:
             name = self.names()[kept[0]]
             raise TypeError(
-                f"column {quoted(name)} can be kept in a table of pyarrow, pandas or Polars alone"
+                f"column {quoted(name)} can be kept only in tables of pyarrow, pandas and Polars"
             )
         return {name: values.astype(str) if values.dtype == object else values
                 for name, values in results.items()}

@@ -12,36 +12,35 @@ from ._native import Categories
 
 
 def _narrow(codes: Any) -> numpy.ndarray:
-    """Codes in single precision, if it represents all of them exactly."""
+    """Codes in single precision if it represents all of them exactly, otherwise in double precision."""
     single: numpy.ndarray = codes.astype("float32")
     return single if numpy.array_equal(single, codes, equal_nan=True) else codes
 
 
 class Dictionaries:
-    """The codes of pandas' categories, which calls on columns with the same categories share."""
+    """A cache of the codes of pandas' categories, for calls on columns with the same categories."""
 
     def __init__(self, categories: Categories) -> None:
         self._categories = categories
-        # For each feature the categories of the last column, and their codes.
+        # The categories of each feature's last column, and their codes.
         self._known: dict[int, tuple[Any, numpy.ndarray]] = {}
 
     def codes(self, feature: int, column: Any) -> numpy.ndarray | None:
-        """The codes of the rows of a ``Categorical``; None if one of its categories certainly is no category
-        of the model."""
+        """The codes of the rows of a ``Categorical``; None if one of its categories has no code."""
         names = column.categories
         known = self._known.get(feature)
         if known is None or known[0] is not names:
             found = self._categories.codes(feature, names.tolist(), dictionary=True, table=True)
             if not all(isinstance(code, float) for code in found):
                 return None
-            # The index -1 is a missing value.
+            # The last entry is for the index -1, a missing value.
             known = self._known[feature] = names, _narrow(numpy.array([*found, numpy.nan]))
         codes: numpy.ndarray = known[1][column.codes]
         return codes
 
 
 class Feature:
-    """The lookup of one feature's categories in tables, or in arrays of two dimensions."""
+    """The lookup of the codes of one feature's categories, for columns of tables or of arrays."""
 
     def __init__(self, categories: Categories, feature: int, table: bool) -> None:
         self._categories, self._feature, self._table = categories, feature, table
@@ -49,7 +48,7 @@ class Feature:
     def of_names(self, column: Names, name: str) -> numpy.ndarray:
         """The codes of rows that are indices into names; -1 is a missing value.
 
-        Raises ValueError if a row has a name that certainly is no category.
+        Raises ValueError if a row has a name without a code.
         """
         found = self._categories.codes(self._feature, column.names, dictionary=column.dictionary,
                                        table=self._table)
@@ -65,7 +64,7 @@ class Feature:
     def of_numbers(self, column: Numbers, name: str) -> numpy.ndarray:
         """The codes of rows of numbers or truth values.
 
-        Raises ValueError for a number that certainly is no category.
+        Raises ValueError if a row has a number without a code.
         """
         values = column.values
         if values.dtype == numpy.float16:

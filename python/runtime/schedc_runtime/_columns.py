@@ -8,8 +8,8 @@ import numpy
 
 from ._names import quoted
 
-#: The name of the empty text as a category of a pipeline, whose file takes the empty text itself for a
-#: missing one. No text may have this character.
+#: Stands for the empty text as a category of a pipeline, since the empty text itself is a missing one in the
+#: pipeline's file. Texts must not contain this character.
 EMPTY = "\ufdd0"
 
 
@@ -39,20 +39,20 @@ class Numbers(NamedTuple):
 
 
 class Names(NamedTuple):
-    """Distinct values, and for each row the index of its value; -1 is a missing value."""
+    """Distinct values, and the index of each row's value; -1 is a missing value."""
 
     names: list[Any]
     places: numpy.ndarray
     dictionary: bool = False
-    """Whether the column has a dictionary (pandas: a category), whose numbers are names."""
+    """Whether the column has a dictionary (pandas: a category). Numbers in it are names of categories."""
 
 
 Column = Numbers | Names
 
 
 def column(values: Any, named: bool = False) -> Column:
-    """Converts an array of NumPy, pyarrow, pandas or Polars, or a list, to a column. Objects of several types
-    are names if the feature has ``named`` categories.
+    """Converts an array of NumPy, pyarrow, pandas or Polars, or a list, to a column. Values of several types
+    are names if ``named`` is true: the feature's categories have names.
 
     Raises TypeError for values that are neither numbers nor names, and ValueError for numbers that are too
     large.
@@ -73,8 +73,8 @@ def with_empty(found: Column) -> Column:
 
 
 def texts_of(values: Any) -> Any:
-    """Values in the form in which the native module reads texts: an array or list of objects, or a column of
-    Arrow. None for values that are no texts, and for those in another form."""
+    """Values in a form in which the native module reads texts: an array or list of objects, or a column of
+    Arrow. None for values that are no texts or have another form."""
     kind = type(values)
     if kind is list:
         return values
@@ -131,14 +131,14 @@ def _is_missing(value: Any) -> bool:
 
 
 def _marker(value: Any) -> str:
-    """The marker of missing values that a value is."""
+    """The name of a value that marks missing ones, such as ``None`` or ``NaN``."""
     return "None" if value is None else "pandas.NA" if type(value).__name__ == "NAType" else "NaN"
 
 
 def check_markers(values: Any, name: str, known: str) -> None:
-    """Raises ValueError if a column has missing texts with another marker than ``known``, which is ``None``
-    or ``NaN``. Only arrays of objects and columns of pandas tell these apart; the latter have ``pandas.NA``,
-    too."""
+    """Raises ValueError if a column marks missing texts by something else than ``known``, which is ``None``
+    or ``NaN``. Only arrays of objects and columns of pandas distinguish these; the latter also have
+    ``pandas.NA``."""
     kind = type(values)
     is_pandas = kind.__module__.partition(".")[0] == "pandas"
     if is_pandas and values.dtype != object:
@@ -163,9 +163,8 @@ def _refuse_marker(name: str, row: int, marker: str, known: str) -> None:
     instead = "numpy.nan" if known == "NaN" else "None"
     way = f"rows.astype(object).where(rows.notna(), {instead})"
     raise ValueError(
-        f"column {quoted(name)}, row {row + 1}: {marker} marks a missing text, and the pipeline was fitted "
-        f"on {known}, so that it takes {marker} for another category; replace {marker} by {known}, as in "
-        f"{way}"
+        f"column {quoted(name)}, row {row + 1}: {marker} marks a missing text, but the pipeline was fitted "
+        f"on {known}, and treats {marker} as another category; replace {marker} by {known}, as in {way}"
     )
 
 
@@ -199,7 +198,7 @@ def _of_objects(values: list[Any], missing: numpy.ndarray | None, named: bool) -
 
 
 def _whole(values: list[Any]) -> numpy.ndarray | None:
-    """Python integers as an array of a type that holds all of them; None if there is no such type."""
+    """Python integers as an array of a type that represents all of them; None if there is no such type."""
     for kind in ("int64", "uint64"):
         limits = numpy.iinfo(kind)
         if all(limits.min <= int(value) <= limits.max for value in values):

@@ -1,8 +1,8 @@
-"""Calls of a library on whole frames, without a loop over their columns.
+"""Calls of a library on whole frames, without a Python loop over their columns.
 
-Each function here predicts the rows of one kind of frame, or returns None if the frame has columns that need
-a look each: texts, dates, or several pieces of memory. :class:`~schedc_runtime.BatchPredictor` then takes the
-columns one by one.
+Each function here predicts the rows of one kind of frame. It returns None if the frame has columns that must
+be converted one by one: texts, dates, or columns in several pieces of memory.
+:class:`~schedc_runtime.BatchPredictor` then does that.
 
 """
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 Options = dict[str, Any]
 Call = Callable[["BatchPredictor", Any, Options], "numpy.ndarray | None"]
 
-#: Types of frames whose function is remembered; bounds the memory for programs that make types.
+#: Maximum number of types of frames whose function is cached. Bounds the memory if a program creates types.
 _MOST_TYPES = 64
 _calls: dict[type, Call | None] = {}
 
 
 def predicted(predictor: BatchPredictor, frame: Any, options: Options) -> numpy.ndarray | None:
-    """The library's results for the rows of a frame; ``options`` are the call's. None if the columns need a
-    look each, or the object is no such frame."""
+    """The library's results for the rows of a frame; ``options`` are the call's. None if the object is no
+    such frame, or its columns must be converted one by one."""
     kind = type(frame)
     try:
         call = _calls[kind]
@@ -40,7 +40,7 @@ def predicted(predictor: BatchPredictor, frame: Any, options: Options) -> numpy.
 
 
 def is_frame(value: Any) -> bool:
-    """Whether an object is of a kind that :func:`predicted` knows."""
+    """Whether an object is a frame of a kind that :func:`predicted` supports."""
     kind = type(value)
     if kind is list:
         return bool(value) and type(value[0]) is dict
@@ -61,7 +61,7 @@ def _call_of(kind: type) -> Call | None:
 
 
 class Columns:
-    """The columns that the features of a predictor have in the frames of one pandas index."""
+    """The columns of a predictor's features, in frames whose columns are one pandas index."""
 
     def __init__(self, index: Any, names: list[str], places: list[int | None]) -> None:
         self._index, self.names, self.places = index, names, places
@@ -81,7 +81,7 @@ class Columns:
 
 
 def _are_same(known: Any, index: Any) -> bool:
-    """Whether two indices of one length have the same names. Much faster than pandas' comparison."""
+    """Whether two indices of the same length have the same names. Much faster than pandas' comparison."""
     mine, others = known.array, index.array
     if type(mine) is not type(others):
         return False
@@ -90,7 +90,7 @@ def _are_same(known: Any, index: Any) -> bool:
     if known.dtype != index.dtype:
         return False
     if known.dtype == object:
-        # Numbers and truth values may be equal.
+        # Compares types as well: numbers and truth values may be equal.
         names = index.tolist()
         return bool(known.tolist() == names and all(type(name) is str for name in names))
     return bool(known.equals(index))
@@ -105,7 +105,8 @@ def _columns_of(predictor: BatchPredictor, index: Any) -> Columns:
 
 
 def _of_pandas(predictor: BatchPredictor, frame: Any, options: Options) -> numpy.ndarray | None:
-    """Rows in the blocks of a frame's manager: arrays of two dimensions for each type of columns."""
+    """Predicts the rows of a frame of pandas, in the blocks of its manager: an array of two dimensions for
+    each type of columns."""
     try:
         manager = frame._mgr
         blocks, block_of, position_of = manager.blocks, manager.blknos, manager.blklocs
@@ -144,7 +145,7 @@ def _is_array(values: Any) -> bool:
 
 
 def _of_stream(predictor: BatchPredictor, frame: Any, options: Options) -> numpy.ndarray | None:
-    """Rows of a table of Polars or pyarrow, as an Arrow stream."""
+    """Predicts the rows of a table of Polars or pyarrow, as an Arrow stream."""
     rows = len(frame)
     given = _coded(predictor, frame, rows, options) if predictor._coded else {}
     return predictor._model.predict_stream(
@@ -155,7 +156,7 @@ def _of_stream(predictor: BatchPredictor, frame: Any, options: Options) -> numpy
 def _of_batch(predictor: BatchPredictor, batch: Any, options: Options) -> numpy.ndarray | None:
     import pyarrow
 
-    # A reader exports a batch in less time than the batch itself does.
+    # By a reader, since its export is faster than that of the batch itself.
     reader = pyarrow.RecordBatchReader.from_batches(batch.schema, [batch])
     rows = batch.num_rows
     given = _coded(predictor, batch, rows, options) if predictor._coded else {}
@@ -165,7 +166,7 @@ def _of_batch(predictor: BatchPredictor, batch: Any, options: Options) -> numpy.
 
 
 def _coded(predictor: BatchPredictor, frame: Any, rows: int, options: Options) -> dict[int, Any]:
-    """The columns of features whose categories have names, as codes."""
+    """The codes of the columns of features whose categories have names."""
     source = table_of(frame)
     names = source.names()
     known = predictor._columns_of_table
@@ -183,7 +184,7 @@ def _coded(predictor: BatchPredictor, frame: Any, rows: int, options: Options) -
 
 def _of_fields(predictor: BatchPredictor, fields: Mapping[str, Any],
                options: Options) -> numpy.ndarray | None:
-    """Rows of a dict from names to arrays, or the one row of a dict from names to numbers."""
+    """Predicts the rows of a dict from names to arrays, or the only row of a dict from names to numbers."""
     wanted = predictor._wanted
     if not wanted:
         return None
@@ -207,7 +208,7 @@ def _of_fields(predictor: BatchPredictor, fields: Mapping[str, Any],
 
 
 def _of_records(predictor: BatchPredictor, records: list[Any], options: Options) -> numpy.ndarray | None:
-    """Rows that are dicts from names to numbers."""
+    """Predicts rows that are dicts from names to numbers."""
     wanted = predictor._wanted
     if not wanted or not records or type(records[0]) is not dict:
         return None

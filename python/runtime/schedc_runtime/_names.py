@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 
-#: Columns that are looked at for a near miss, and features that a message names.
+#: Maximum number of columns that are searched for a similar name, and of features that a message names.
 _MOST_OTHERS, _MOST_NAMED = 4096, 3
 _MOST_LETTERS = 80
 
 
 def quoted(name: str) -> str:
-    """A name as messages quote it."""
+    """A name in quotes, as in messages."""
     return '"' + (name if len(name) <= _MOST_LETTERS else name[:_MOST_LETTERS] + "...") + '"'
 
 
@@ -20,8 +20,8 @@ def _plain(name: str) -> str:
 
 
 def near(name: str, others: Sequence[str]) -> str | None:
-    """The most likely intended name among the others, if one is similar. It may differ in case, blanks and
-    punctuation, in a prefix or suffix, or in a few letters."""
+    """The name among ``others`` that ``name`` is most likely a variant of; None if none is similar. A similar
+    name differs in case, blanks and punctuation, in a prefix or suffix, or in a few letters."""
     wanted = _plain(name)
     best: tuple[float, str] | None = None
     for other in others[:_MOST_OTHERS]:
@@ -104,7 +104,7 @@ def find_columns(header: Sequence[str], wanted: Sequence[str | None]) -> list[in
         found.append(there[0] if there else None)
     if lacking and not header:
         raise ValueError(f"the table has no columns, and the model reads {_listed(lacking)}; a table without "
-                         "rows has columns as well")
+                         "rows needs columns, too")
     if lacking:
         others = [name for at, name in enumerate(header) if at not in found]
         raise ValueError(_missing(lacking, len(names), others))
@@ -112,7 +112,7 @@ def find_columns(header: Sequence[str], wanted: Sequence[str | None]) -> list[in
 
 
 def _listed(names: list[str]) -> str:
-    """The first names, and the number of others."""
+    """The first names, and the number of the rest."""
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return ", ".join(quoted(name) for name in names[:_MOST_NAMED]) + more
 
@@ -126,5 +126,5 @@ def _missing(lacking: list[str], features: int, others: list[str]) -> str:
         hint = f"; by_position=True takes the table's {features} columns in their order"
     return (
         f"the table lacks {whose} of the model: {_listed(lacking)}{hint}; columns={{feature: column}} gives "
-        "a feature another column, and None in place of the column says that the feature is absent"
+        "a feature another column, and None in place of the column marks an absent feature"
     )

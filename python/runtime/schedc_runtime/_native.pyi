@@ -12,7 +12,7 @@ class CallArguments(TypedDict, total=False):
     """The keywords of calls on columns."""
 
     single: bool
-    """Whether doubles and integers are rounded to single precision first; by default not."""
+    """Whether to round doubles and integers to single precision first; false by default."""
     out: numpy.typing.NDArray[Any] | None
     """An array for the results, as for :meth:`Model.predict`."""
     threads: int
@@ -29,9 +29,9 @@ class SchedcError(RuntimeError):
 class DeviceArray:
     """Results in a GPU's memory.
 
-    Libraries take them without a copy, by DLPack or by ``__cuda_array_interface__``: ``cupy.from_dlpack(array)``,
-    ``torch.from_dlpack(array)``, ``jax.dlpack.from_dlpack(array)``. The memory is freed when nobody refers to it, after
-    the work in its stream.
+    Other libraries take them without a copy, by DLPack or by ``__cuda_array_interface__``:
+    ``cupy.from_dlpack(array)``, ``torch.from_dlpack(array)``, ``jax.dlpack.from_dlpack(array)``. The memory is freed
+    when nothing refers to it any more, after the work in its stream.
     """
 
     @property
@@ -90,8 +90,8 @@ class Categories:
         """The code of each value's category, or the message, the help and the unknown name."""
 
     def codes_of_texts(self, feature: int, values: Any) -> numpy.typing.NDArray[Any] | None:
-        """The codes of a column of texts: an array or list of objects, or a column that exports itself to Arrow. None
-        if it has other values than texts and missing ones, or a text has no code.
+        """The codes of a column of texts: an array or list of objects, or a column that can export itself to Arrow.
+        None if a value is neither a text nor missing, or a text has no code.
         """
 
     def encoded(
@@ -118,7 +118,7 @@ class Model:
 
     @property
     def has_library(self) -> bool:
-        """Whether the model is that of a library; else it is one that another module of the process has."""
+        """Whether the model is a library. If not, another module of this process has the model."""
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -157,8 +157,8 @@ class Model:
         float32 or float64. The call runs on their GPU and does not wait for the results, which are an array of PyTorch
         or CuPy if the rows are, and otherwise a :class:`DeviceArray`. ``out`` is an array in the memory of the same GPU.
         ``stream`` is the stream of the call: the number of its handle, or a stream of PyTorch, CuPy or cuda.core. It
-        must exist as long as the results. By default it is the current stream of PyTorch or CuPy, or else the one that
-        the rows name, or the default stream.
+        must exist as long as the results. By default it is the current stream of PyTorch or CuPy for their arrays,
+        otherwise the stream that the rows name, or the default stream.
 
         Returns an array with the results of each row, of one dimension if there is one value per row. Its type is
         float32 or float64, as for the model's trainer.
@@ -175,15 +175,18 @@ class Model:
         output: Output = "value",
         **options: Unpack[CallArguments],
     ) -> numpy.typing.NDArray[Any]:
-        """Predicts ``rows`` rows that lie in columns, which are read where they are.
+        """Predicts ``rows`` rows that are given as columns, without a copy.
 
-        There is one for each feature: None if it is missing in all rows, or else five things. The first is an array of one
-        dimension of numbers or truth values. The second is None, or uint8 of which each bit, the least significant first,
-        says that a row has a value; the third is the first bit of it. The fourth is None, or float64 with the number that
-        each value stands for, where values are places in it. The fifth is None, or the first bit of the values where these are
-        packed bits, as uint8.
+        ``columns`` has an entry for each feature: None if the feature is missing in all rows, otherwise a tuple of five:
 
-        The rest is as for :meth:`predict`.
+        - the values: numbers or truth values, or indices into the dictionary, in an array of one dimension; or packed
+          bits as uint8
+        - None, or the validity bitmap as uint8: one bit per row, least significant first, 1 if the value is present
+        - the index of the bitmap's first bit
+        - None, or the dictionary: the number for each index, as float64
+        - None, or the index of the first bit if the values are packed bits
+
+        The other arguments are those of :meth:`predict`.
         """
 
     def predict_blocks(
@@ -196,12 +199,12 @@ class Model:
         output: Output = "value",
         **options: Unpack[CallArguments],
     ) -> numpy.typing.NDArray[Any] | None:
-        """Predicts ``rows`` rows that lie in blocks: arrays of one dimension, arrays of two whose first axis is the
-        columns, columns as for :meth:`predict_columns`, or blocks of pandas.
+        """Predicts ``rows`` rows that are given as blocks: arrays of one dimension, arrays of two dimensions whose first
+        axis is the columns, columns as for :meth:`predict_columns`, or blocks of pandas.
 
-        ``places``, two arrays of int64, have the block of each feature and the column in it; the block -1 is an absent
-        feature. ``given`` has columns that replace those of features. Returns None if a block with a feature has a
-        type or shape that the library cannot read.
+        ``places`` is two arrays of int64: the number of each feature's block, and the index of its column there. The
+        number -1 is an absent feature. ``given`` maps features to columns that replace those of the blocks. Returns
+        None if a block with a feature has a type or shape that the library cannot read.
         """
 
     def predict_stream(
@@ -214,8 +217,8 @@ class Model:
         output: Output = "value",
         **options: Unpack[CallArguments],
     ) -> numpy.typing.NDArray[Any] | None:
-        """Predicts the ``rows`` rows of an Arrow stream of one batch. ``given`` has columns that replace those of
-        features. Returns None if a column is missing, or holds neither numbers nor truth values.
+        """Predicts the ``rows`` rows of an Arrow stream of one batch. ``given`` maps features to columns that replace
+        those of the stream. Returns None if a column is missing, or holds neither numbers nor truth values.
         """
 
     def predict_records(
@@ -229,8 +232,8 @@ class Model:
     ) -> numpy.typing.NDArray[Any] | None:
         """Predicts records: dicts from names to numbers, truth values, or None for a missing value.
 
-        ``wanted`` has the name of each feature, None for an absent one. ``given`` has columns that replace those of
-        features. Returns None if a name is in no record, or a value is of another type.
+        ``wanted`` has the name of each feature, None for an absent one. ``given`` maps features to columns that replace
+        the records' values. Returns None if a record lacks a name, or a value is of another type.
         """
 
     def section(self, name: str, /) -> bytes | None:
@@ -246,19 +249,19 @@ class Lookup:
 def load(library: str | PathLike[str] | bytes, /) -> Model:
     """Loads a library that ``schedc build`` made, from its path or its bytes.
 
-    A library runs code as it is loaded, so it should come from a trusted place. Raises OSError if it cannot be loaded.
+    Loading a library runs its code, so load only trusted ones. Raises OSError if it cannot be loaded.
     """
 
 def load_handle(capsule: Any, /) -> Model:
-    """The model whose handle is in a capsule, which the package ``schedc`` makes.
+    """The model whose handle is in a capsule that the package ``schedc`` made.
 
     Raises ValueError for a capsule of another version.
     """
 
 def is_on_gpu(value: object, /) -> bool:
-    """Whether an object is an array in the memory of an NVIDIA GPU. Raises TypeError for a GPU of AMD."""
+    """Whether an object is an array in the memory of an NVIDIA GPU. Raises TypeError for memory of an AMD GPU."""
 
 def both_classes(second: numpy.typing.NDArray[Any], /) -> numpy.typing.NDArray[Any]:
-    """Probabilities of the first and of the second class, in two columns, from those of the second one: an array of one
-    dimension, float32 or float64.
+    """Probabilities of the first and of the second class in two columns. ``second`` has those of the second class: an
+    array of one dimension, float32 or float64.
     """

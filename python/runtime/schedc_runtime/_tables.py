@@ -1,4 +1,4 @@
-"""Tables of all kinds that a predictor accepts and returns."""
+"""Wrappers for the kinds of tables that a predictor accepts and returns."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ._native import is_on_gpu
 Results = dict[str, numpy.ndarray]
 
 
-#: What to give in place of objects that are no tables, by their types.
+#: The advice for objects that are no tables, by their types.
 _INSTEAD = {
     "builtins.str": "read a file of rows first, as in pandas.read_csv(path)",
     "builtins.bytes": "give an array, as in numpy.frombuffer(rows, \"float32\").reshape(-1, columns)",
     "builtins.generator": "give list(rows)",
-    "xgboost.DMatrix": "give the array or frame that it was made of",
-    "xgboost.QuantileDMatrix": "give the array or frame that it was made of",
-    "lightgbm.Dataset": "give the array or frame that it was made of",
-    "catboost.Pool": "give the array or frame that it was made of",
+    "xgboost.DMatrix": "give the array or frame from which it was made",
+    "xgboost.QuantileDMatrix": "give the array or frame from which it was made",
+    "lightgbm.Dataset": "give the array or frame from which it was made",
+    "catboost.Pool": "give the array or frame from which it was made",
     "torch.Tensor": "give its .cpu().numpy()",
     "cupy.ndarray": "give its .get(), an array in the host's memory",
 }
@@ -95,7 +95,7 @@ def table_of(table: Any) -> Table:
 
 
 def _is_scalar(value: Any) -> bool:
-    """Whether a value of a dict is one value and no column."""
+    """Whether a value of a dict is a single value instead of a column."""
     return value is None or isinstance(value, (str, bytes, numpy.generic)) or not hasattr(value, "__len__")
 
 

@@ -36,20 +36,20 @@ Output = Literal["value", "raw", "class", "leaf"]
 
 _HEADINGS = {"value": "prediction", "raw": "margin", "class": "class", "leaf": "leaf"}
 
-#: The reason why a model of XGBoost has categories without names.
+#: The reason why some models of XGBoost have categories without names.
 _CUT_NAMES = (
     "the names have letters outside ASCII, and XGBoost cuts such names in wrong places when it trains with "
     "pandas, so that its file does not have them"
 )
 
-#: Libraries that a process keeps loaded.
+#: Maximum number of libraries that a process keeps loaded.
 _MOST_LOADED = 16
 _loaded: OrderedDict[str, Model] = OrderedDict()
 _loading = threading.Lock()
 
 
 def _model_of(digest: str, library: bytes) -> Model:
-    """The model of a library; each process loads it once."""
+    """The model of a library, loaded once in each process."""
     with _loading:
         model = _loaded.get(digest)
         if model is None:
@@ -74,7 +74,7 @@ class _Feature(NamedTuple):
     validity: _columns.Validity | None = None
 
     def given(self, single: bool) -> tuple[Any, ...]:
-        """The arguments of a call: the address of the values, and optionally a validity bit for each.
+        """The tuple that a call takes for a column: the values, and a validity bitmap if some are missing.
         ``single`` rounds doubles and integers to single precision."""
         values = self.values
         if single and values.dtype.itemsize > 2:
@@ -179,10 +179,10 @@ class BatchPredictor:
         if self._columns == 0:
             raise ValueError(f"the model has no output \"{options['output']}\"")
         self._labels: list[Any] = list(self._about.get("labels") or [])
-        # By feature, the one marker of missing texts that a pipeline knows: `None` or `NaN`.
+        # By feature, the only marker of missing texts that a pipeline accepts: `None` or `NaN`.
         self._markers: Mapping[int, str] = {}
         names = (self._about.get("categories") or {}).get("names") or []
-        # The features of which the empty text is a category of a pipeline.
+        # The features that have the empty text as a category.
         self._with_empty = {feature for feature, known in enumerate(names) if _columns.EMPTY in known}
         self._set_up_frames()
         clash = next((name for name in options["keep"] if name in self.names), None)
@@ -190,7 +190,7 @@ class BatchPredictor:
             raise ValueError(f"kept column {quoted(clash)} has the name of a result")
 
     def _set_up_frames(self) -> None:
-        """Makes what calls on whole frames need."""
+        """Creates the data for calls on whole frames."""
         count = self._model.num_features
         by_position = bool(self._options["by_position"]) and not self._options["keep"]
         self._lookup = Lookup(self._wanted or [None] * count, by_position)
@@ -202,7 +202,7 @@ class BatchPredictor:
 
     def _named(self, columns: Any) -> list[str | None] | None:
         if columns is None and self._features is None:
-            # Arrays need no names; tables are refused.
+            # Without names, only arrays can be predicted.
             return None
         return wanted_columns(self._features, self._model.num_features, columns)
 
@@ -255,12 +255,13 @@ class BatchPredictor:
 
     @property
     def inputs(self) -> list[str] | None:
-        """The columns that a table needs, without those in ``keep``; None if columns count by position."""
+        """The columns that a table needs, without those in ``keep``; None if columns are found by
+        position."""
         return None if self._wanted is None else [name for name in self._wanted if name is not None]
 
     @property
     def text_inputs(self) -> set[str] | None:
-        """The columns among :attr:`inputs` that hold texts, which name categories; None if some names of
+        """The columns among :attr:`inputs` that hold names of categories as texts; None if some names of
         categories are no texts."""
         names = (self._about.get("categories") or {}).get("names") or [[]] * self._model.num_features
         if any(not isinstance(name, str) for known in names for name in known):
@@ -312,8 +313,9 @@ class BatchPredictor:
         whose columns are in the model's order. Columns hold numbers or truth values; null and NaN are
         missing. Columns of features with named categories may hold names, as texts or dictionaries.
 
-        Returns a table of the same kind, and a dict of an array, a dict or a list: the columns to keep, then
-        results in columns called :attr:`names`, in the order of the rows. A frame of pandas keeps its index.
+        Returns a table of the same kind; for an array, a dict or a list, a dict of arrays. It has the columns
+        in ``keep``, then the results in columns called :attr:`names`, in the order of the rows. A frame of
+        pandas keeps its index.
 
         Raises ValueError for missing columns, with similar names as help, and for values that the model does
         not accept. Raises TypeError for columns of other types, and SchedcError if the library refuses the
@@ -348,7 +350,7 @@ class BatchPredictor:
         return self._called(source, source.names(), plain, single)
 
     def _numbers_of_frame(self, table: Any, plain: dict[str, Any], single: bool) -> numpy.ndarray | None:
-        """The results of :meth:`_numbers_of`; None if the columns of the table need a look each."""
+        """The results of :meth:`_numbers_of`; None if the table's columns must be converted one by one."""
         return _frames.predicted(self, table, {**plain, "single": single})
 
     def _called(self, source: Table, names: list[str], plain: dict[str, Any], single: bool) -> numpy.ndarray:
@@ -370,7 +372,7 @@ class BatchPredictor:
         return named
 
     def _in_order(self, names: list[str]) -> list[int | None]:
-        """The columns of an array of two dimensions."""
+        """The index of each feature's column in an array of two dimensions: the features' own order."""
         if self._options["columns"] is not None:
             raise ValueError("columns are names, and an array of two dimensions has none; give a table")
         if len(names) != self._model.num_features:
@@ -415,7 +417,7 @@ class BatchPredictor:
             column = _columns.column(values, named)
             column = _columns.with_empty(column) if with_empty else column
             if named:
-                # Texts among the values turn an array into a table.
+                # An array that has texts is treated like a table.
                 texts = isinstance(column,
                                    _columns.Names) and any(isinstance(value, str) for value in column.names)
                 known = Feature(self._categories, feature, texts or not is_array)
@@ -431,8 +433,8 @@ class BatchPredictor:
         return found
 
     def _codes_at_once(self, values: Any, feature: int) -> numpy.ndarray | None:
-        """The codes of a column of texts or of pandas' categories; None for columns of other values, and if a
-        value has no code."""
+        """The codes of a column of texts or of pandas' categories. None if the column has other values, or if
+        a value has no code."""
         if type(values).__name__ == "Categorical":
             return self._dictionaries.codes(feature, values)
         texts = _columns.texts_of(values)
@@ -461,7 +463,7 @@ class BatchPredictor:
 
 
 def is_frame(value: Any) -> bool:
-    """Whether an object is a table that goes to a library as a whole if its columns are numbers."""
+    """Whether an object is a frame that a library can predict as a whole if its columns are numbers."""
     return _frames.is_frame(value)
 
 
@@ -488,8 +490,8 @@ def _numbers(column: _columns.Column, name: str) -> _Feature:
     """The numbers of a column whose feature has no named categories."""
     if isinstance(column, _columns.Names):
         raise TypeError(
-            "holds text or a dictionary (pandas: a category), and the model needs numbers there: turn "
-            "numerals into numbers (pandas.to_numeric), or give the numbers that stood for the texts in "
-            "training"
+            "holds text or a dictionary (pandas: a category), and the model needs numbers there: convert "
+            "texts of digits to numbers (pandas.to_numeric), or give the numbers that stood for the texts "
+            "in training"
         )
     return _Feature(*column)

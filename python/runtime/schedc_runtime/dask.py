@@ -39,7 +39,7 @@ def predict(frame: DataFrame, predictor: BatchPredictor, *, client: Client | Non
     if predictor.inputs is not None:
         wanted = {name.strip() for name in [*predictor.kept, *predictor.inputs]}
         frame = frame[[name for name, text in zip(frame.columns, names) if text.strip() in wanted]]
-    # Types may be unknown before the rows are read; then texts are objects.
+    # Types may be unknown before rows are read; unknown types of texts are objects.
     meta = predictor.predict(frame._meta.iloc[:0])
     scored: DataFrame = frame.map_partitions(_run, _shared(predictor, client), meta=meta,
                                              enforce_metadata=False)
@@ -52,7 +52,7 @@ def _run(rows: pandas.DataFrame, predictor: BatchPredictor) -> pandas.DataFrame:
 
 
 def _shared(predictor: BatchPredictor, client: Client | None) -> Any:
-    """The predictor, on all workers of the cluster if there is one."""
+    """The predictor; if there is a cluster, a copy on each of its workers."""
     if client is None:
         try:
             from distributed import default_client

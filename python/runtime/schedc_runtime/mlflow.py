@@ -2,7 +2,7 @@
 
     info = schedc_runtime.mlflow.log_model("model.so", name="tumours")
     predictor = schedc_runtime.mlflow.load_model(info.model_uri)        # a BatchPredictor
-    model = mlflow.pyfunc.load_model(info.model_uri)                    # for servers of any flavour
+    model = mlflow.pyfunc.load_model(info.model_uri)                    # for servers of all flavours
 
 Needs mlflow or mlflow-skinny, with numpy and pandas. A saved model contains the library, the options for its
 columns, and a signature.
@@ -32,8 +32,8 @@ def _predictor(artefact: _Artefact) -> BatchPredictor:
 
 
 def signature_of(predictor: BatchPredictor) -> Any:
-    """The signature of a predictor, or None if the types of some columns are unknown. That is so with
-    columns in ``keep``, and with categories whose names are no texts.
+    """The signature of a predictor. None if the types of some columns are unknown: columns in ``keep``, and
+    categories whose names are no texts.
 
     Features are doubles, to which MLflow converts other types if no value is rounded; features with
     categories are texts. A missing value is NaN or None.

@@ -3,7 +3,7 @@
     predictor = schedc_runtime.BatchPredictor("model.so", keep=["id"])
     scored = schedc_runtime.ray.predict(dataset, predictor, num_cpus=4)
 
-Needs ray[data], and on the workers schedc-runtime. The predictor and the batches, which are Arrow tables, are
+Needs ray[data], and schedc-runtime on the workers. The predictor and the batches, which are Arrow tables, are
 in Ray's object store; workers read them without a copy. A call uses one thread for each processor of its
 worker (``num_cpus``), unless the predictor sets another number.
 
@@ -28,13 +28,13 @@ class Predict:
 
         dataset.map_batches(Predict, fn_constructor_args=(predictor, 4), batch_format="pyarrow", num_cpus=4)
 
-    ``predictor`` is a :class:`~schedc_runtime.BatchPredictor` or a reference to one in Ray's object store,
+    ``predictor`` is a :class:`~schedc_runtime.BatchPredictor` or a reference to one in Ray's object store.
     ``threads`` is the largest number of threads of a call if the predictor sets none.
 
     """
 
     def __init__(self, predictor: Any, threads: int = 1) -> None:
-        self._predictor = _there(predictor)
+        self._predictor = _fetched(predictor)
         self._threads = self._predictor.threads or threads
 
     def __call__(self, batch: pyarrow.Table) -> pyarrow.Table:
@@ -78,12 +78,12 @@ def predict(
 
 
 def _run(batch: pyarrow.Table, shared: Any, threads: int) -> pyarrow.Table:
-    predictor = _there(shared)
+    predictor = _fetched(shared)
     return predictor.predict(batch, threads=predictor.threads or threads)
 
 
-def _there(predictor: Any) -> BatchPredictor:
-    """The predictor, or the one that a reference points to."""
+def _fetched(predictor: Any) -> BatchPredictor:
+    """Returns a predictor. If the argument is a reference, fetches it from Ray's object store."""
     if isinstance(predictor, BatchPredictor):
         return predictor
     import ray

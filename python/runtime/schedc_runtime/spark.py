@@ -39,7 +39,7 @@ def predict(frame: DataFrame, predictor: BatchPredictor) -> DataFrame:
     """
     needed, schema, shared = _needed(frame, predictor), _schema(frame, predictor), _shared(frame, predictor)
     names = needed.columns
-    # Here Spark would read dots in names as accesses to fields of structures.
+    # Renames the columns, since Spark would read dots in names as accesses to fields of structures.
     plain = needed.select(*(_column(needed, name).alias(f"c{at}") for at, name in enumerate(names)))
 
     def run(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
@@ -80,7 +80,7 @@ def udf(predictor: BatchPredictor) -> Callable[[DataFrame], Column]:
                 values = predictor.values(rows, **options)
                 yield pandas.DataFrame(values, columns=predictor.names) if several else pandas.Series(values)
 
-        # The function's own annotations are the types of Spark's iterators of frames.
+        # Spark derives the kind of the pandas UDF from these annotations.
         run.__annotations__ = _signature(several)
         function: Any = run
         made: Column = pandas_udf(function,

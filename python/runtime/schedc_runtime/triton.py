@@ -49,7 +49,7 @@ class TritonPythonModel:
         try:
             self._answer(tables, responses)
         except (TypeError, ValueError, RuntimeError):
-            # Predicts each request on its own to find the faulty ones.
+            # Predicts the requests one by one to find the faulty ones.
             for table in tables:
                 try:
                     self._answer([table], responses)
@@ -89,7 +89,7 @@ class TritonPythonModel:
 
 
 def _texts(values: numpy.ndarray) -> numpy.ndarray:
-    """Triton gives texts as bytes."""
+    """Texts of a tensor, which Triton passes as bytes."""
     if values.dtype.kind not in "OS":
         return values
     return numpy.array([value.decode() if isinstance(value, bytes) else value for value in values],

@@ -52,12 +52,12 @@ class Driver:
         return made.value
 
     def copy(self, to, source, size, stream):
-        """Puts a copy between addresses of a GPU into a stream."""
+        """Adds a copy between addresses of a GPU to a stream."""
         self.within(0, "cuMemcpyDtoDAsync_v2", ctypes.c_uint64(to), ctypes.c_uint64(source),
                     ctypes.c_size_t(size), ctypes.c_void_p(stream))
 
     def fill(self, address, size, stream):
-        """Puts work that writes memory of a GPU into a stream."""
+        """Adds work that writes memory of a GPU to a stream."""
         self.within(0, "cuMemsetD8Async", ctypes.c_uint64(address), 1, ctypes.c_size_t(size),
                     ctypes.c_void_p(stream))
 
@@ -66,24 +66,24 @@ class Driver:
         self.within(0, "cuCtxSynchronize")
 
     def memory(self):
-        """The bytes of memory that have not been freed, after all work."""
+        """The number of bytes that have not been freed, after all work."""
         self.wait()
         return self.library.fake_memory()
 
     def uploaded(self):
-        """The bytes of copies to GPUs since the last call."""
+        """The number of bytes that were copied to GPUs since the last call."""
         return self.library.fake_uploaded()
 
 
 class DeviceRows:
-    """An array in the memory of a GPU. Its content is there once the work in `stream` is done."""
+    """An array in the memory of a GPU. Its content is valid after the work in `stream`."""
 
     def __init__(self, driver, values, *, device=0, stream=None, strides=None, element=None):
         self.driver, self.gpu, self.stream = driver, device, stream
         self.values = numpy.ascontiguousarray(values)
         self.shape, self.strides = self.values.shape, strides
         self.element = element or self.values.dtype.str
-        self.asked = []
+        self.streams = []
         self.address = 0
         if self.values.nbytes:
             address = ctypes.c_uint64()
@@ -98,7 +98,7 @@ class DeviceRows:
             self.driver.within(self.gpu, "cuMemFree_v2", ctypes.c_uint64(self.address))
 
     def numpy(self):
-        """The content after all work."""
+        """The content as an array of NumPy, after all work."""
         self.driver.wait()
         self.driver.within(self.gpu, "cuMemcpyDtoH_v2", ctypes.c_void_p(self.values.ctypes.data),
                            ctypes.c_uint64(self.address), ctypes.c_size_t(self.values.nbytes))
@@ -114,13 +114,13 @@ class Exporting(DeviceRows):
         return self.kind, self.gpu
 
     def __dlpack__(self, *, stream=None):
-        self.asked.append(stream)
+        self.streams.append(stream)
         if (self.stream or 1) != stream:
             order(self.driver, self.gpu, self.stream, stream)
         number = numpy.dtype(self.element)
         self._shape = (ctypes.c_int64 * len(self.shape))(*self.shape)
         self._strides = None if self.strides is None else (ctypes.c_int64 * len(self.shape))(*self.strides)
-        # The data begin eight bytes behind an address that is not theirs.
+        # The address lies eight bytes before the data, which begin at an offset of eight.
         self._tensor = _Tensor(self.address - 8 if self.address else None, self.kind, self.gpu,
                                len(self.shape), _CODES[number.kind], 8 * number.itemsize, 1, self._shape,
                                self._strides, 8 if self.address else 0, None, _Deleter())
@@ -142,7 +142,7 @@ class Interfacing(DeviceRows):
 
 
 def order(driver, device, earlier, later):
-    """Makes a stream wait for the present work of another."""
+    """Makes the stream `later` wait for the present work of `earlier`."""
     event = ctypes.c_void_p()
     driver.within(device, "cuEventCreate", ctypes.byref(event), 2)
     driver.within(device, "cuEventRecord", event, ctypes.c_void_p(earlier))
@@ -151,7 +151,7 @@ def order(driver, device, earlier, later):
 
 
 class Consumed:
-    """The memory of an array's capsule, which a consumer takes."""
+    """A consumer of an array's capsule, which takes over the memory."""
 
     def __init__(self, array, **options):
         capsule = array.__dlpack__(**options)
@@ -161,5 +161,5 @@ class Consumed:
         self.place = self.tensor.kind, self.tensor.device
 
     def release(self):
-        """Gives the memory back."""
+        """Calls the capsule's deleter, which frees the memory."""
         self.tensor.deleter(ctypes.byref(self.tensor))

@@ -1,6 +1,6 @@
 """The operators of the papers on Hummingbird and CMLCompiler, in the variants that the tests compile.
 
-The table of docs/pipelines.md is made from this list: `UPDATE=1` with `test_papers.py` writes it.
+`test_papers.py` compares the table of docs/pipelines.md with this list; with `UPDATE=1` it writes the table.
 """
 
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ ALL = ("",)
 
 
 class Variant(NamedTuple):
-    """A model with some options, alone or behind the steps that it needs."""
+    """A model with some options, alone or behind other steps."""
 
     option: str
     """The options, in words."""
@@ -54,11 +54,11 @@ class Variant(NamedTuple):
 
 @dataclass
 class Operator:
-    """An operator of the papers, and what schedc makes of it."""
+    """An operator of the papers, with its variants and the expected result in schedc."""
 
     name: str
     lists: str
-    """Where it is listed: `H` for Hummingbird's paper, `C` for CMLCompiler's, `h` for Hummingbird 0.4.12."""
+    """Lists that have the operator: `H` is Hummingbird's paper, `C` CMLCompiler's, `h` Hummingbird 0.4.12."""
     promise: str
     """`equal`, `bound` or `refused`, for the fitted object."""
     within: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class Operator:
         return self
 
     def steps(self, *before, behind=TREE, has_gaps=False, **options):
-        """Adds transformers: the columns themselves, and before a small model."""
+        """Adds a transformer twice: alone, and before a small model."""
         for option, step in options.items():
             for form, more in (("alone", ()), ("before a model", (behind,))):
                 self.variants.append(Variant(option, form, make(*before, step, *more), "three", has_gaps))
@@ -96,7 +96,7 @@ class Operator:
 
 
 def data():
-    """Rows on grids: four columns of numbers, one of counts and one of four categories."""
+    """Rows with values on grids: four columns of numbers, one of counts and one of four categories."""
     source = numpy.random.default_rng(5)
     rows = numpy.round(source.normal(0, 2, (200, 6)), 2)
     rows[:, 4] = source.integers(0, 6, len(rows))
@@ -129,7 +129,7 @@ def _trees():
             standard(), gini=classifier(**few), balanced=classifier(class_weight="balanced", **few))
         yield Operator(f"{kind}Regressor", "HC", "equal").models(standard(), squares=regressor(**few))
     boosting = ensemble.GradientBoostingClassifier
-    # With three classes and `init="zero"`, skl2onnx writes one base value for three classes.
+    # With three classes and `init="zero"`, skl2onnx writes only one base value for all classes.
     yield Operator("GradientBoostingClassifier", "HC", "equal", ("predict_proba",)).classes(
         standard(), plain=boosting(**few), subsampled=boosting(subsample=0.7, **few))
     yield Operator("GradientBoostingRegressor", "HC", "equal").models(standard(), **{
@@ -267,7 +267,7 @@ def _scalers():
         plain=pre.Binarizer(), threshold=pre.Binarizer(threshold=0.3))
     yield Operator("Normalizer", "HC", "bound", no_doubles=("max",)).steps(
         behind=LINEAR, **{norm: pre.Normalizer(norm) for norm in ("l1", "l2", "max")})
-    # The file for double precision joins columns of two types.
+    # In the file for double precision, skl2onnx joins columns of two types.
     yield Operator("PolynomialFeatures", "HC", "equal", no_doubles=("plain",)).steps(
         plain=pre.PolynomialFeatures(),
         interactions=pre.PolynomialFeatures(3, interaction_only=True, include_bias=False))
@@ -282,7 +282,7 @@ def _columns():
         has_gaps=True, mean=impute.SimpleImputer(), median=impute.SimpleImputer(strategy="median"),
         frequent=impute.SimpleImputer(strategy="most_frequent"),
         constant=impute.SimpleImputer(strategy="constant", fill_value=-1.5))
-    # skl2onnx drops the indicator columns: the model may not read them.
+    # skl2onnx drops the indicator columns, so the model must not read them.
     filled = make(impute.SimpleImputer(add_indicator=True), TREE)
     imputers.variants.append(Variant("indicator", "before a model", filled, "three", True))
     yield imputers

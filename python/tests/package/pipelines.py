@@ -38,7 +38,8 @@ WORDS = ["city", "floor"]
 
 
 def data():
-    """A table on grids, with missing values, a rare category and an unseen one in its second half."""
+    """A table with values on grids, missing values and a rare category, and in its second half an unseen
+    category."""
     source = numpy.random.default_rng(3)
     n = 400
     table = pandas.DataFrame({
@@ -87,17 +88,18 @@ def imputed(*steps, **options):
     return make(impute.SimpleImputer(**options), *steps)
 
 
-#: The priors of nearest centroids, which have none before scikit-learn 1.6.
+#: Whether nearest centroids have priors, as since scikit-learn 1.6.
 _HAS_PRIORS = "priors" in neighbors.NearestCentroid().get_params()
 _PRIORS = {name: {"priors": name} if _HAS_PRIORS else {} for name in ("uniform", "empirical")}
 
 
 def cases():
-    """Pipelines, the target, and what is promised for the last output: `equal`, `bound` or `outside`."""
+    """Pipelines, their kind of rows, the target, and the promise of the last output: `equal`, `bound` or
+    `outside`."""
     pre, sel, lin, ens = preprocessing, feature_selection, linear_model, ensemble
     standard = pre.StandardScaler
     regressor = ens.RandomForestRegressor
-    # Numbers before forests: one rounding decides.
+    # Numbers before forests: a single different rounding would change predictions.
     for scaler in (standard(), pre.MinMaxScaler(), pre.MinMaxScaler((-1, 1), clip=True), pre.RobustScaler(),
                    pre.MaxAbsScaler(), standard(with_mean=False), pre.Normalizer("max")):
         yield imputed(scaler, forest()), "array", "two", "equal"
@@ -111,7 +113,7 @@ def cases():
     yield imputed(forest(), strategy="constant", fill_value=-1.5), "array", "two", "equal"
     yield imputed(impute.SimpleImputer(missing_values=18.0), forest()), "array", "two", "equal"
     yield make(impute.MissingIndicator(features="all"), forest()), "array", "two", "equal"
-    # Steps that make no columns.
+    # Steps without result columns.
     none = sel.SelectKBest(k=0)
     yield imputed(impute.SimpleImputer(add_indicator=True), forest()), "array", "two", "equal"
     yield imputed(pipeline.FeatureUnion([("a", "passthrough"), ("b", impute.MissingIndicator()), ("c", none)],
@@ -166,7 +168,7 @@ def cases():
                    compose.make_column_selector(dtype_include="float64")):
         picked = compose.ColumnTransformer([("n", impute.SimpleImputer(), chosen)])
         yield make(picked, forest()), "table", "two", "equal"
-    # All in one sparse matrix, which some scalers treat in another way.
+    # All columns in one sparse matrix, which some scalers treat differently.
     sparse = columns(one_hot(), impute.SimpleImputer(), sparse_threshold=1.0)
     for scaler in (standard(with_mean=False), pre.MaxAbsScaler(), pre.RobustScaler(with_centering=False)):
         yield make(sparse, scaler, forest()), "table", "two", "equal"
@@ -234,7 +236,7 @@ def cases():
     for model in (svm.SVC(), svm.SVC(kernel="linear"), svm.SVC(kernel="poly", coef0=1.0), svm.NuSVC(nu=0.3),
                   svm.SVC(kernel="sigmoid", gamma=0.1)):
         for words in ("words", "three"):
-            # Votes of pairs are part of the margins of three classes.
+            # Margins of three classes include votes of pairs of classes.
             yield imputed(standard(), model), "array", words, "bound" if words == "words" else "outside"
     for model, promise in ((svm.SVC(decision_function_shape="ovo"), "bound"),
                            (svm.SVC(break_ties=True), "outside")):
@@ -251,7 +253,7 @@ def cases():
             yield imputed(standard(), centroid), "array", words, "bound" if _HAS_PRIORS else "outside"
     yield imputed(standard(), neighbors.NearestCentroid(metric="manhattan")), "array", "three", "outside"
     centers = cluster.KMeans(4, n_init=1, random_state=0)
-    # Clusters that were fitted in double precision take no rows in single precision.
+    # Clusters that were fitted in double precision refuse rows in single precision.
     first = columns(one_hot(), impute.SimpleImputer(), standard(), sparse_threshold=0.0)
     for steps in ((centers,), (cluster.MiniBatchKMeans(4, n_init=1, random_state=0),),
                   (centers, lin.LogisticRegression())):
@@ -261,7 +263,7 @@ def cases():
         yield imputed(standard(), mixture.GaussianMixture(**few)), "array", "two", "bound"
         yield imputed(standard(), mixture.BayesianGaussianMixture(**few)), "array", "two", "bound"
     yield imputed(standard(), covariance.EllipticEnvelope(random_state=0)), "array", "two", "bound"
-    # Estimators of estimators.
+    # Estimators that combine others.
     few = [("a", forest()), ("b", tree.DecisionTreeClassifier(max_depth=3, random_state=0))]
     some = [("a", forest(regressor)), ("b", tree.DecisionTreeRegressor(max_depth=3, random_state=0))]
     for words in ("words", "three"):

@@ -1,6 +1,6 @@
 """Models that predict while a thread compiles them.
 
-No test depends on the time that compiling takes: `held` keeps the thread from finishing."""
+No test depends on the time of a compilation: the fixture `held` keeps the thread from finishing."""
 
 import copy
 import os
@@ -27,7 +27,7 @@ def booster(rows, classes):
 
 @pytest.fixture
 def held(monkeypatch):
-    """An event; compilations finish after it is set."""
+    """An event; compilations do not finish before it is set."""
     event = threading.Event()
     run = background.Compilation._run
 
@@ -157,7 +157,7 @@ def test_a_model_that_is_gone_ends_its_compilation(booster, held):
 
 
 def test_a_fork_waits_for_the_code(booster, rows, held):
-    # XGBoost's own threads do not survive a fork, so that it predicts before.
+    # XGBoost predicts before the fork, since its own threads do not survive that.
     wanted = booster.predict(rows)
     model = in_background(booster)
     threading.Timer(0.05, held.set).start()

@@ -27,7 +27,7 @@ def test_the_second_compilation_takes_what_the_first_one_kept(booster, rows, fol
     assert second.schedules == first.schedules
     assert (second.predict(rows) == first.predict(rows)).all()
     assert sorted(path.name for path in folder.iterdir()) == kept
-    # Another schedule is other code.
+    # Another schedule leads to other code.
     schedc.compile(booster, "reorder(batch, tree)")
     assert len(list(folder.iterdir())) > len(kept)
 

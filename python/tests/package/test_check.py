@@ -1,4 +1,4 @@
-"""The check in compile detects models that predict other values than their objects, and accepts all
+"""The check in compile detects models whose predictions differ from their objects', and accepts all
 others."""
 
 import functools
@@ -305,7 +305,7 @@ def test_bytes_of_other_models(rows, target, classes, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore")
 def test_categories_of_other_names(rows, target, monkeypatch):
-    """A file that numbers the names of categories in another order than the object."""
+    """A file whose categories have another order than the object's is detected."""
     frame = colored(rows)
     theirs = lightgbm.LGBMRegressor(**LIGHT).fit(frame, target + 20 * (frame["color"] == "blue"))
     text = theirs.booster_.model_to_string(num_iteration=-1)

@@ -101,14 +101,14 @@ def test_few_rows(model, driver, table, expected, kind):
 
 @KINDS
 def test_calls_are_in_order_of_streams(model, driver, table, expected, kind):
-    """Work of the driver is done as late as may be: a call that did not wait would read garbage."""
+    """The test driver does work as late as possible, so a call that does not wait reads garbage."""
     of_rows, of_call = driver.stream(), driver.stream()
     rows = kind(driver, table, stream=of_rows)
     found = model.predict(rows, stream=of_call)
     assert found.stream == of_call
     assert numpy.array_equal(found.to_numpy(), expected["value"])
     if kind is Exporting:
-        assert rows.asked == [of_call]
+        assert rows.streams == [of_call]
     # Without an argument: the stream that the rows name, or the default one.
     rows = kind(driver, table, stream=of_rows)
     found = model.predict(rows)
@@ -233,7 +233,7 @@ def test_arrays_of_pytorch_and_cupy_come_back(model, driver, table, expected, mo
         driver.wait()
         rows = rows_of(kind, driver, table)
         given, taken = model.predict(rows)
-        assert given == name and rows.asked == [handle]
+        assert given == name and rows.streams == [handle]
         driver.copy(out.address, taken.tensor.data, out.values.nbytes, handle)
         assert numpy.array_equal(out.numpy(), expected["value"])
         taken.release()

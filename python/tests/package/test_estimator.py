@@ -1,4 +1,4 @@
-"""Compiled models among scikit-learn's tools, and the questions that only the original object answers."""
+"""Compiled models in scikit-learn's tools, and errors for attributes that only the original object has."""
 
 import pickle
 import subprocess
@@ -68,7 +68,7 @@ def test_frozen_estimators_keep_a_compiled_model(X, y):
 
 
 def test_searches(X, y):
-    """A search and a frozen estimator answer as what they hold."""
+    """A search and a frozen estimator compile to the estimator that they hold."""
     search = GridSearchCV(classifier(), {"max_depth": [2, 3]}, cv=2).fit(X, y)
     for theirs in (search, frozen.FrozenEstimator(search.best_estimator_)):
         ours = schedc.compile(theirs)
@@ -79,7 +79,7 @@ def test_searches(X, y):
 
 
 def composites(X, y):
-    """Estimators that are made of others, with their first part that compiles."""
+    """Estimators that combine others and do not compile as a whole, with the first part that compiles."""
     pipeline = make_pipeline(BernoulliRBM(4, n_iter=1), classifier())
     yield pipeline.fit(X, y), "model[-1]"
     search = GridSearchCV(pipeline, {"xgbclassifier__max_depth": [2]}, cv=2)
@@ -91,7 +91,7 @@ def composites(X, y):
 
 
 def wholes(X, y):
-    """Estimators that are made of others and compile as a whole."""
+    """Estimators that combine others and compile as a whole."""
     named = [("a", classifier()), ("b", ensemble.RandomForestClassifier(3))]
     yield ensemble.VotingClassifier(named, voting="soft").fit(X, y)
     yield ensemble.StackingClassifier(named).fit(X, y)
@@ -104,7 +104,7 @@ def wholes(X, y):
 @pytest.mark.filterwarnings("ignore")
 def test_wholes(X, y):
     pytest.importorskip("onnx")
-    # Projections of training rows lie on XGBoost's thresholds, where rounding decides.
+    # Scaled, since projections of training rows lie on XGBoost's thresholds, where rounding would decide.
     rows = X * numpy.float32(1.0137)
     for theirs in wholes(X, y):
         ours = schedc.compile(theirs)
@@ -130,7 +130,7 @@ def test_parts(X, y):
     with pytest.raises(TypeError, match="AdaBoostRegressor.*\nschedc compiles neither .*KNeighborsRegressor"):
         schedc.compile(ensemble.AdaBoostRegressor(KNeighborsRegressor(), n_estimators=2).fit(X, X[:, 0]))
     rows = composites(X, y)
-    assert "model[:-1].transform(X) gives its rows" in str(pytest.raises(
+    assert "model[:-1].transform(X) computes its rows" in str(pytest.raises(
         TypeError, schedc.compile, next(rows)[0]).value)
 
 
@@ -159,10 +159,10 @@ def test_options_of_trainers(X, y):
 
 def test_attributes_of_trainers(X, y):
     ours = schedc.compile(classifier().fit(X, y))
-    for name, advice in (("feature_importances_", "the object that it was compiled from has it"),
+    for name, advice in (("feature_importances_", "use that of the object from which it was"),
                          ("staged_predict", r"iteration_range=\(0, n\)"),
-                         ("get_booster", "compiled from has it"), ("decision_function", 'output="raw"'),
-                         ("inplace_predict", "predict gives the same"), ("coef_", "it only predicts")):
+                         ("get_booster", "use that of the object"), ("decision_function", 'output="raw"'),
+                         ("inplace_predict", "use predict, which"), ("coef_", "it only predicts")):
         assert not hasattr(ours, name)
         with pytest.raises(AttributeError, match=f"a compiled model has no '{name}'.*{advice}"):
             getattr(ours, name)
@@ -221,7 +221,7 @@ def learners(X, y):
 
 @pytest.mark.filterwarnings("ignore")
 def test_methods_and_calls_without_rows(X, y):
-    """A model has the methods of its object, and these answer calls without rows."""
+    """A model has the methods of its object, and these accept zero rows."""
     sparse, pandas = pytest.importorskip("scipy.sparse"), pytest.importorskip("pandas")
     others = [ensemble.GradientBoostingRegressor(n_estimators=4), ensemble.RandomForestRegressor(4),
               ensemble.HistGradientBoostingRegressor(max_iter=4), lightgbm.LGBMRegressor(n_estimators=4)]

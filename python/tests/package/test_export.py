@@ -92,7 +92,7 @@ def test_same_values(case, tmp_path):
 @pytest.mark.parametrize("at", range(0, len(CASES), 12))
 @pytest.mark.filterwarnings("ignore")
 def test_reference_evaluator(at, tmp_path):
-    """The files mean the same to ONNX's own evaluator."""
+    """ONNX's own evaluator predicts the same values."""
     model, rows = fitted(CASES[at])
     rows = rows[:60]
     path = str(tmp_path / "p.onnx")
@@ -105,7 +105,7 @@ def test_reference_evaluator(at, tmp_path):
 
 
 def faults():
-    """Changes of a file that a check must find: one rounding, one side, one test."""
+    """Changes of a file that a check must find: one rounding, one direction, one test."""
     def split(node):
         for one in node.attribute:
             if one.name == "nodes_splits":
@@ -155,12 +155,12 @@ REFUSED = [
     (make(CountVectorizer(), linear_model.LogisticRegression()), "CountVectorizer.*step countvectorizer.*run "
      "that part outside, and give schedc the numbers"),
     (imputed(neighbors.KNeighborsClassifier()), "KNeighborsClassifier.*needs the training rows"),
-    (imputed(preprocessing.FunctionTransformer(numpy.sin), forest()), "calls sin, which is code"),
+    (imputed(preprocessing.FunctionTransformer(numpy.sin), forest()), "calls sin, which schedc does not"),
     (imputed(ensemble.AdaBoostRegressor(n_estimators=2)), "AdaBoostRegressor.*docs/pipelines.md"),
-    (imputed(boosted(init=tree.DecisionTreeClassifier())), "begins with a DecisionTreeClassifier"),
+    (imputed(boosted(init=tree.DecisionTreeClassifier())), "has the init DecisionTreeClassifier"),
     (imputed(ensemble.VotingClassifier([("a", neighbors.KNeighborsClassifier())])),
      "KNeighborsClassifier.*step votingclassifier.a"),
-    (imputed(svm.SVC(kernel=linear_kernel)), "a kernel that is code; rbf, linear, poly and sigmoid are"),
+    (imputed(svm.SVC(kernel=linear_kernel)), "a Python function as kernel; rbf, linear, poly and sigmoid"),
 ]
 
 
@@ -210,7 +210,7 @@ def test_categories_that_doubles_round(encoder):
 
 
 def test_texts_that_are_numbers():
-    """The message for a type that a caller gave wrongly names the model, whose encoder is its own."""
+    """The message for a wrong type names the model, since the encoder is part of it."""
     words = TABLE[["city"]].astype("category")
     model = make(ensemble.HistGradientBoostingClassifier(max_iter=2)).fit(words, GOALS["two"])
     message = "the HistGradientBoostingClassifier .* of column 'city' that are texts.* give some by check=X"
@@ -228,7 +228,7 @@ def test_wrong_ending(tmp_path):
 
 
 def test_unread_files(tmp_path):
-    """A file that schedc itself refuses is right if it was checked, and `export` warns of it."""
+    """`export` writes a file that schedc cannot read, and warns that schedc refuses it."""
     model = make(kernel_approximation.RBFSampler(n_components=3), linear_model.Ridge())
     model.fit(numpy.zeros((20, 2)), numpy.arange(20.0))
     for check, state in ((None, "predicts what the object does"), (False, "is written without a check")):
@@ -246,7 +246,7 @@ Scaler.__name__ = "StandardScaler"
 
 
 def test_subclass(tmp_path):
-    """A class with the name of another is not taken for it."""
+    """A derived class with the name of its base is not treated as the base."""
     model = imputed(Scaler(), forest()).fit(TABLE[NUMBERS].to_numpy(), GOALS["two"])
     with pytest.raises(Unsupported, match="not scikit-learn's StandardScaler"):
         schedc.export(model, tmp_path / "p.onnx")
@@ -278,7 +278,7 @@ def test_types(tmp_path):
 
 
 def test_names_of_columns(tmp_path):
-    """Columns may have the names that constants and nodes of the file would have."""
+    """Columns may be named like constants and nodes of the file."""
     names = dict(zip(TABLE.columns, ("c0", "c1", "Equal", "c2", "columntransformer/Cast", "c0_1")))
     rows = TABLE.rename(columns=names)
     words, numbers = ([names[name] for name in group] for group in (WORDS, NUMBERS))
@@ -332,7 +332,7 @@ def test_zeros_of_sparse_results(scale, tmp_path):
     (forest(ensemble.RandomForestRegressor), ("variable", "X", "label")),
 ], ids=lambda value: type(value).__name__)
 def test_columns_with_names_of_outputs(last, outputs, tmp_path):
-    """Columns may have the names of outputs. Each result is still the object's."""
+    """Columns may be named like outputs. The results are still the object's."""
     names = dict(zip(("city", "age", "income"), outputs))
     rows = TABLE.rename(columns=names)
     words, numbers = ([names.get(name, name) for name in group] for group in (WORDS, NUMBERS))
@@ -356,7 +356,7 @@ def test_columns_with_names_of_outputs(last, outputs, tmp_path):
 
 
 def test_columns_without_names(tmp_path):
-    """Inputs of a file have names of their own."""
+    """If columns have no names, the file's inputs have generated names."""
     rows = TABLE.rename(columns={"income": ""})
     parts = [("num", impute.SimpleImputer(), [0, 1]), ("cat", one_hot(), WORDS)]
     model = make(compose.ColumnTransformer(parts), forest()).fit(rows, GOALS["two"])
@@ -365,7 +365,7 @@ def test_columns_without_names(tmp_path):
 
 
 def test_missing_text(tmp_path):
-    """Text has one kind of missing value in a file; rows with another kind are refused."""
+    """A file has one kind of missing text; rows with another kind are refused."""
     fill = make(impute.SimpleImputer(strategy="most_frequent"), one_hot())
     model = make(columns(fill, impute.SimpleImputer()), forest()).fit(TABLE, GOALS["two"])
     rows = TABLE.astype({"city": object})
@@ -428,7 +428,7 @@ def test_other_trainers(library, goal, tmp_path):
 
 
 MODULES = {"category_encoders": "category_encoders", "feature_engine": "feature_engine.encoding"}
-#: By encoder: options that change what unseen categories and missing values become.
+#: By encoder: options that change the results for unseen categories and missing values.
 OPTIONS = {
     "BinaryEncoder": [{"handle_missing": "indicator", "handle_unknown": "indicator"}],
     "CountEncoder": [{"cols": ["city", "floor"], "handle_unknown": 0}],
@@ -453,7 +453,7 @@ def encoder(library, name, options):
 @pytest.mark.parametrize(("library", "name", "options"), ENCODERS)
 @pytest.mark.filterwarnings("ignore")
 def test_other_encoders(library, name, options, tmp_path):
-    """Encoders of other libraries are tables."""
+    """Encoders of other libraries export as tables."""
     rows = TABLE.fillna({"city": "none"}) if library == "feature_engine" else TABLE
     # The results of one encoder are texts, which a second one encodes.
     second = [encoder(library, "OneHotEncoder", {})] if name == "RareLabelEncoder" else []

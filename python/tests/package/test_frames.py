@@ -1,5 +1,5 @@
-"""Predictions of frames: the values of the trainer's own call for every kind of frame, whatever its columns
-are, and errors that name what is wrong."""
+"""Predictions of frames: for every kind of frame and column, the values of the trainer's own call, or an
+error that says what is wrong."""
 
 import collections
 import decimal
@@ -56,7 +56,7 @@ def trained(trainer, frame, answer):
 
 
 def forms(frame):
-    """The same rows in every kind of frame, by name."""
+    """Rows in every kind of frame, by the frame's name."""
     columns = {name: frame[name].to_numpy() for name in frame.columns}
     table = arrow.Table.from_pandas(frame, preserve_index=False)
     yield "pandas", frame
@@ -103,7 +103,7 @@ def test_every_kind(trainer, frame, answer):
                 numpy.testing.assert_allclose(got, wanted, rtol=1e-6, err_msg=name)
             else:
                 numpy.testing.assert_array_equal(got, wanted, err_msg=name)
-            # Once more, by what the first call remembers.
+            # Once more, with the data that the first call has cached.
             numpy.testing.assert_array_equal(ours.predict(rows), got, err_msg=name)
 
 
@@ -132,7 +132,7 @@ def test_one_row_as_a_dict(frame, answer):
 
 
 class Name(str):
-    """A text that is equal to others by code of Python."""
+    """A text whose comparison runs Python code."""
 
     __hash__ = str.__hash__
 
@@ -145,7 +145,7 @@ class Number(float):
 
 
 def test_values_of_records(frame, answer):
-    """Records after the first one hold what it does not: other keys, and values of other types."""
+    """Later records have other keys and values of other types than the first record."""
     theirs = trained("xgboost", frame, answer)
     ours = schedc.compile(theirs)
     records = frame[:9].to_dict("records")
@@ -242,7 +242,7 @@ def test_missing_values(columns, answer):
 
 
 def test_large_whole_numbers():
-    """Whole numbers that no double equals are rounded once, as in the trainer's own call."""
+    """Whole numbers that double precision cannot represent are rounded once, as in the trainer's own call."""
     values = numpy.arange(2**24 - 50, 2**24 + 50, dtype="int64")
     frame = pandas.DataFrame({"id": values, "x": values % 7})
     theirs = xgboost.XGBRegressor(n_estimators=10).fit(frame, (values - 2**24) > 3)
@@ -254,7 +254,7 @@ def test_large_whole_numbers():
 
 
 def test_frames_that_change(frame, answer):
-    """What a call remembers of one frame is not used for another."""
+    """Data that a call caches for one frame is not used for another frame."""
     theirs = trained("xgboost", frame, answer)
     ours = schedc.compile(theirs)
     wanted = theirs.predict(frame)
@@ -304,7 +304,7 @@ def test_arrays_in_training(frame, answer):
     for theirs in (xgboost.XGBClassifier(n_estimators=5), light):
         theirs.fit(rows, classes)
         ours = schedc.compile(theirs)
-        assert any("columns of tables count in their order" in note for note in ours.notes)
+        assert any("it takes the columns of tables in their order" in note for note in ours.notes)
         for some in (frame, frame[NAMES[::-1]]):
             wanted = theirs.predict(some)
             numpy.testing.assert_array_equal(ours.predict(some), wanted)
@@ -315,7 +315,7 @@ def test_arrays_in_training(frame, answer):
 
 
 def test_names_outside_ascii(answer):
-    """The error for names that XGBoost's file lacks has the reason, in loaded libraries as well."""
+    """If XGBoost's file lacks names, the error has the reason, in loaded libraries as well."""
     words = numpy.array(["größe", "grün", "blau"])[numpy.arange(300) % 3]
     frame = pandas.DataFrame({"k": pandas.Categorical(words), "x": answer})
     theirs = xgboost.XGBRegressor(n_estimators=5, enable_categorical=True).fit(frame, answer)

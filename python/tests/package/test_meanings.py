@@ -1,8 +1,7 @@
-"""The meaning of cells with categories, by trainer and kind of input: checks the table of docs/categories.md
-against the trainers.
+"""The meaning of values with categories, by trainer and kind of input: compares the table of
+docs/categories.md with the trainers.
 
-Every input either gives the trainer's prediction for the training frame, or is refused where the table
-requires it.
+Every input leads to the trainer's prediction for the training frame, or is refused if the table says so.
 """
 
 import os
@@ -20,7 +19,7 @@ arrow = pytest.importorskip("pyarrow")
 catboost = pytest.importorskip("catboost")
 pq = pytest.importorskip("pyarrow.parquet")
 
-#: Names of categories by model, as in the page: text, whole numbers, truth values, and 0, 1, 2 in order.
+#: Names of categories by the page's letters: texts, whole numbers, truth values, and 0, 1, 2 in order.
 NAMES = {"T": ["red", "green", "blue"], "N": [10, 20, 30], "B": [False, True], "0": [0, 1, 2]}
 
 #: Inputs that are refused, for the trainers whose names have types.
@@ -136,7 +135,7 @@ def test_every_kind_of_input(trainer, letter, tmp_path):
             is_other = kind in ("codes", "array") and letter in "TN" or kind == "texts" and letter == "B"
             assert numpy.array_equal(found, expected) != is_other, kind
         elif letter == "N" and kind in ("codes", "array of names"):
-            # Numbers in tables are names, and 0, 1 and 2 are not among these; numbers in arrays are codes.
+            # Numbers in tables are names, and none of these is 0, 1 or 2; numbers in arrays are codes.
             assert not numpy.array_equal(found, expected)
         else:
             assert numpy.array_equal(found, expected), kind

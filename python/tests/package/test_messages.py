@@ -253,7 +253,7 @@ def test_categories_of_catboost_come_from_the_training_rows(rows, tmp_path, as_p
 
 
 def test_the_check_sees_names_of_catboost(rows, monkeypatch):
-    """The check asks both models for known names, and not for unknown ones alone."""
+    """The rows of the check have known names, not only unknown ones."""
     frame, model = trained(rows, one_hot_max_size=10)
     theirs, seen = model.predict, []
 
@@ -281,7 +281,7 @@ def test_training_rows_that_do_not_help(rows, frame, target):
 
 @pytest.mark.parametrize("samples", [1, 2, 50])
 def test_scores_of_isolation_forests(rows, tmp_path, samples):
-    """Scores equal scikit-learn's but for the last digit, since the object has the divisor in double
+    """Scores equal scikit-learn's except for the last digit, since only the object has the divisor in double
     precision."""
     plain = numpy.nan_to_num(rows)
     forest = IsolationForest(n_estimators=10, max_samples=samples, random_state=1).fit(plain)
@@ -293,7 +293,7 @@ def test_scores_of_isolation_forests(rows, tmp_path, samples):
 
 
 def test_doubles_for_forests_of_scikit_learn(rows, target, tmp_path):
-    """The compiled model rounds rows as the forest does; a plain library asks for floats."""
+    """The compiled model rounds rows as the forest does; a library without the object requires float32."""
     plain = numpy.nan_to_num(rows).astype("float64")
     forest = RandomForestRegressor(n_estimators=3, random_state=1).fit(plain, target)
     compiled = schedc.compile(forest)

@@ -37,7 +37,7 @@ from sklearn.pipeline import make_pipeline  # noqa: E402
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples", "transform")
 X = TABLE[NUMBERS].to_numpy()
-#: Rows far from all others, whose probabilities are 0.
+#: Rows, of which the last ones are far from all others, so that some probabilities are 0.
 FAR = numpy.concatenate([X[:40], X[:5] * 40])
 
 
@@ -111,7 +111,7 @@ def test_classifiers(model, missing, goal):
 
 @pytest.mark.filterwarnings("ignore")
 def test_probabilities_of_zero():
-    """Logarithms of probabilities that are 0 follow from scores where scikit-learn computes them so."""
+    """Logarithms of probabilities of 0 are computed from scores if scikit-learn does so."""
     theirs = scaled(naive_bayes.GaussianNB(), "three")
     assert (theirs.predict_proba(FAR) == 0).any()
     assert numpy.isfinite(schedc.compile(theirs).predict_log_proba(FAR)).all()
@@ -119,15 +119,15 @@ def test_probabilities_of_zero():
 
 @pytest.mark.filterwarnings("ignore")
 def test_featurizers():
-    """Pipelines without a model have `transform` and no `predict`, unless `output=` asks for it."""
+    """Pipelines without a model have `transform`, and `predict` only if `output=` requests it."""
     for made in (decomposition.PCA(2), decomposition.PCA(1), preprocessing.MinMaxScaler(),
                  feature_selection.SelectKBest(k=2)):
         ours = check(scaled(made, "two"), ("score_samples",))
         assert not base.is_regressor(ours)
         with pytest.raises(AttributeError, match="has no 'predict': it has transform"):
             ours.predict(FAR)
-    asked = schedc.compile(scaled(decomposition.PCA(2), "two"), output="value")
-    numpy.testing.assert_array_equal(asked.predict(FAR), asked.transform(FAR))
+    ours = schedc.compile(scaled(decomposition.PCA(2), "two"), output="value")
+    numpy.testing.assert_array_equal(ours.predict(FAR), ours.transform(FAR))
 
 
 @pytest.mark.parametrize("made", [
@@ -158,7 +158,7 @@ def test_selectors_that_predict(model, tmp_path):
         schedc.export(theirs, tmp_path / "p.onnx")
 
 
-#: Columns of splines: numbers with repeated ones, numbers with two values, and numbers with one.
+#: Columns for splines: with a repeated value, with two values, and with one value.
 CURVED = numpy.column_stack([numpy.where(X[:, 0] < numpy.nanmedian(X[:, 0]), 0.0, X[:, 1]),
                              X[:, 1] > 0.5, numpy.ones(len(X))])
 
@@ -221,7 +221,7 @@ def test_detectors():
 
 @pytest.mark.filterwarnings("ignore")
 def test_kernels():
-    """Columns of kernels and of random projections, with a model behind them."""
+    """Columns of kernels and of random projections, before a model."""
     kernels = kernel_approximation.Nystroem(n_components=12, random_state=0)
     of_sparse = make_pipeline(preprocessing.KBinsDiscretizer(4), kernels)
     for made in (decomposition.KernelPCA(2, kernel="rbf"), decomposition.KernelPCA(2, kernel="sigmoid"),
@@ -236,7 +236,7 @@ def test_kernels():
 
 
 def test_normal_quantiles():
-    """The operations of SciPy: the same bits in the middle, and rounded logarithms in the tails."""
+    """Normal quantiles have SciPy's bits in the middle, and differ by a logarithm's rounding in the tails."""
     from onnx import helper
     from schedc.exporter.check import run
     from schedc.exporter.graph import FLOAT64, OPSET, Graph, tensor
@@ -311,7 +311,7 @@ def test_lacking_methods():
 
 
 def test_sparse_columns():
-    """The compiled model of an encoder that makes a sparse matrix makes an array."""
+    """If an encoder returns a sparse matrix, its compiled model returns an array."""
     theirs = preprocessing.OneHotEncoder().fit(TABLE[["city"]])
     ours = schedc.compile(theirs, effort="fast")
     expected = theirs.transform(TABLE[["city"]]).toarray()

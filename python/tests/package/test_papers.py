@@ -16,7 +16,8 @@ from sklearn import neural_network, pipeline, preprocessing  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 
 OPERATORS = list(operators())
-#: Types of rows by the form of a variant. Each option and each form has both, in half of the combinations.
+#: Types of rows by the form of a variant. Every option and form is tested with both types, but not every
+#: combination.
 KINDS = {"two classes": ["float32"], "three classes": ["float64"], "before a model": ["float32"],
          "alone": ["float64"]}
 CASES = [pytest.param(operator, variant, kind, id="-".join(
@@ -25,7 +26,7 @@ CASES = [pytest.param(operator, variant, kind, id="-".join(
     for kind in KINDS.get(variant.form, ["float32", "float64"])]
 METHODS = ("predict", "predict_proba", "decision_function", "score_samples", "transform")
 FAST = {"effort": "fast", "check": False, "cache": False}
-#: Difference of two roundings of a sum, relative to the largest result, by the type of the rows.
+#: Allowed difference of two roundings of a sum, relative to the largest result, by the type of the rows.
 BOUND = {"float32": 5e-6, "float64": 1e-12}
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs/pipelines.md"
@@ -40,7 +41,7 @@ def fitted(variant, kind):
     if variant.goal == "labels":
         return model.fit(LABELS), LABELS.astype(kind)
     rows = GAPS if variant.has_gaps else ROWS
-    # Clusters take rows of the type of their training rows alone.
+    # Clusters accept only rows of the type of their training rows.
     model.fit(rows.astype(kind) if variant.goal == "none" else rows, GOALS[variant.goal])
     return model, rows.astype(kind)
 
@@ -51,7 +52,7 @@ def call(model, method, rows):
 
 
 def near(found, expected, bound):
-    """Compares with a bound that is relative to the largest number."""
+    """Compares results; the bound is relative to the largest number."""
     scale = max(1.0, float(numpy.abs(expected).max()))
     numpy.testing.assert_allclose(found, expected, rtol=0, atol=bound * scale)
 
@@ -59,7 +60,7 @@ def near(found, expected, bound):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("operator", "variant", "kind"), CASES)
 def test_objects(operator, variant, kind):
-    """The compiled object answers as the fitted one does."""
+    """The compiled object returns the results of the fitted one."""
     theirs, rows = fitted(variant, kind)
     if operator.promise == "refused":
         with pytest.raises(TypeError, match=f"{operator.name}.*(outside|columns)"):
@@ -133,7 +134,7 @@ def line(operator):
 
 
 def outcome(operator):
-    """The result for the file of skl2onnx, in words."""
+    """The table's words for the result of the file of skl2onnx."""
     if operator.absent == ALL:
         return "no file"
     if operator.refused == ALL:

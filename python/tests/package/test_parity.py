@@ -26,7 +26,7 @@ def three(classes):
     return numpy.searchsorted(["ant", "bee", "cat"], classes)
 
 
-#: An estimator, what it learns, whether its values are equal in all bits.
+#: By name: an estimator, its target, and whether the values are equal in all bits.
 CASES = {
     "XGBRegressor": (lambda: xgboost.XGBRegressor(**SMALL), "target", True),
     "XGBClassifier-2": (lambda: xgboost.XGBClassifier(**SMALL), "two", True),
@@ -199,7 +199,7 @@ def test_histogram_names(names, rows, target):
 
 @pytest.mark.parametrize("values", [[-3.0, 0.0, 1.0], [0.5, 1.0, 2.0]])
 def test_histogram_codes_that_are_refused(values, rows, target):
-    """The help leads to a model that compiles."""
+    """The remedy in the message leads to a model that compiles."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OrdinalEncoder
 
@@ -295,8 +295,8 @@ def test_tables(rows, target):
 
 @pytest.mark.filterwarnings("ignore")
 def test_names_that_files_lack(rows, target):
-    """If trained on a frame, scikit-learn's names count. If trained without names, a table's order counts,
-    unless the table has the generated names."""
+    """A model of scikit-learn that was trained on a frame finds columns by name. One that was trained without
+    names takes them in their order, unless the table has the generated names."""
     pandas = pytest.importorskip("pandas")
     X = numpy.nan_to_num(rows)
     names = list("abcdefgh")

@@ -1,4 +1,4 @@
-"""Compiled pipelines answer raw rows as the fitted objects do."""
+"""Compiled pipelines return the results of the fitted objects for raw rows."""
 
 import itertools
 import os
@@ -53,7 +53,7 @@ from sklearn import (  # noqa: E402
 from sklearn.feature_extraction.text import CountVectorizer  # noqa: E402
 
 METHODS = ("predict", "predict_proba", "decision_function")
-#: Difference of probabilities that another C library's exponential makes.
+#: Allowed difference of probabilities, since exponentials of C libraries differ.
 CLOSE = {"float32": 1e-6, "float64": 1e-12}
 
 
@@ -130,12 +130,12 @@ def test_encoders():
         check(schedc.compile(theirs), theirs, rows())
 
 
-#: Texts of which some groups are rare, with missing ones.
+#: Texts, some of which are rare.
 CODES = ["01234"] * 50 + ["10001"] * 40 + ["99999"] * 30 + ["007"] * 8
 
 
 def codes(missing, count):
-    """A frame of texts with ``count`` missing ones, and a target that tells its groups apart."""
+    """A frame of texts with ``count`` missing ones, and a target that depends on the texts."""
     cells = CODES + [missing] * count
     goal = numpy.array([len(cell) + int(cell[0]) if isinstance(cell, str) else 9 for cell in cells]) % 2
     goal[::9] ^= 1
@@ -161,7 +161,7 @@ def test_missing_texts_in_a_group(rule, options, missing):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("known", "other"), [(numpy.nan, None), (None, numpy.nan)])
 def test_markers_of_missing_texts(known, other, tmp_path):
-    """An encoder tells None from NaN, and compiled models refuse the one that it does not know."""
+    """An encoder distinguishes None and NaN; compiled models refuse a marker that it was not fitted with."""
     table, goal = codes(known, 25)
     encoder = preprocessing.OneHotEncoder(handle_unknown="ignore")
     theirs = make(compose.ColumnTransformer([("words", encoder, ["zip"])]), linear_model.LogisticRegression())
@@ -199,8 +199,8 @@ def filled(text, encoder=ORDINAL, **options):
     return make(impute.SimpleImputer(strategy="constant", fill_value=text, **options), encoder)
 
 
-#: Steps that read empty and missing texts, and whether their files tell these apart for texts with empty
-#: ones, missing ones and both.
+#: Steps that read empty and missing texts, and whether their files are refused for training texts with empty
+#: ones, with missing ones and with both.
 BLANKS = [
     (one_hot(), (False, False, True)), (ORDINAL, (False, False, True)),
     (one_hot(handle_unknown="infrequent_if_exist", max_categories=2), (False, False, True)),
@@ -215,8 +215,8 @@ BLANKS = [
 @pytest.mark.parametrize("at", range(3))
 @pytest.mark.parametrize(("step", "refused"), BLANKS, ids=lambda value: "".join(str(value).split()))
 def test_empty_and_missing_texts(step, refused, at, tmp_path):
-    """Compiled models tell empty from missing texts in rows of each kind. Files that would have to do so are
-    refused, and so are rows of the check that need it."""
+    """Compiled models distinguish empty and missing texts in every kind of rows. Files cannot: those that
+    would have to are refused, and so are such rows for the check."""
     polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     texts = [["", "Kyiv", "Lviv"], ["Kyiv", numpy.nan, "Lviv"], ["Kyiv", numpy.nan, "Lviv", ""]][at]
     numbers = numpy.arange(8.0 * len(texts))
@@ -253,7 +253,8 @@ def test_empty_and_missing_texts(step, refused, at, tmp_path):
 
 @pytest.mark.filterwarnings("ignore")
 def test_rows_with_both_empty_and_missing_texts(tmp_path):
-    """The check of a file refuses rows that the file takes for others, and steps of different markers."""
+    """The check of a file refuses rows whose texts the file cannot distinguish. Steps with different markers
+    of missing text are refused."""
     for known, other, kind in (("", numpy.nan, "missing"), (numpy.nan, "", "empty")):
         table = pandas.DataFrame({"city": pandas.Series([known, "Kyiv"] * 4, dtype=object)})
         theirs = make(one_hot()).fit(table)
@@ -263,7 +264,7 @@ def test_rows_with_both_empty_and_missing_texts(tmp_path):
     table = pandas.DataFrame({"city": pandas.Series([None, "Kyiv"] * 4, dtype=object)})
     for step in (filled("x"), pipeline.make_union(ORDINAL, filled("x"))):
         theirs = step.fit(table)
-        with pytest.raises(schedc.Refused, match="tells None from NaN in column '(city|x0)'.*fillna"):
+        with pytest.raises(schedc.Refused, match="distinguishes None and NaN in column '(city|x0)'.*fillna"):
             schedc.compile(theirs)
     table = pandas.DataFrame({"city": pandas.Series(["", "Kyiv", "Lviv"] * 4, dtype=object)})
     theirs = filled("x", missing_values="").fit(table)
@@ -321,7 +322,7 @@ def test_sums(model, goal):
 @pytest.mark.parametrize("model", [naive_bayes.BernoulliNB(), naive_bayes.MultinomialNB(),
                                    linear_model.LogisticRegression()], ids=lambda model: type(model).__name__)
 def test_scores_of_bins(model):
-    """Scores of three classes over bins are a tree for each feature."""
+    """Scores of three classes over bins compile to a tree for each feature."""
     bins = preprocessing.KBinsDiscretizer(12)
     rows = TABLE[NUMBERS].fillna(7.5).to_numpy()
     theirs = make(bins, model).fit(rows, GOALS["three"])
@@ -337,7 +338,7 @@ def test_scores_of_bins(model):
 
 @pytest.mark.filterwarnings("ignore")
 def test_computed_columns():
-    """Columns of several features, and of more pieces than tests can follow, are computed."""
+    """Columns that depend on several features, or have too many pieces to become tests, are computed."""
     for step in (preprocessing.PolynomialFeatures(2),
                  preprocessing.PolynomialFeatures(3, interaction_only=True),
                  preprocessing.SplineTransformer(n_knots=4), preprocessing.Normalizer("max")):
@@ -379,7 +380,7 @@ def test_arrays_of_texts():
 
 @pytest.mark.filterwarnings("ignore")
 def test_single_precision(tmp_path):
-    """scikit-learn scales rows in single precision in that precision."""
+    """scikit-learn scales rows of single precision in single precision."""
     numbers = TABLE[NUMBERS].to_numpy()
     theirs = imputed(preprocessing.StandardScaler(), forest()).fit(numbers, GOALS["words"])
     ours = schedc.compile(theirs)
@@ -444,20 +445,21 @@ def boosters(kind, names=tuple(BOOSTERS)):
     ],
 )
 def test_classifiers_of_several_libraries(combine, goal):
-    """XGBoost adds in single precision, and so does its part of a combination."""
+    """XGBoost adds in single precision, also as a part of a combined estimator."""
     numbers, labels = TABLE[NUMBERS].fillna(0).to_numpy(), GOALS[goal]
     theirs = combine([*boosters("Classifier"), ("forest", forest())]).fit(numbers, labels)
     ours = schedc.compile(theirs)
     assert numpy.array_equal(ours.predict(numbers), theirs.predict(numbers))
     if hasattr(theirs, "predict_proba"):
         apart = numpy.abs(ours.predict_proba(numbers) - theirs.predict_proba(numbers))
-        # One of some thousand exponentials of the C library is not rounded to the nearest number.
+        # The C library does not round one of some thousand exponentials to the nearest number.
         assert numpy.median(apart) <= 1e-15 and numpy.mean(apart > 1e-12) < 0.02, apart.max()
 
 
 @pytest.mark.parametrize("steps", ["Cast Mul Cast", "Cast Mul", "Cast"])
 def test_double_precision_behind_single_trees(steps, tmp_path):
-    """Arithmetic behind a cast to double precision is in double precision, though the trees are not."""
+    """Arithmetic behind a cast to double precision is in double precision, even if the trees are in single
+    precision."""
     rows = numpy.random.default_rng(0).normal(size=(500, 4)).astype("float32")
     fitted = xgboost.XGBRegressor(n_estimators=5).fit(rows, rows[:, 0] * 3.7 + rows[:, 1])
     place = str(tmp_path / "trees.onnx")
@@ -485,7 +487,7 @@ def test_double_precision_behind_single_trees(steps, tmp_path):
 
 
 def test_trees_behind_scores():
-    """The last model of a stacking has margins, and the stacking has no method for them."""
+    """The last model of a stacking has margins, but the stacking has no method that returns them."""
     numbers, labels = TABLE[NUMBERS].fillna(0).to_numpy(), GOALS["two"]
     parts = [("linear", linear_model.LogisticRegression()), ("ridge", linear_model.RidgeClassifier())]
     theirs = ensemble.StackingClassifier(parts, boosters("Classifier")[0][1], cv=2).fit(numbers, labels)
@@ -524,7 +526,7 @@ def trees_over_trees():
 @pytest.mark.parametrize(("model", "goal"), list(trees_over_trees()),
                          ids=lambda value: str(value).partition("(")[0])
 def test_trees_over_trees(model, goal):
-    """Trees below the last ones have the bits of their library, under every schedule."""
+    """Trees whose results other trees read have the bits of their library, under every schedule."""
     numbers = TABLE[NUMBERS].fillna(0).to_numpy()
     if goal == "numbers":
         goals = numpy.column_stack([GOALS["number"], numbers[:, 0] ** 2, numbers[:, 1] - numbers[:, 2]])
@@ -555,7 +557,7 @@ def test_schedules_of_several_libraries():
 
 
 def test_splits_near_zero():
-    """LightGBM takes values within 1e-35 of zero for zeros."""
+    """LightGBM treats values within 1e-35 of zero as zeros."""
     source = numpy.random.default_rng(0)
     numbers = source.integers(-3, 4, (500, 3)).astype(float)
     labels = (numbers.sum(1) + source.normal(size=500) > 0).astype(int)
@@ -572,7 +574,7 @@ def test_splits_near_zero():
 
 
 def test_markers_of_pandas():
-    """scikit-learn takes pandas.NA for another category than NaN."""
+    """scikit-learn treats pandas.NA and NaN as different categories."""
     words = pandas.DataFrame({"c": pandas.Series(["a", "b", numpy.nan] * 20, dtype=object)})
     theirs = make(preprocessing.OneHotEncoder(handle_unknown="ignore"), linear_model.LogisticRegression())
     ours = schedc.compile(theirs.fit(words, [0, 1, 1] * 20))
@@ -605,7 +607,7 @@ FIRST = {
 @pytest.mark.parametrize("first", FIRST)
 @pytest.mark.parametrize("words", ["category", "object"])
 def test_texts_behind_steps(first, words):
-    """Categories of a column that steps hand on: of pandas' types, or of an encoder's."""
+    """Categories of a column that earlier steps pass on, in types of pandas or of an encoder's results."""
     table = TABLE[[*NUMBERS, "city"]].astype({"city": words})
     last = histogram(categorical_features="from_dtype")
     if words == "object":
@@ -619,13 +621,13 @@ def test_texts_behind_steps(first, words):
 
 @pytest.mark.parametrize("goal", ["two", "three"])
 def test_bags_of_floats(goal):
-    """Bagging adds up probabilities as doubles, also if XGBoost's are floats."""
+    """Bagging adds up probabilities in double precision, even if XGBoost's are in single precision."""
     numbers = TABLE[NUMBERS].fillna(0).to_numpy()
     bag = ensemble.BaggingClassifier(xgboost.XGBClassifier(n_estimators=2, n_jobs=1), 3, random_state=0)
     theirs = bag.fit(numbers, GOALS[goal])
     expected, found = theirs.predict_proba(numbers), schedc.compile(theirs).predict_proba(numbers)
     assert found.dtype == expected.dtype == numpy.float64
-    # Differences are those of an exponential in single precision.
+    # Exponentials in single precision differ by this much.
     assert numpy.abs(found - expected).max() <= 1e-7
 
 
@@ -641,7 +643,7 @@ def test_regressors_of_several_libraries():
 
 @pytest.mark.filterwarnings("ignore")
 def test_types_that_change():
-    """Each call looks at the types of its own rows, also if the names or the types are those of the last."""
+    """Each call examines the types of its own rows, even if names or types equal those of the last call."""
     polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     numbers = TABLE[NUMBERS].fillna(1)
     scale = {name: 1 / 3 + at for at, name in enumerate(NUMBERS)}
@@ -666,7 +668,8 @@ def test_types_that_change():
     preprocessing.StandardScaler(), preprocessing.RobustScaler(), impute.SimpleImputer(),
     imputed(preprocessing.PolynomialFeatures())], ids=str)
 def test_single_precision_of_pandas(step):
-    """scikit-learn converts columns of pandas' own types to double precision, and those beside them."""
+    """scikit-learn converts columns of pandas' own types, and all columns beside them, to double
+    precision."""
     pytest.importorskip("pyarrow")
     numbers = TABLE[NUMBERS] / 3
     theirs = compose.ColumnTransformer([("a", step, NUMBERS[:2]), ("b", step, NUMBERS[2:])]).fit(numbers)
@@ -717,7 +720,7 @@ def test_dropped_columns(tmp_path):
 
 @pytest.mark.filterwarnings("ignore")
 def test_saved(tmp_path):
-    """A loaded library and a pickle answer as the pipeline, without the exporter."""
+    """A loaded library and a pickle return the pipeline's results, without the exporter."""
     for model in (boosted(), forest(), xgboost.XGBClassifier(n_estimators=3)):
         theirs = prepared(model).fit(TABLE, GOALS["two"])
         ours = schedc.compile(theirs)
@@ -735,8 +738,8 @@ def test_saved(tmp_path):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.filterwarnings("ignore")
 def test_texts_that_look_like_numbers(tmp_path):
-    """Postcodes are texts: in frames, in records and in a CSV file, known or not. Numbers are refused, as by
-    scikit-learn, unless they are unknown names."""
+    """Known and unknown postcodes are texts in frames, in records and in a CSV file. Numbers are refused, as
+    by scikit-learn, unless unknown names are accepted."""
     codes = numpy.random.default_rng(1).choice(["01234", "7", "1e3"], len(TABLE))
     table = pandas.DataFrame({"postcode": codes, "age": TABLE["age"].fillna(40)})
     encode = compose.ColumnTransformer([("w", preprocessing.OneHotEncoder(handle_unknown="ignore"), [0])],
@@ -780,7 +783,7 @@ def test_a_hard_vote_prints_labels(goal, tmp_path):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("goal", ["two", "three"])
 def test_margins_of_votes(goal):
-    """One class against another has margins alone, which also trees make."""
+    """A one-vs-one classifier has margins but no probabilities, also if its parts are trees."""
     theirs = multiclass.OneVsOneClassifier(forest()).fit(TABLE[NUMBERS].fillna(0), GOALS[goal])
     check(schedc.compile(theirs, effort="fast"), theirs, TABLE[NUMBERS].fillna(1), ("predict",))
     assert hasattr(schedc.compile(theirs, effort="fast"), "decision_function")
@@ -797,7 +800,7 @@ NAMES = numpy.array(["ant", "bee", "cat"])
     prepared(forest()), prepared(linear_model.LogisticRegression()), forest(),
 ], ids=lambda model: "".join(str(model).split())[-40:])
 def test_labels(model, goal, tmp_path):
-    """A classifier of the numbers of a LabelEncoder predicts the labels."""
+    """A classifier that was trained on the numbers of a LabelEncoder predicts the labels."""
     is_exported = getattr(model, "objective", None) != "multi:softmax"
     if goal == "two" and not is_exported:
         pytest.skip("three classes")
@@ -820,7 +823,8 @@ def test_labels(model, goal, tmp_path):
 
 
 def test_labels_of_outputs():
-    """Numbers of classes stay numbers. A model that is compiled in the background has labels at once."""
+    """The output ``class`` stays numbers of classes. A model that is compiled in the background has labels at
+    once."""
     table = TABLE[NUMBERS].fillna(0)
     theirs = forest().fit(table, GOALS["three"])
     expected = theirs.predict(table)
@@ -898,7 +902,7 @@ def of_pipelines():
 @pytest.mark.parametrize(
     ("model", "goal"), list(of_pipelines()), ids=lambda value: str(value).partition("(")[0])
 def test_texts_of_inner_pipelines(model, goal):
-    """The columns with texts follow from the pipelines inside."""
+    """Columns are text if a pipeline inside the estimator has categories of text."""
     goals = {**GOALS, "two numbers": numpy.column_stack([GOALS["number"], GOALS["two"] * 2.5])}
     theirs = model.fit(TABLE, goals[goal])
     check(schedc.compile(theirs), theirs, rows(), ())
@@ -906,7 +910,7 @@ def test_texts_of_inner_pipelines(model, goal):
 
 @pytest.mark.filterwarnings("ignore")
 def test_rows_of_the_check(monkeypatch):
-    """The rows that check= has are compared; only pipelines take some."""
+    """The check compares on the rows of check=; only pipelines accept rows there."""
     table, goal = codes(None, 25)
     encoder = preprocessing.OneHotEncoder(handle_unknown="ignore")
     theirs = make(compose.ColumnTransformer([("words", encoder, ["zip"])]), linear_model.LogisticRegression())
@@ -941,7 +945,7 @@ def test_parts_that_compile():
     of_vote = ["model.estimators_[0][-1]", "model.estimators_[1]"]
     for model, calls in ((logarithmic, ["model[-1]"]), (vote, of_vote)):
         model.fit(given, goal)
-        with pytest.raises(TypeError, match="calls cbrt, which is code") as caught:
+        with pytest.raises(TypeError, match="calls cbrt, which schedc does not export") as caught:
             schedc.compile(model)
         found = re.findall(r"schedc\.compile\((.*?)\)", str(caught.value))
         assert found == calls
@@ -951,7 +955,7 @@ def test_parts_that_compile():
 
 @pytest.mark.filterwarnings("ignore")
 def test_parts_that_the_compiler_refuses():
-    """A refusal does not name the refused part, though its file is exported."""
+    """A refusal does not name a part whose file is exported but refused by the compiler."""
     theirs = make(preprocessing.StandardScaler(), cluster.MeanShift(bandwidth=1e6))
     theirs.fit(TABLE[["floor"]].fillna(0))
     with pytest.raises(schedc.Refused, match="neither the Pipeline nor its parts, which are MeanShift"):
@@ -972,7 +976,7 @@ def test_searches():
 @pytest.mark.filterwarnings("ignore")
 def test_refusals():
     """The message names the step, the column, a correction and the part that compiles."""
-    part = r"\nthe Pipeline is not compiled as a whole, and its part is: schedc.compile\(model\[-1\]\)"
+    part = r"\nthe Pipeline is not compiled as a whole, but its part can be: schedc.compile\(model\[-1\]\)"
     words = [("w", CountVectorizer(), "contract"), ("n", "passthrough", NUMBERS)]
     text = TABLE.assign(contract="of one year")
     theirs = make(compose.ColumnTransformer(words), histogram()).fit(text, GOALS["two"])
@@ -992,7 +996,7 @@ def test_without_onnx(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore")
 def test_check_of_pipelines(monkeypatch):
-    """The check of the compilation compares with the pipeline, and shows a row by name."""
+    """The check compares with the pipeline, and its message shows a row with the names of columns."""
     theirs = prepared(forest()).fit(TABLE, GOALS["two"])
     predict = type(theirs).predict_proba
     monkeypatch.setattr(type(theirs), "predict_proba", lambda self, X: predict(self, X)[:, ::-1])

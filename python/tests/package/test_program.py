@@ -1,4 +1,4 @@
-"""The command line in the module is the program `schedc`."""
+"""The command line of the Python package behaves like the program `schedc`."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Classifiers of several targets answer as the fitted objects do, compiled and exported."""
+"""Classifiers of several targets return the results of the fitted objects, both compiled and exported."""
 
 import os
 import pickle
@@ -61,7 +61,7 @@ def logistic():
 
 
 def cases():
-    """Models, their labels, and whether the answers are equal in all bits."""
+    """Models, their labels, and whether the results are equal in all bits."""
     each = multioutput.MultiOutputClassifier
     for labels in ("bits", "numbers", "words", "objects", "empty", "one", "wholes"):
         yield each(logistic()), labels, False
@@ -75,7 +75,7 @@ def cases():
     yield multioutput.ClassifierChain(linear_model.RidgeClassifier()), "bits", False
     yield multioutput.ClassifierChain(logistic(), order="random", random_state=0, cv=3), "wholes", False
     yield multioutput.ClassifierChain(logistic()), "one", False
-    # Of the labels of a target that does not depend on the rows, the model predicts one.
+    # If a target does not depend on the rows, the model always predicts the same label.
     yield each(linear_model.LogisticRegression(penalty="l1", solver="liblinear", C=0.05)), "noise", False
     yield each(tree.DecisionTreeClassifier(min_impurity_decrease=0.1)), "noise", True
     yield multiclass.OneVsRestClassifier(forest()), "always", True
@@ -227,7 +227,7 @@ def test_tables():
     multioutput.RegressorChain(linear_model.Ridge(), order=[1, 2, 0]),
 ], ids=lambda model: type(model).__name__)
 def test_single_precision(model):
-    """A chain computes in double precision, since it puts its results beside the rows."""
+    """A chain computes in double precision, since it appends its results to the rows."""
     theirs = model.fit(ROWS, SIGNS)
     ours, rows = schedc.compile(theirs, effort="fast"), ROWS.astype("float32")
     if hasattr(theirs, "predict_proba"):
@@ -250,8 +250,8 @@ def test_without_positives():
 
 @pytest.mark.parametrize("labels", [SIGNS, SIGNS[:, 0]], ids=["several", "one"])
 def test_rows_on_the_threshold(labels):
-    """Sums of whole numbers that are 0 in the object's order of additions, and not in another one. The check
-    has such rows."""
+    """The check has rows whose sums of whole numbers are 0 in the object's order of additions, and not in
+    another order."""
     rows = numpy.round(ROWS * 2)
     theirs = linear_model.Perceptron().fit(rows, SIGNS[:, 0])
     if labels.ndim > 1:
@@ -289,7 +289,7 @@ def regressors():
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("model", list(regressors()), ids=lambda model: "".join(str(model).split())[:90])
 def test_numbers_of_several_targets(model, tmp_path):
-    """XGBoost's numbers are floats, and scikit-learn scales them back in this type."""
+    """XGBoost predicts in single precision, and scikit-learn scales the predictions back in this type."""
     theirs = model.fit(ROWS, COUNTS[:, None] + numpy.abs(ROWS[:, 1:3]) / 3)
     expected, found = theirs.predict(ROWS), schedc.compile(theirs, effort="fast").predict(ROWS)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)

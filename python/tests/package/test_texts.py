@@ -22,7 +22,7 @@ def categories(unseen="missing", names=NAMES):
 
 
 def forms(rows):
-    """The same column of texts in all forms."""
+    """A column of texts in all forms."""
     nan = [numpy.nan if text is None else text for text in rows]
     yield "list", list(rows)
     yield "objects", numpy.array(rows, dtype=object)
@@ -86,7 +86,7 @@ def test_unknown_names(unseen):
 
 
 def test_refused():
-    """A column with a value that needs a message, or of another type, has no codes at once."""
+    """The fast look-up returns None for a column with an unknown text, or of another type."""
     for wrong in (["red", "blue"], ["red", " red"]):
         for form, column in forms(wrong):
             assert categories("error").codes_of_texts(0, _columns.texts_of(column)) is None, form
@@ -100,7 +100,7 @@ def test_refused():
 
 
 def test_dictionary_entries():
-    """Entries of a dictionary that no row has need no code, and may be missing."""
+    """Entries of a dictionary that no row has may lack a code, or be missing values."""
     known = categories("error")
     entries = pyarrow.array(["blue", "red", None, "日本"])
     for rows in ([1, 2, None, 3, 1], [3]):

@@ -1,4 +1,4 @@
-"""A predictor whose first call in some worker kills that worker's process, as the system does when memory is
+"""A predictor whose first call kills the worker process that runs it, as the system does when memory is
 short."""
 
 import os

@@ -59,7 +59,7 @@ def server(tmp_path_factory):
         server.wait(60)
 
 
-def ask(address, body=None):
+def request(address, body=None):
     request = urllib.request.Request(address, json.dumps(body).encode() if body else None,
                                      {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=60) as answer:
@@ -69,12 +69,12 @@ def ask(address, body=None):
 def test_rows_in_the_models_order(server):
     rows = numpy.load(EXAMPLES / "model/rows.npy").astype("float32")
     expected = numpy.loadtxt(EXAMPLES / "model/expected.csv", skiprows=1, dtype="float32")
-    assert ask(f"{server}/models/tumours")["inputs"][0] == {"name": "rows", "datatype": "FP32",
+    assert request(f"{server}/models/tumours")["inputs"][0] == {"name": "rows", "datatype": "FP32",
                                                             "shape": [-1, 30]}
     # JSON has no NaN.
     data = [None if numpy.isnan(value) else value for value in rows.ravel().tolist()]
     tensor = {"name": "rows", "datatype": "FP32", "shape": list(rows.shape), "data": data}
-    answer = ask(f"{server}/models/tumours/infer", {"inputs": [tensor]})["outputs"][0]
+    answer = request(f"{server}/models/tumours/infer", {"inputs": [tensor]})["outputs"][0]
     assert (answer["name"], answer["datatype"], answer["shape"]) == ("prediction", "FP32", [len(rows), 1])
     assert numpy.array_equal(numpy.array(answer["data"], dtype="float32"), expected)
 
@@ -84,8 +84,8 @@ def test_columns_by_name(server):
     inputs = [{"name": name, "datatype": "BYTES", "shape": [2, 1], "data": values}
               for name, values in texts.items()]
     inputs.insert(0, {"name": "area", "datatype": "FP64", "shape": [2, 1], "data": [157.4, 40.0]})
-    answer = ask(f"{server}/models/houses/infer", {"inputs": inputs})["outputs"][0]
+    answer = request(f"{server}/models/houses/infer", {"inputs": inputs})["outputs"][0]
     assert answer["datatype"] == "FP64" and round(answer["data"][0], 2) == 1660.88
     with pytest.raises(urllib.error.HTTPError) as refused:
-        ask(f"{server}/models/houses/infer", {"inputs": inputs[1:]})
+        request(f"{server}/models/houses/infer", {"inputs": inputs[1:]})
     assert "lacks features of the model" in refused.value.read().decode()

@@ -1,4 +1,4 @@
-// A logarithmic axis: equal factors are equal distances. Pure.
+// A logarithmic axis: equal factors have equal distances. Pure.
 
 export interface Axis {
     /** The values at the left and the right end; both are ticks. */
@@ -8,9 +8,9 @@ export interface Axis {
     readonly at: (value: number) => number;
 }
 
-/** Fewest pixels between the numbers of two ticks. */
+/** Minimum distance between the numbers of two ticks, in pixels. */
 const ROOM = 30;
-/** Good ticks are these factors times a power of ten. */
+/** Round numbers, which ticks have, are these factors times a power of ten. */
 const STEPS = [1, 2, 5] as const;
 
 const good = (place: number): number => {
@@ -20,14 +20,14 @@ const good = (place: number): number => {
     return decade < 0 ? step / 10 ** -decade : step * 10 ** decade;
 };
 
-/** The index of the largest good number that is not above a value, counted from 1. */
+/** The index of the largest round number that is not above a value. The round number 1 has index 0. */
 function below(value: number): number {
     let place = Math.floor(Math.log10(value)) * 3 - 1;
     while (good(place + 1) <= value) place++;
     return place;
 }
 
-/** An axis over values, between two positions. Its ends are good numbers around the values. */
+/** An axis for values, between two positions. Its ends are the round numbers around the values. */
 export function axis(values: readonly number[], from: number, to: number): Axis {
     const known = values.filter((value) => Number.isFinite(value) && value > 0);
     const first = known.length === 0 ? 0 : below(Math.min(...known));

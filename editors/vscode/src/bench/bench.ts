@@ -1,4 +1,4 @@
-// Measuring schedules: a chart in a panel, and the speed above the text.
+// Measures schedules, and shows a chart in a panel and the speed above the text.
 
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
@@ -61,7 +61,7 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
     }
 
     /**
-     * Measures a schedule and shows the result beside the previous one. `anew` prompts again for the rows or
+     * Measures a schedule and shows the result with the previous result. `anew` prompts again for the rows or
      * the calls.
      */
     async run(document: vscode.TextDocument, anew: 'rows' | 'calls' | null = null): Promise<void> {
@@ -93,7 +93,7 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
         this.show();
     }
 
-    /** The last measurement of a schedule with the same rows, possibly from before the window was loaded. */
+    /** The last measurement of a schedule with the same rows, possibly from before a reload of the window. */
     private before(uri: string, rows: string | null): Measured | null {
         const shown =
             this.shown?.uri === uri ? { measured: this.shown.message.now, rows: this.shown.rows } : null;
@@ -168,7 +168,7 @@ export class Bench implements vscode.CodeLensProvider, vscode.Disposable {
 
     private async receive(message: FromBench): Promise<void> {
         if (message === 'ready') return this.post();
-        // Runs as a command, so that its errors reach the user as for the command.
+        // Runs as a command, so that VS Code shows its errors.
         const uri = this.shown === null ? undefined : vscode.Uri.parse(this.shown.uri);
         await vscode.commands.executeCommand(
             'schedc.bench',

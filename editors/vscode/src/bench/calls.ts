@@ -12,7 +12,7 @@ export const DEFAULT: Calls = { batch: [1, 64, 1024, 16384], threads: [1] };
 /** The largest numbers of rows and threads that schedc accepts. */
 const [MOST_ROWS, MOST_THREADS] = [1 << 24, 4096];
 
-/** Parses `1, 64, 1024 on 1, all`; null if it is malformed. Without threads it is one thread. */
+/** Parses `1, 64, 1024 on 1, all`; null if it is malformed. Without threads, calls use one thread. */
 export function readCalls(text: string): Calls | null {
     const [rows = '', threads = '1', ...rest] = text.split(/\bon\b/i);
     const numbers = (list: string, least: number, most: number): number[] | null => {
@@ -30,7 +30,7 @@ export function readCalls(text: string): Calls | null {
     return { batch: found.batch, threads: found.threads };
 }
 
-/** The inverse of the parser: the text of these calls. */
+/** The text of calls in the form that `readCalls` parses. */
 export const showCalls = ({ batch, threads }: Calls): string =>
     `${batch.join(', ')} on ${threads.map((one) => (one === 0 ? 'all' : String(one))).join(', ')}`;
 

@@ -1,6 +1,6 @@
 // The chart of a measurement, with one line for each call size. A dot is the time of a row, a bar the spread
 // of its samples. Marks show the previous measurement, the automatic schedule and the plain nest. The axis is
-// logarithmic, since a row in a call of one row takes many times as long as in a large call. Pure.
+// logarithmic, since a row in a call of one row takes much longer than in a large call. Pure.
 
 import { element, type Element } from '../nest/element';
 import { axis, type Axis } from './axis';
@@ -10,7 +10,7 @@ const LINE = 30;
 const BAR = 16;
 /** The height of the axis above the lines. */
 const HEAD = 26;
-/** Pixels per character: more than most take, since texts are not measured here. */
+/** Assumed width of a character in pixels, more than most have, since texts are not measured here. */
 const CHARACTER = 7;
 /** Pixels between a text and its neighbour. */
 const GAP = 12;
@@ -88,8 +88,8 @@ function line(point: Point, earlier: Point | null, { at }: Axis, left: number, y
         ...(chosen === undefined ? [] : [`schedc's own ${showMicros(chosen)}`]),
         ...(plain === undefined ? [] : [`plain nest ${showMicros(plain)}`]),
     ];
-    const said = [`${showMicros(point.micros)} for a row ${changed}`.trim(), ...beside].join(', ');
-    return element('g', { role: 'listitem', 'aria-label': `${label}: ${said}` }, [
+    const description = [`${showMicros(point.micros)} for a row ${changed}`.trim(), ...beside].join(', ');
+    return element('g', { role: 'listitem', 'aria-label': `${label}: ${description}` }, [
         element('text', { class: 'calls', x: left - GAP, y: y + 12.5 }, [label]),
         element('path', {
             class: 'spread',
@@ -122,7 +122,7 @@ function line(point: Point, earlier: Point | null, { at }: Axis, left: number, y
     ]);
 }
 
-/** Larger than the point, which may stand on it. */
+/** A diamond around a position, larger than the point that may cover it. */
 const diamond = (x: number, y: number): string => `M${x - 9} ${y}L${x} ${y - 9}L${x + 9} ${y}L${x} ${y + 9}Z`;
 
 function calls({ rows, threads }: Point): string {

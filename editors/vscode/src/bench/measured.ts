@@ -1,4 +1,4 @@
-// The JSON of `schedc bench`, as far as the chart shows it.
+// The parts of the JSON of `schedc bench` that the chart shows.
 
 /** The speed at one call size. */
 export interface Point {

@@ -12,5 +12,5 @@ export interface ToBench {
     readonly earlier: Measured | null;
 }
 
-/** `again` measures once more, `choose` with other rows, `calls` with other call sizes or threads. */
+/** `again` repeats the measurement, `choose` with other rows, `calls` with other call sizes or threads. */
 export type FromBench = 'ready' | 'again' | 'choose' | 'calls';

@@ -1,4 +1,4 @@
-// The model that a schedule names. Pure.
+// Finds the model that a schedule names. Pure.
 
 /** The path in the `model` line of a schedule; null without such a line. */
 export function modelOf(text: string): string | null {

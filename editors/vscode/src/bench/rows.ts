@@ -1,4 +1,4 @@
-// The rows for measurements of a schedule: chosen once for each schedule, and remembered.
+// The rows for measurements of a schedule. The user chooses them once for each schedule.
 
 import { basename, isAbsolute } from 'node:path';
 import * as vscode from 'vscode';
@@ -7,7 +7,7 @@ import { modelOf } from './model';
 const EXTENSIONS = ['npy', 'csv'];
 const DRAWN = 'drawn';
 
-/** The rows to measure with: a file, or random rows if there is none. */
+/** The rows to measure with: a file, or random rows if `file` is null. */
 export interface Choice {
     readonly file: vscode.Uri | null;
 }
@@ -44,7 +44,7 @@ interface Item extends vscode.QuickPickItem {
     readonly choose: () => Thenable<Choice | null>;
 }
 
-/** The folder of a schedule's model: of its `model` line, or else of the setting. */
+/** The folder of a schedule's model, by the `model` line or else by the setting `schedc.model`. */
 function besideModel(document: vscode.TextDocument, own: vscode.Uri, root: vscode.Uri): vscode.Uri {
     const named = modelOf(document.getText());
     const setting = vscode.workspace.getConfiguration('schedc', document).get('model', '');

@@ -24,7 +24,7 @@ function write(id: string, text: string): void {
 function note({ now, earlier }: ToBench): string {
     const hasBaselines = now.points.some(({ chosen, plain }) => chosen !== undefined || plain !== undefined);
     return [
-        ...(earlier === null ? [] : ['The upright mark is the measurement before.']),
+        ...(earlier === null ? [] : ['The vertical mark is the previous measurement.']),
         ...(hasBaselines
             ? [
                   'The diamond is the schedule that schedc chooses,',

@@ -1,10 +1,10 @@
-// A small chart of the values of a number. Each value has a line of text with a bar of proportional length.
+// A chart of text lines: one line for each tried value, with a bar whose length is proportional to the time.
 // Pure.
 
 import { showMicros } from '../bench/measured';
 import type { Sweep, Tried } from './read';
 
-/** Characters of the longest bar. */
+/** Length of the longest bar, in characters. */
 const LONGEST = 24;
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
 
@@ -15,7 +15,8 @@ export interface Bar {
     /** The quartiles of its times. */
     readonly description: string;
     /**
-     * The bar and the time, or the reason why the value was not measured. A line of its own aligns the bars.
+     * The bar and the time, or the reason why the value was not measured. VS Code shows it on a separate
+     * line, so that the bars are aligned.
      */
     readonly detail: string;
 }

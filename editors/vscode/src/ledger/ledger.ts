@@ -1,4 +1,5 @@
-// The ledger: the gain of each directive at the end of its line. Also values of numbers, to try and to take.
+// The ledger: shows the gain of each directive at the end of its line. Also tries values of numbers, and
+// inserts chosen schedules.
 
 import * as vscode from 'vscode';
 import type { Range } from '../nest/view';
@@ -37,12 +38,12 @@ export class Ledgers implements vscode.Disposable {
     ];
 
     constructor(private readonly server: Server) {
-        // A schedule that was just saved may have been measured.
-        const learned = server.onDidLearn((uri) => {
+        // With the setting `save`, the server measures a schedule after each save, and then notifies.
+        const changed = server.onDidChangeAnalysis((uri) => {
             const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri);
             if (document !== undefined) this.soon(document);
         });
-        this.subscriptions.push(learned);
+        this.subscriptions.push(changed);
     }
 
     /** Measures each directive of a schedule, unless its text was measured before, and shows the gains. */
@@ -115,16 +116,16 @@ export class Ledgers implements vscode.Disposable {
     private soon(document: vscode.TextDocument): void {
         const uri = document.uri.toString();
         clearTimeout(this.timers.get(uri));
-        this.timers.set(uri, setTimeout(() => void this.ask(document), PAUSE));
+        this.timers.set(uri, setTimeout(() => void this.request(document), PAUSE));
     }
 
-    private async ask(document: vscode.TextDocument): Promise<void> {
+    private async request(document: vscode.TextDocument): Promise<void> {
         this.timers.delete(document.uri.toString());
         try {
             const params = { textDocument: { uri: document.uri.toString() }, measure: false };
-            this.show(document, readLedger(await this.server.ask<unknown>('sched/ledger', params)));
+            this.show(document, readLedger(await this.server.request<unknown>('sched/ledger', params)));
         } catch {
-            // While the server starts or the document closes, there is nothing to show.
+            // The server is still starting, or the document was closed: nothing to show.
         }
     }
 

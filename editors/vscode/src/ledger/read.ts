@@ -10,7 +10,7 @@ export interface Line {
 }
 
 export interface Ledger {
-    /** Whether an earlier text was measured. */
+    /** Whether the results are those of an earlier text. */
     readonly stale: boolean;
     readonly lines: readonly Line[];
     /** The offer to take schedc's own schedule, if that is faster. */
@@ -27,7 +27,7 @@ export interface Tried {
 
 export interface Sweep {
     readonly name: string;
-    /** The number as in the text. */
+    /** The number in the text. */
     readonly value: number;
     readonly range: Range;
     readonly version: number;

@@ -1,4 +1,4 @@
-// Writes the directives for drags in the picture into the text.
+// Writes directives into the text when the user drags loops in the picture.
 
 import * as vscode from 'vscode';
 import { readDrops, type Tiled } from './drops';
@@ -17,7 +17,7 @@ export class ByHand {
 
     constructor(private readonly post: (message: ToPanel) => void) {}
 
-    /** Keeps the edits of an answer, and sends the panel the drops that they belong to. */
+    /** Stores the edits of an answer to `sched/drops`, and sends the panel the drops. */
     learn(document: vscode.TextDocument, answer: unknown): void {
         const { version, drops, edits } = readDrops(answer);
         if (version !== document.version) return;

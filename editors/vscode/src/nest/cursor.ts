@@ -1,4 +1,4 @@
-// Finds the part of the picture that belongs to the cursor.
+// Finds the loops and annotations in the picture that the directive at the cursor made.
 
 import { allLoops, type NestView, type Position, type Range } from './view';
 
@@ -19,7 +19,10 @@ const touches = (range: Range, at: Position): boolean => before(range.start, at)
 const onLine = (range: Range, at: Position): boolean =>
     range.start.line <= at.line && at.line <= range.end.line;
 
-/** The parts to mark: by the exact position of the cursor or, in the margin of a line, by its line. */
+/**
+ * The parts to mark: those of the directive at the cursor or, if the cursor is beside all directives of its
+ * line, those of the whole line.
+ */
 export function markedAt(view: NestView, cursor: Position): Marked {
     const exact = marked(view, (range) => touches(range, cursor));
     return exact.loops.size + exact.badges.size > 0 ? exact : marked(view, (range) => onLine(range, cursor));

@@ -7,7 +7,7 @@ const SLACK = 4;
 
 interface Surroundings {
     readonly picture: HTMLElement;
-    /** Shows the directive that a drop would write. */
+    /** The element that shows the directive that a drop would write. */
     readonly hint: HTMLElement;
     /** The name of the loop that an element belongs to. */
     nameOf(element: Element): string | null;
@@ -28,7 +28,7 @@ interface Press {
 export class Dragging {
     drops: Drops = NO_DROPS;
     private press: Press | null = null;
-    /** Whether the click that follows a drag is still to come. */
+    /** Whether to ignore the next click, which the browser sends at the end of a drag. */
     private swallow = false;
 
     constructor(private readonly around: Surroundings) {
@@ -78,7 +78,7 @@ export class Dragging {
         return move?.directive ?? null;
     }
 
-    /** Marks the loops on which this one can be dropped. */
+    /** Marks the loops on which the dragged loop can be dropped. */
     private mark(press: Press): void {
         this.around.picture.classList.add('dragging');
         if (press.tiled !== null) return;

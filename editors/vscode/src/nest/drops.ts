@@ -1,4 +1,4 @@
-// Edits of the loops by hand, parsed defensively from the server's answer to `sched/drops`.
+// Changes of loops by dragging, parsed defensively from the server's answer to `sched/drops`.
 
 /** A loop that can be moved past another one. */
 export interface Move {
@@ -22,7 +22,7 @@ export interface Drops {
 
 export const NO_DROPS: Drops = { moves: [], tiles: [] };
 
-/** The drops with their edits by directive. The edits stay in the extension. */
+/** The drops, and their edits by directive. Only the drops are sent to the webview. */
 export interface DropsAnswer {
     readonly version: number;
     readonly drops: Drops;
@@ -60,7 +60,7 @@ export function readDrops(json: unknown): DropsAnswer {
     };
 }
 
-/** The effect of dropping a loop on another one; nothing if that is illegal. */
+/** The effect of dropping a loop on another one; null if that is illegal. */
 export const moveOf = (drops: Drops, loop: string, onto: string): Move | null =>
     drops.moves.find((move) => move.loop === loop && move.onto === onto) ?? null;
 
@@ -68,14 +68,14 @@ export const moveOf = (drops: Drops, loop: string, onto: string): Move | null =>
 export const targetsOf = (drops: Drops, loop: string): ReadonlySet<string> =>
     new Set(drops.moves.filter((move) => move.loop === loop).map((move) => move.onto));
 
-/** The loops with a handle. */
+/** The loops that can be tiled, which have a handle. */
 export const tileable = (drops: Drops): ReadonlySet<string> =>
     new Set(drops.tiles.map((tiled) => tiled.loop));
 
-/** Pixels that a handle moves from one size to the next. */
+/** Distance that the handle is dragged from one size to the next, in pixels. */
 const PITCH = 22;
 
-/** The size at a handle's current distance; a drag starts at the middle size. */
+/** The size for a handle that was dragged by `pixels`; a drag starts at the middle size. */
 export function sizeAt(tiled: Tiled, pixels: number): Tiled['sizes'][number] | null {
     const middle = (tiled.sizes.length - 1) >> 1;
     const at = Math.max(0, Math.min(tiled.sizes.length - 1, middle + Math.round(pixels / PITCH)));

@@ -16,7 +16,7 @@ export const element = (
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** Makes SVG elements. Text becomes text nodes, so that none of it is parsed as markup. */
+/** Converts plain data to SVG elements. Text becomes text nodes, so that it is not parsed as markup. */
 export function toDom(document: Document, root: Element): SVGElement {
     const made = document.createElementNS(SVG, root.tag);
     for (const [name, value] of Object.entries(root.attributes)) made.setAttribute(name, String(value));

@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import type { Problem, ToPanel } from './messages';
 
-/** Most problems that are listed. */
+/** Maximum number of listed problems. */
 const MOST = 5;
 
 export class Fixes implements vscode.Disposable {

@@ -1,5 +1,5 @@
-// Layout of the picture of a loop nest. Loops are nested boxes, as a loop contains its body. The text of a
-// box flows from the left; the strips of all boxes stand in one column at the right.
+// Layout of the picture of a loop nest. Loops are nested boxes, since a loop contains its body. The text of a
+// box flows from the left. The strips of all boxes are in one column at the right.
 //
 // Pure: takes a function for the widths of texts, and returns geometry.
 
@@ -32,7 +32,7 @@ export interface PlacedStrip {
     readonly x: number;
     readonly y: number;
     readonly strip: Strip;
-    /** The right end of the count; null if the count is unknown. */
+    /** The number of iterations, aligned at the right; null if it is unknown. */
     readonly count: PlacedText | null;
 }
 
@@ -87,18 +87,18 @@ const INDENT = 16;
 const RIGHT = 8;
 const LINE = 22;
 const ABOVE = 7;
-/** Room for the dot before the text and for the round ends. */
+/** Width of a badge beyond its text, in pixels: the dot before the text, and the round ends. */
 const BADGE_PADDING = 24;
 const COUNT_WIDTH = 46;
 const STRIP_WIDTH = MOST_CELLS * (CELL.width + CELL.gap) + COUNT_WIDTH;
-/** Strips narrower than this are left out. */
+/** Strips are left out if the panel is narrower than this, in pixels. */
 const NARROW = 400;
-/** Most bodies of a specialised loop, and most loops of a body, that are drawn; a note counts the rest. */
+/** Most bodies of a specialised loop, and most loops of a body, to draw. A note counts the rest. */
 const MOST_PARTS = 12;
 
 interface Frame {
     readonly measure: Measure;
-    /** The right end of the column of strips; null without one. */
+    /** The right end of the column of strips; null if there are no strips. */
     readonly column: number | null;
     /** Bytes of the second-level cache of a core. */
     readonly near: number | null;
@@ -130,7 +130,7 @@ function neededWidth(loop: Loop, measure: Measure, column: boolean, near: number
 
 interface Placed {
     readonly parts: Part[];
-    /** The position of the next part. */
+    /** The vertical position of the next part. */
     readonly y: number;
 }
 
@@ -177,10 +177,10 @@ function loopBox(loop: Loop, frame: Frame, level: number, x: number, y: number, 
         condition = { x: left, y: below + 12, text: `while ${loop.condition}` };
         below += 18;
     }
-    const said = figures(loop, frame.near);
+    const summary = figures(loop, frame.near);
     let known: PlacedText | null = null;
-    if (said !== null) {
-        known = { x: left, y: below + 12, text: said };
+    if (summary !== null) {
+        known = { x: left, y: below + 12, text: summary };
         below += 18;
     }
     const inside = contents(loop, frame, level, left, below + 4, width - INDENT - RIGHT);
@@ -226,7 +226,7 @@ function contents(loop: Loop, frame: Frame, level: number, x: number, y: number,
 }
 
 interface Flow {
-    /** The position of a new line. */
+    /** The left end of further lines. */
     readonly left: number;
     /** The left end of the first badge. */
     readonly start: number;

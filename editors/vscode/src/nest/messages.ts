@@ -19,7 +19,7 @@ export type ToPanel =
           readonly type: 'nest';
           readonly file: string;
           readonly cursor: Position | null;
-          /** The step that is shown and the nest before it; null outside of steps. */
+          /** The current step and the nest before it; null if the user is not stepping. */
           readonly step: (Step & { readonly before: NestView | null }) | null;
       } & Shown
     /** Drops of the loops; `key` names the version of the document. */

@@ -12,7 +12,7 @@ import { directiveLines, nextStep, type Step } from './step';
 import { readAnswer, type NestView, type Position, type Range } from './view';
 
 const KIND = 'schedc.nest';
-/** Milliseconds for which a new webview waits for the server's answer, to contain the first picture. */
+/** Time that the creation of a webview waits for the server's answer, in milliseconds. */
 const FIRST = 25;
 /** Milliseconds without a keystroke after which the picture is requested again. */
 const PAUSE = 40;
@@ -37,15 +37,15 @@ export class NestPanel implements vscode.Disposable {
     private panel: vscode.WebviewPanel | null = null;
     private document: vscode.TextDocument | null = null;
     private timer: NodeJS.Timeout | undefined;
-    private asking = new vscode.CancellationTokenSource();
+    private pending = new vscode.CancellationTokenSource();
     /** Whether the nest after the directive at the cursor is shown. */
     private atCursor = true;
     /** Whether a key or the mouse moved the cursor to its position. */
     private isByHand = false;
     private shownLine: number | null = null;
-    /** The directive after which the nest is shown, while one steps through the text. */
+    /** The directive after which the nest is shown; null if the user is not stepping. */
     private step: Step | null = null;
-    /** The last picture, for a webview that is ready after it. */
+    /** The last picture, for a webview that was not ready when it came. */
     private last: ToPanel | null = null;
     /** Called at the next picture. */
     private onPicture: () => void = () => undefined;
@@ -91,8 +91,8 @@ export class NestPanel implements vscode.Disposable {
                 if (document && this.panel && uris.some((uri) => names(uri.toString(), document)))
                     void this.fixes.collect(document);
             }),
-            // The server reads a model after the text.
-            server.onDidLearn((uri) => {
+            // The server reads the model after its first answers, and then notifies.
+            server.onDidChangeAnalysis((uri) => {
                 if (this.document && names(uri, this.document)) this.refresh();
             }),
             server.onDidChange(() => this.refresh()),
@@ -129,13 +129,13 @@ export class NestPanel implements vscode.Disposable {
             }
         }
         clearTimeout(this.timer);
-        await this.ask();
+        await this.request();
     }
 
     dispose(): void {
         this.panel?.dispose();
         clearTimeout(this.timer);
-        this.asking.dispose();
+        this.pending.dispose();
         this.fixes.dispose();
         for (const subscription of this.subscriptions) subscription.dispose();
     }
@@ -162,11 +162,11 @@ export class NestPanel implements vscode.Disposable {
         panel.onDidDispose(() => {
             if (this.panel === panel) this.panel = null;
         });
-        // The server answers in milliseconds, and loading a webview takes far longer. A page that contains
-        // the answer shows the nest without a message to and fro.
+        // The server answers in milliseconds, but loading a webview takes much longer. If the page contains
+        // the answer, it shows the nest without waiting for a message.
         this.last = null;
         const pictured = new Promise<void>((resolve) => (this.onPicture = resolve));
-        void this.ask();
+        void this.request();
         await Promise.race([pictured, new Promise<void>((resolve) => setTimeout(resolve, FIRST))]);
         if (this.panel === panel)
             panel.webview.html = page(this.extension, 'nest', 'Loop nest', BODY, this.last);
@@ -177,7 +177,7 @@ export class NestPanel implements vscode.Disposable {
             case 'ready':
                 if (this.last !== null) return this.post(this.last);
                 clearTimeout(this.timer);
-                return this.ask();
+                return this.request();
             case 'step': return this.stepBy(message.forward);
             case 'reveal': return this.reveal(message.range);
             case 'follow':
@@ -222,13 +222,13 @@ export class NestPanel implements vscode.Disposable {
     private refresh(): void {
         if (this.panel === null) return;
         clearTimeout(this.timer);
-        this.timer = setTimeout(() => void this.ask(), PAUSE);
+        this.timer = setTimeout(() => void this.request(), PAUSE);
     }
 
-    private async ask(): Promise<void> {
+    private async request(): Promise<void> {
         const document = this.document;
-        this.asking.cancel();
-        const { token } = (this.asking = new vscode.CancellationTokenSource());
+        this.pending.cancel();
+        const { token } = (this.pending = new vscode.CancellationTokenSource());
         if (document === null)
             return this.post({ type: 'nothing', reason: 'Open a schedule to see its loop nest.' });
         const step = this.step;
@@ -238,7 +238,7 @@ export class NestPanel implements vscode.Disposable {
                 line === null ? {} : { position: { line, character: document.lineAt(line).text.length } };
             const params = { textDocument: { uri: document.uri.toString() }, ...position };
             const answer = readAnswer(
-                await this.server.ask('sched/nest', { ...params, leaveOut: true }, token),
+                await this.server.request('sched/nest', { ...params, leaveOut: true }, token),
             );
             const before = step === null ? null : await this.before(document, step.line, token);
             if (token.isCancellationRequested || document !== this.document) return;
@@ -253,7 +253,7 @@ export class NestPanel implements vscode.Disposable {
                 cursor: editor === undefined ? null : place(editor.selection.active),
                 step: step === null ? null : { ...step, before },
             });
-            const drops = await this.server.ask('sched/drops', params, token);
+            const drops = await this.server.request('sched/drops', params, token);
             if (!token.isCancellationRequested) this.byHand.learn(document, drops);
             await this.fixes.collect(document);
         } catch (error) {
@@ -272,7 +272,7 @@ export class NestPanel implements vscode.Disposable {
         const textDocument = { uri: document.uri.toString() };
         const position = { line: above.line, character: above.character };
         const params = { textDocument, position, leaveOut: true };
-        return readAnswer(await this.server.ask('sched/nest', params, token)).view;
+        return readAnswer(await this.server.request('sched/nest', params, token)).view;
     }
 
     /** Sends a picture, and keeps it until the webview is ready. */
@@ -282,7 +282,7 @@ export class NestPanel implements vscode.Disposable {
         this.post(message);
     }
 
-    /** The cursor's line, if the nest after it is wanted and the line has a directive. */
+    /** The line of the cursor, if the picture follows the cursor and the line has a directive. */
     private lineToShow(): number | null {
         const editor = vscode.window.visibleTextEditors.find((one) => one.document === this.document);
         if (!this.atCursor || !this.isByHand || editor === undefined) return null;
@@ -295,7 +295,7 @@ export class NestPanel implements vscode.Disposable {
     }
 }
 
-/** Whether an address is a document's; programs differ in the characters that they escape. */
+/** Whether a URI is that of a document. Parses it, since programs escape different characters. */
 const names = (uri: string, document: vscode.TextDocument): boolean =>
     vscode.Uri.parse(uri).toString() === document.uri.toString();
 

@@ -1,7 +1,7 @@
-// The picture of a loop nest as a tree of SVG elements. Pure: `toDom` makes real elements of it.
+// The picture of a loop nest as a tree of SVG elements. Pure: plain data, which `toDom` converts to elements.
 //
-// Assistive technology sees a tree in which each loop is an item with a sentence as its label. The style
-// sheet sets colours and fonts by class.
+// Screen readers find a tree in which each loop is an item with a sentence as its label. The style sheet sets
+// colours and fonts by class.
 
 import { badgeKey, type Marked } from './cursor';
 import { element, type Element } from './element';

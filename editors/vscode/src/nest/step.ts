@@ -3,7 +3,7 @@
 import { badgeKey, isDirective, type Marked } from './cursor';
 import { allLoops, type Loop, type NestView } from './view';
 
-/** A step: the line of a directive, its number among all directives, and how many there are. */
+/** A step: the line of a directive, its number among all directives, and the number of directives. */
 export interface Step {
     /** The line, from 0. */
     readonly line: number;
@@ -24,8 +24,8 @@ export const directiveLines = (text: string): number[] =>
     text.split('\n').flatMap((line, at) => (isDirective(line) ? [at] : []));
 
 /**
- * The step after or before a line, or the first or last one without a line. Null beyond the ends: the whole
- * nest.
+ * The step after or before a line. If `line` is null, the first or the last step. Null beyond the ends, for
+ * the whole nest.
  */
 export function nextStep(lines: readonly number[], line: number | null, forward: boolean): Step | null {
     const left = lines.filter((one) => line === null || (forward ? one > line : one < line));

@@ -2,7 +2,7 @@
 
 import type { Loop } from './view';
 
-/** Most cells of a strip. */
+/** Maximum number of cells of a strip. */
 export const MOST_CELLS = 8;
 
 export interface Strip {
@@ -30,7 +30,7 @@ function together(loop: Loop): number {
 export function strip(loop: Loop): Strip {
     const count = loop.iterations;
     const more = count === null || count > MOST_CELLS;
-    // The dots take the room of two cells.
+    // The dots are as wide as two cells.
     const cells = more ? MOST_CELLS - 3 : count;
     const atOnce = together(loop);
     const last = !more || count === null ? null : atOnce >= count ? 'filled' : 'empty';

@@ -20,38 +20,38 @@ export type BadgeKind = (typeof BADGE_KINDS)[number];
 export interface Badge {
     readonly kind: BadgeKind;
     readonly text: string;
-    /** The directive that states it. */
+    /** The directive of the annotation; null without one. */
     readonly span: Range | null;
 }
 
-/** Rows and trees; sums of a stage and their terms. */
+/** Kinds of loops: over rows, over trees, and over the units and features of a layer. */
 const SORTS = ['row', 'tree', 'unit', 'feature'] as const;
 export type Sort = (typeof SORTS)[number];
 
 export interface Loop {
-    /** A name that is unique in the nest. */
+    /** A number that is unique in the nest. */
     readonly id: number;
     /** The name with its path, such as `first.row`. */
     readonly name: string;
-    /** The axis that it counts. */
+    /** The axis of the loop. */
     readonly sort: Sort;
-    /** Its range, as in `0..n_rows step 64`. */
+    /** The range of the index, such as `0..n_rows step 64`. */
     readonly range: string;
-    /** Most iterations, where a bound is known. */
+    /** Maximum number of iterations; null if no bound is known. */
     readonly iterations: number | null;
-    /** Further conditions for an iteration to run. */
+    /** Conditions under which an iteration runs, in addition to the range. */
     readonly condition: string | null;
-    /** The directive that made it; none for the two loops of the initial nest. */
+    /** The directive that made the loop; null for the two loops of the initial nest. */
     readonly origin: Range | null;
     readonly badges: readonly Badge[];
-    /** The work of an iteration of a leaf loop, such as `walk`; none in other loops. */
+    /** The work of an iteration of a leaf loop, such as `walk`; null for other loops. */
     readonly work: string | null;
-    /** Its contents: one body, or a body for each iteration. */
+    /** The loops inside: one body, or a body for each iteration if the loop is specialised. */
     readonly bodies: readonly (readonly Loop[])[];
     readonly specialized: boolean;
-    /** Lower bounds of the bytes of rows and of trees that an iteration uses, where they are known. */
+    /** Lower bound of the bytes of rows or trees that an iteration uses; null if it is unknown. */
     readonly bytes: number | null;
-    /** Lanes of the last vector without an iteration. */
+    /** The number of lanes of the last vector that have no iteration. */
     readonly idle: { readonly idle: number; readonly lanes: number } | null;
 }
 
@@ -68,7 +68,7 @@ export interface NestView {
 /** The answer to `sched/nest`. */
 export interface NestAnswer {
     readonly version: number | null;
-    /** Whether `view` belongs to an earlier text, since there is none for the current one. */
+    /** Whether `view` is the nest of an earlier text, since the current text has none. */
     readonly stale: boolean;
     readonly view: NestView | null;
     /** Errors in the schedule; with errors, the nest is a best effort. */

@@ -41,7 +41,7 @@ let current: string | null = null;
 /** A fingerprint of each loop in the last picture, by name. */
 let known = new Map<string, string>();
 
-/** The key that names the version of the document of the last drops. */
+/** The document's version for which the last drops hold, as a key. */
 let key = 0;
 /** Whether the nest at the cursor is shown. */
 let atCursor = (vscode.getState() as { atCursor?: boolean } | undefined)?.atCursor ?? true;
@@ -88,7 +88,7 @@ function draw(): void {
     if (focus !== undefined) reach(focus, hadFocus);
 }
 
-/** The parts to mark: what the step changed, or else what belongs to the cursor. */
+/** The parts to mark: those that the current step changed, or else those of the directive at the cursor. */
 function markedIn({ step, cursor }: Nest, view: NestView): Marked | undefined {
     if (step !== null) return step.before === null ? undefined : changes(step.before, view).marked;
     return cursor === null ? undefined : markedAt(view, cursor);
@@ -184,7 +184,7 @@ function loopOf(element: Element): Loop | null {
 
 const nameOf = (element: Element): string | null => loopOf(element)?.name ?? null;
 
-/** Makes a loop reachable by Tab, and then its badges. */
+/** Makes a loop the target of the Tab key, followed by its badges. */
 function reach(item: SVGElement, focus: boolean): void {
     for (const other of picture.querySelectorAll('[tabindex]')) other.setAttribute('tabindex', '-1');
     item.setAttribute('tabindex', '0');
@@ -257,13 +257,13 @@ function show(message: Nest): void {
     document.body.classList.toggle('stepping', message.step !== null);
     const { step, view } = message;
     const gone = step?.before && view ? changes(step.before, view).gone : [];
-    const said = remark(message, step, gone);
+    const text = remark(message, step, gone);
     document.body.classList.toggle('stale', message.stale && message.view !== null);
     document.body.classList.toggle('partial', message.leftOut.length > 0);
     file.textContent = message.file;
-    state.textContent = said;
+    state.textContent = text;
     if (message.view === null) {
-        nothing('The loop nest appears here as soon as the schedule can be understood.');
+        nothing('The loop nest appears here as soon as the schedule has no errors.');
     } else {
         describe(message.view);
         draw();
@@ -274,7 +274,7 @@ function show(message: Nest): void {
 
 const remember = (name: string): void => vscode.setState({ file: name, atCursor });
 
-/** Shows whether the nest at the cursor is shown. */
+/** Updates the state of the button *at the cursor*. */
 function pressed(): void {
     follow.setAttribute('aria-pressed', String(atCursor));
 }

@@ -16,7 +16,7 @@ export const pieces = (text: string): Piece[] =>
         .map((piece, at) => ({ text: piece, isName: at % 2 === 1 }))
         .filter((piece) => piece.text !== '');
 
-/** Properties of the whole nest, in a few words each. */
+/** Descriptions of the properties of the whole nest, a few words each. */
 export function facts({ representation, treeOrder, batchSize }: NestView): string[] {
     return [
         ...(representation === null ? [] : [`${representation} layout`]),
@@ -31,7 +31,7 @@ export interface Shown {
     readonly view: NestView | null;
     /** Errors in the schedule; with errors, the picture is a best effort. */
     readonly leftOut: readonly Range[];
-    /** The line, from 0, after which it shows the nest; null for the whole nest. */
+    /** The line, from 0, after which the picture shows the nest; null for the whole nest. */
     readonly line: number | null;
 }
 
@@ -42,21 +42,21 @@ export function remark(
     gone: readonly string[] = [],
 ): string {
     if (view === null) return '';
-    if (stale) return 'as of the last text without mistakes';
+    if (stale) return 'nest of the last text without errors';
     const lines = [...new Set(leftOut.map((range) => range.start.line + 1))];
     const without =
         lines.length === 0
             ? []
-            : [lines.length === 1 ? `line ${lines[0]} is wrong` : `lines ${lines.join(', ')} are wrong`];
+            : [lines.length === 1 ? `line ${lines[0]} has errors` : `lines ${lines.join(', ')} have errors`];
     const number = step === null ? '' : ` (${step.at} of ${step.of})`;
     const after = line === null ? [] : [`after line ${line + 1}${number}`];
-    const lost = gone.length === 0 ? [] : [`gone: ${gone.join(', ')}`];
+    const lost = gone.length === 0 ? [] : [`removed: ${gone.join(', ')}`];
     return [...after, ...lost, ...without].join(', ');
 }
 
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB'] as const;
 
-/** A number of bytes. */
+/** A number of bytes as a text, such as `7.5 KiB`. */
 export function size(bytes: number): string {
     let unit = 0;
     while (bytes >= 1024 && unit < UNITS.length - 1) {
@@ -82,5 +82,5 @@ export function figures(loop: Loop, near: number | null): string | null {
 /** The comparison of a working set with the cache; empty if the cache is unknown. */
 function besideCache(bytes: number, near: number | null): string {
     if (near === null) return '';
-    return bytes > near ? `, more than the cache has: ${size(near)}` : ` (cache: ${size(near)})`;
+    return bytes > near ? `, larger than the cache: ${size(near)}` : ` (cache: ${size(near)})`;
 }

@@ -6,7 +6,7 @@ import type { Range } from '../nest/view';
 export const LIVE = ['plan', 'mir', 'asm'] as const;
 export type LiveStage = (typeof LIVE)[number];
 
-/** Consecutive lines that the same directives cause. */
+/** Consecutive lines that stem from the same directives. */
 interface Run {
     readonly first: number;
     readonly count: number;
@@ -14,8 +14,8 @@ interface Run {
 }
 
 /**
- * A stage as sent to the panel. Thousands of lines come from few directives, so each set of directives is
- * sent once.
+ * The text of a stage as sent to the panel. Thousands of lines stem from few directives, so each run of lines
+ * has its directives once.
  */
 export interface StageText {
     readonly text: string;
@@ -24,7 +24,7 @@ export interface StageText {
 
 export interface StageLine {
     readonly text: string;
-    /** The directives that cause it. */
+    /** The directives from which the line stems. */
     readonly ranges: readonly Range[];
 }
 
@@ -60,7 +60,7 @@ export function stageLines({ text, runs }: StageText): StageLine[] {
     return lines;
 }
 
-/** The lines that a given line of the schedule causes. */
+/** The lines that stem from a given line of the schedule. */
 export function linesOf(lines: readonly StageLine[], line: number): Set<number> {
     const isOf = (range: Range): boolean => range.start.line <= line && line <= range.end.line;
     return new Set(lines.flatMap(({ ranges }, at) => (ranges.some(isOf) ? [at] : [])));

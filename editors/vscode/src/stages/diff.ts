@@ -1,9 +1,9 @@
-// The difference of two versions of a stage.
+// Compares two versions of a stage.
 
-/** Most steps of the search. Beyond it, texts are compared by sets of lines, without order. */
+/** Most added and removed lines to search for. If texts differ more, only sets of lines are compared. */
 const MOST_STEPS = 400;
 
-/** Numbers of labels shift with every change before them. */
+/** A line without the numbers of labels, which change with every change before them. */
 const plain = (line: string): string => line.replace(/\.L([A-Za-z]+)\d+_\d+/g, '.L$1').trim();
 
 /** The lines of the later text that the earlier one lacks. */
@@ -23,13 +23,13 @@ export function changedLines(before: readonly string[], after: readonly string[]
     return new Set(added.map((at) => at + start));
 }
 
-/** Lines that occur nowhere in the earlier text. */
+/** Indices of the lines that occur nowhere in the earlier text. */
 function strangers(before: readonly string[], after: readonly string[]): number[] {
     const known = new Set(before);
     return after.flatMap((line, at) => (known.has(line) ? [] : [at]));
 }
 
-/** The lines that the shortest edit script adds (E. Myers' algorithm); null if the script is long. */
+/** Indices of the lines that the shortest edit script adds (Myers' algorithm); null if it is too long. */
 function shortest(before: readonly string[], after: readonly string[]): number[] | null {
     const [n, m] = [before.length, after.length];
     const reached = new Map<number, number>([[1, 0]]);

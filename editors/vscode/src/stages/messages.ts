@@ -7,12 +7,12 @@ export type ToStages =
     | {
           readonly type: 'stage';
           readonly stage: LiveStage;
-          readonly told: StageText;
+          readonly output: StageText;
           readonly milliseconds: number;
       }
     /** The text has changed, and the stages belong to the previous one. */
     | { readonly type: 'stale' }
-    /** A stage cannot be made, for the given reason. */
+    /** The compilation to a stage failed, for the given reason. */
     | { readonly type: 'failed'; readonly stage: LiveStage; readonly reason: string }
     /** The panel shows another schedule from now on. */
     | { readonly type: 'file'; readonly file: string }

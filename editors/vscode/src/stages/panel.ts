@@ -1,4 +1,4 @@
-// Plan, MIR and assembly beside the schedule, recomputed at each pause.
+// Plan, MIR and assembly beside the schedule, recomputed when the user pauses typing.
 
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
@@ -28,7 +28,7 @@ export class LiveStages implements vscode.Disposable {
     private open: readonly LiveStage[] = [];
     /** Whether stages are being computed, and whether to compute them once more. */
     private isBusy = false;
-    private isAskedAgain = false;
+    private isRequestedAgain = false;
     private readonly subscriptions: vscode.Disposable[];
 
     constructor(private readonly extension: vscode.Uri, private readonly server: Server) {
@@ -46,7 +46,7 @@ export class LiveStages implements vscode.Disposable {
                 if (textEditor.document === this.document && cursor)
                     this.post({ type: 'cursor', line: cursor.line });
             }),
-            server.onDidLearn(() => this.refresh()),
+            server.onDidChangeAnalysis(() => this.refresh()),
             server.onDidChange(() => this.refresh()),
         ];
     }
@@ -109,20 +109,21 @@ export class LiveStages implements vscode.Disposable {
     }
 
     /**
-     * Computes the unfolded stages one by one. A computation under way is not interrupted, since it is short.
+     * Computes the unfolded stages one by one. A computation in progress is not interrupted, since it is
+     * short.
      */
     private async make(): Promise<void> {
         if (this.isBusy) {
-            this.isAskedAgain = true;
+            this.isRequestedAgain = true;
             return;
         }
         this.isBusy = true;
         do {
-            this.isAskedAgain = false;
+            this.isRequestedAgain = false;
             for (const stage of LIVE) {
-                if (this.open.includes(stage) && !this.isAskedAgain) await this.one(stage);
+                if (this.open.includes(stage) && !this.isRequestedAgain) await this.one(stage);
             }
-        } while (this.isAskedAgain);
+        } while (this.isRequestedAgain);
         this.isBusy = false;
     }
 
@@ -132,9 +133,9 @@ export class LiveStages implements vscode.Disposable {
         const since = Date.now();
         try {
             const params = { textDocument: { uri: document.uri.toString() }, stage, live: true };
-            const told = readStage(await this.server.ask('sched/ir', params));
+            const output = readStage(await this.server.request('sched/ir', params));
             if (document === this.document)
-                this.post({ type: 'stage', stage, told, milliseconds: Date.now() - since });
+                this.post({ type: 'stage', stage, output, milliseconds: Date.now() - since });
         } catch (error) {
             if (document === this.document)
                 this.post({ type: 'failed', stage, reason: readRefusal(error).message });

@@ -1,4 +1,5 @@
-// The panel of stages inside the webview: lines, their changes, and the lines that belong to the cursor.
+// The panel of stages inside the webview: lines, their changes, and marks on the lines that stem from the
+// directive at the cursor.
 
 import { linesOf, LIVE, stageLines, type LiveStage, type StageLine } from './answer';
 import { changedLines } from './diff';
@@ -65,7 +66,7 @@ function draw(stage: Shown, lines: readonly StageLine[], milliseconds: number): 
     mark(stage);
 }
 
-/** Marks the lines that the directive at the cursor causes. */
+/** Marks the lines that stem from the directive at the cursor. */
 function mark(stage: Shown): void {
     const marked = cursor === null ? new Set<number>() : linesOf(stage.lines, cursor);
     let first: Element | null = null;
@@ -92,7 +93,7 @@ window.addEventListener('message', ({ data }: MessageEvent<ToStages>) => {
         case 'stage': {
             part('state').textContent = '';
             const stage = shown.get(data.stage);
-            return stage === undefined ? undefined : draw(stage, stageLines(data.told), data.milliseconds);
+            return stage === undefined ? undefined : draw(stage, stageLines(data.output), data.milliseconds);
         }
         case 'stale':
             for (const { section } of shown.values()) section.classList.add('stale');

@@ -22,7 +22,8 @@ export class Code {
             '--telemetry-level', 'off', '--disable-workspace-trust'];
         const child = spawn(process.execPath, [main, ...folders, ...options], {
             stdio: ['ignore', 'pipe', 'pipe'],
-            // As if started from a terminal: the PATH is this process's, not a login shell's.
+            // VS Code then takes the PATH of this process, as if started from a terminal, not a login
+            // shell's.
             env: { ...process.env, VSCODE_CLI: '1' },
         });
         const log = createWriteStream(join(home, 'vscode.log'));
@@ -46,10 +47,10 @@ export class Code {
 function address(child: ChildProcess): Promise<string> {
     return new Promise((found, failed) => {
         const timer = setTimeout(() => failed(new Error('VS Code did not start in time')), PATIENCE);
-        let said = '';
+        let printed = '';
         child.stdout?.on('data', (data: Buffer) => {
-            said += data.toString();
-            const port = /Extension host agent listening on (\d+)/.exec(said)?.[1];
+            printed += data.toString();
+            const port = /Extension host agent listening on (\d+)/.exec(printed)?.[1];
             if (port === undefined) return;
             clearTimeout(timer);
             found(`http://127.0.0.1:${port}`);

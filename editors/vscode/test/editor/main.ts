@@ -34,7 +34,7 @@ vectorize(late.row, 16)
 unrollWalk(early, 3)
 `;
 
-/** Lays out a folder with a broken schedule, and the settings of a user; returns the folder. */
+/** Creates a folder with a schedule that has errors, and the settings of a user; returns the folder. */
 async function prepare(home: string, example: string): Promise<string> {
     const folder = join(home, 'workspace');
     const user = join(home, 'user', 'User');
@@ -52,7 +52,7 @@ async function prepare(home: string, example: string): Promise<string> {
     return folder;
 }
 
-/** One drive through all steps, in a folder and an editor of its own. */
+/** Runs all steps in a new folder and a new editor. */
 async function drive(vscode: string, vsix: string, example: string, all: readonly Step[]): Promise<void> {
     const home = await mkdtemp(join(tmpdir(), 'schedc-vscode-'));
     const folder = await prepare(home, example);
@@ -73,7 +73,7 @@ async function drive(vscode: string, vsix: string, example: string, all: readonl
     await rm(home, { recursive: true, force: true });
 }
 
-/** Runs the steps one by one; the first failure ends the drive, with a screenshot. */
+/** Runs the steps one by one. Stops at the first failure, and takes a screenshot. */
 async function steps(browser: Browser, url: string, folder: string, all: readonly Step[]): Promise<void> {
     const page = await browser.newPage({ viewport: { width: 1280, height: 760 } });
     const bench = new Workbench(page, SHOTS);
@@ -85,7 +85,7 @@ async function steps(browser: Browser, url: string, folder: string, all: readonl
         } catch (error) {
             await bench.shot('failed');
             console.error(`FAILED  ${name}; see ${SHOTS}/failed.png`);
-            console.error(`the editor says: ${await bench.says()}`);
+            console.error(`messages of the editor: ${await bench.messages()}`);
             throw error;
         }
         console.log(`ok ${((performance.now() - since) / 1000).toFixed(1).padStart(5)} s  ${name}`);
@@ -101,10 +101,10 @@ async function main([vscode, vsix, example, what]: string[]): Promise<void> {
     try {
         await drive(vscode, vsix, example, all);
     } catch (error) {
-        // The browser and the editor lose keys and answers when the machine stalls. A bug of schedc fails
-        // twice.
+        // Retries once: browser and editor lose keys and answers when the machine stalls, while a bug of
+        // schedc fails again.
         console.error(error instanceof Error ? error.message : error);
-        console.error('once more, from the start');
+        console.error('second try, from the start');
         await drive(vscode, vsix, example, all);
     }
 }

@@ -1,12 +1,12 @@
-// The pictures of the documents, taken as a user sees them: `readme-NAME.png` becomes `images/NAME.png`.
+// Takes the pictures of the documents: the screenshot `readme-NAME.png` becomes `images/NAME.png`.
 
 import type { Step } from './steps';
 import { until, type Workbench } from './workbench';
 
-/** Milliseconds to wait for a measurement, on a shared machine. */
+/** Time limit of a measurement on a shared machine, in milliseconds. */
 const LONG = 120_000;
 
-/** A schedule in the form of fast ones, with lines that gain something. */
+/** A schedule like fast ones, in which most lines have a gain. */
 export const VECTORS = `model "model.json"
 param ROWS = 256 in {64, 128, 256, 512}
 
@@ -19,7 +19,7 @@ vectorize(b1, 64)
 interleave(b1, 4)
 `;
 
-/** The part of that schedule that completion has reached. */
+/** The beginning of such a schedule, for the picture of completion. */
 export const BEGUN = `model "model.json"
 tile(batch, b0, b1, 256)
 reorder(b0, tree, b1)

@@ -88,7 +88,7 @@ export const SPEED: readonly Step[] = [
         },
     ],
     [
-        'the chart is there again after the window is loaded anew, and is compared with',
+        'after a reload of the window the chart is shown again, and compared with',
         async ({ bench }) => {
             const before = await chart(bench).locator('.time').allTextContents();
             // The editor saves the state of extensions from time to time, and when its window closes.
@@ -107,14 +107,14 @@ export const SPEED: readonly Step[] = [
         },
     ],
     [
-        'each line says what its directive gains',
+        'each line shows the gain of its directive',
         async ({ bench }) => {
             await bench.focusText();
             await bench.command('schedc: Measure What Each Directive Gains');
             await gained(bench, false);
             assert(
                 (await bench.gains()).some(({ text }) => text.includes("schedc's own")),
-                'the last line says the time',
+                'the last line shows the time',
             );
             await bench.notifications.filter({ hasText: "Take schedc's own schedule" }).waitFor();
             await bench.shot('ledger');

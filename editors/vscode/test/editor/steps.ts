@@ -1,4 +1,4 @@
-// The steps of a user of the extension. Each one fails if an expected text does not appear.
+// The steps of a user of the extension. A step fails if an expected text does not appear.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -61,7 +61,7 @@ export const STEPS: readonly Step[] = [
         },
     ],
     [
-        'the status bar knows schedc while a schedule is shown',
+        'the status bar has an entry for schedc while a schedule is shown',
         async ({ bench }) => {
             const status = bench.page.locator(
                 '[id="schedc.schedc.schedc"], .statusbar-item[aria-label*="schedc"]',
@@ -121,7 +121,7 @@ export const STEPS: readonly Step[] = [
         },
     ],
     [
-        'hover tells the range of a loop',
+        'hover shows the range of a loop',
         async ({ bench }) => {
             await bench.goTo(5, 13);
             await bench.insist(
@@ -133,7 +133,7 @@ export const STEPS: readonly Step[] = [
         },
     ],
     [
-        'completion offers what is legal, with places to fill in',
+        'completion offers legal directives, with placeholders',
         async (context) => {
             const { bench } = context;
             await bench.goTo(5, 17);
@@ -182,7 +182,7 @@ export const STEPS: readonly Step[] = [
         },
     ],
     [
-        'rename changes every place',
+        'rename changes every occurrence',
         async (context) => {
             const { bench } = context;
             await bench.goTo(5, 13);
@@ -264,7 +264,7 @@ export const STEPS: readonly Step[] = [
         },
     ],
     [
-        'a click on a loop selects its directive, and on a badge the one that states it',
+        'a click on a loop selects its directive, and a click on a badge its annotation',
         async ({ bench }) => {
             await bench.panel.locator('.loop text.name').filter({ hasText: 'block' }).click();
             await until('the selected tile', async () =>
@@ -292,13 +292,13 @@ export const STEPS: readonly Step[] = [
         },
     ],
     [
-        'while a line is broken the picture is of the others, with a fix below it',
+        'while a line has errors the picture shows the other lines, with a fix below it',
         async (context) => {
             const { bench } = context;
             await bench.rewrite(4, 'parallel(batch)');
             await bench.broken();
             await bench.panel.locator('body.partial').waitFor();
-            await bench.sees(bench.panel.locator('#state'), 'line 4 is wrong');
+            await bench.sees(bench.panel.locator('#state'), 'line 4 has errors');
             assert.equal(await bench.panel.locator('.loop').count(), 3);
             const fix = bench.panel.locator('.fix').filter({ hasText: 'block' }).first();
             await fix.waitFor();
@@ -352,7 +352,7 @@ export const STEPS: readonly Step[] = [
         },
     ],
     [
-        'the nest at the cursor is shown while one types, and the whole where one jumps',
+        'the picture shows the nest at the cursor while the user types, and the whole nest after a jump',
         async ({ bench }) => {
             await bench.goTo(3, 1);
             await until('the whole', async () => (await bench.panel.locator('.badge').count()) > 0);
@@ -367,10 +367,10 @@ export const STEPS: readonly Step[] = [
         },
     ],
     [
-        'a schedule is stepped through, forward and back, and what changed is marked',
+        'stepping forward and back through a schedule marks the changes',
         async ({ bench }) => {
             await bench.panel.locator('#forward').click();
-            await bench.sees(bench.panel.locator('#state'), /after line 2 \(1 of \d\), gone: batch/);
+            await bench.sees(bench.panel.locator('#state'), /after line 2 \(1 of \d\), removed: batch/);
             await bench.panel.locator('body.stepping').waitFor();
             assert((await bench.panel.locator('.loop.marked').count()) >= 2, 'the loops of the tile');
             await bench.shot('nest-step');
@@ -457,7 +457,7 @@ export const STEPS: readonly Step[] = [
         },
     ],
     [
-        'a missing schedc is named, and the server starts as soon as it is there',
+        'the message for a missing schedc names its path, and the server starts once the path is right',
         async (context) => {
             const { bench, folder } = context;
             const status = bench.page.locator('.statusbar-item');

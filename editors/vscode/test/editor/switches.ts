@@ -5,7 +5,7 @@ import { until } from './workbench';
 
 const FILE = 'blocks.sched';
 
-/** A line of the file under each switch of the hints, alone. */
+/** Each switch of the hints, with a line of the file as shown if only this switch is on. */
 const HINTS = [
     ['ranges', 'tile(batch, block: 0..n_rows step 64, row: 0..64, ROWS)'],
     ['iterations', 'tile(batch, block, row: 64 iterations, ROWS)'],
@@ -19,7 +19,7 @@ const isSame = (shown: readonly string[], wanted: readonly string[]): boolean =>
     shown.map(dense).sort().join('\n') === wanted.map(dense).sort().join('\n');
 const NO_HINTS = Object.fromEntries(HINTS.map(([kind]) => [kind, false]));
 
-/** The lenses of the file without one of them. */
+/** Each switch of the lenses, with the lenses that remain if it is off. */
 const LENSES = [
     ['nest', 'build | bench | ledger', 'try values of ROWS'],
     ['build', 'show nest | bench | ledger', 'try values of ROWS'],

@@ -20,17 +20,17 @@ import { type Gain, until, Workbench } from './workbench';
 const TIME = 5 * 60_000;
 /** Largest ratio of the schedule's time to the automatic schedule's. */
 const MOST = 1.1;
-/** A user stops at this ratio. */
+/** Ratio of times at which a user is content and stops. */
 const CONTENT = 1.02;
-/** Smallest gain of a proposal other than the first to stay. */
+/** Minimum gain for which a user keeps a proposal, except the first one. */
 const LEAST_GAIN = 1.02;
-/** The first proposal stays unless it makes the schedule clearly slower: later lines may need it. */
+/** Minimum gain for which a user keeps the first proposal: later lines may need it, even if it is slower. */
 const HARMLESS = 0.9;
-/** Consecutive proposals without gain after which a user gives up. */
+/** Number of consecutive proposals without gain after which a user gives up. */
 const PATIENCE = 6;
 const FILE = 'first.sched';
 
-/** The end of the last line: its time and the automatic schedule's. */
+/** The ratio of the schedule's time to the automatic schedule's, from the end of the last line. */
 function ratio(gains: readonly Gain[]): number | null {
     const times = gains
         .map(({ text }) => /= ([\d.]+) µs, schedc's own ([\d.]+) µs/.exec(text))
@@ -55,7 +55,7 @@ class Trial {
         return (performance.now() - this.since) / 1000;
     }
 
-    private say(text: string): void {
+    private log(text: string): void {
         console.log(`${this.name} ${this.seconds.toFixed(1).padStart(6)} s  ${text}`);
     }
 
@@ -70,17 +70,17 @@ class Trial {
         await bench.proposals();
         await this.shot();
         await bench.type('mod');
-        // VS Code proposes the models beside it at once.
+        // VS Code then opens the list of the models beside the schedule.
         await bench.accept('model', this.file);
         await this.shot();
         await bench.accept(this.file);
         await bench.key('Escape', 'End', 'Enter');
-        this.say((await bench.lines()).join('\n'));
+        this.log((await bench.lines()).join('\n'));
     }
 
     /**
-     * Accepts one of the proposals on the line of the cursor, the last line; returns it, or nothing at the
-     * end of the list.
+     * Accepts the proposal at an index of the list, on the last line; returns it, or null at the end of the
+     * list.
      */
     private async take(at: number): Promise<string | null> {
         const { bench } = this;
@@ -88,12 +88,12 @@ class Trial {
         const chosen = all[at];
         if (chosen === undefined) return null;
         await bench.accept(chosen);
-        // Placeholders hold legal values, which stay.
+        // Keeps the default values of the placeholders, which are legal.
         await bench.key('Escape', 'Escape', 'End');
         return chosen;
     }
 
-    /** The ratio once more, measured by itself: a good ledger may be luck, and a user stops there. */
+    /** Measures the ratio again: a good ratio in the ledger may be noise, at which the user would stop. */
     async judged(folder: string, model: string): Promise<number> {
         const file = join(folder, FILE);
         const text = await this.bench.saved(file, /\)\s*$/);
@@ -112,7 +112,7 @@ class Trial {
         const [point] = readMeasured(JSON.parse(execFileSync('schedc', words, { encoding: 'utf8' }))).points;
         if (point?.chosen === undefined) throw new Error('the measurement has no result');
         const found = point.micros / point.chosen;
-        this.say(
+        this.log(
             `${point.micros.toFixed(3)} µs per row, schedc's own ${point.chosen.toFixed(3)} µs: ` +
                 `${found.toFixed(2)} times, by\n${text.trim()}`,
         );
@@ -141,9 +141,9 @@ class Trial {
             const own = gains.find((gain) => gain.line === line)?.text ?? '';
             await this.shot();
             const gain = /([\d.]+)×/.exec(own);
-            // Directives that wait for others have no gain yet; the first ones are an investment.
+            // Directives without an effect yet have no gain, and the first directive may pay off only later.
             const keeps = gain === null || Number(gain[1]) >= (at === 0 ? HARMLESS : LEAST_GAIN);
-            this.say(`${keeps ? 'keeps' : 'drops'} ${taken}: ${own}`);
+            this.log(`${keeps ? 'keeps' : 'drops'} ${taken}: ${own}`);
             if (keeps) {
                 [line, at] = [line + 1, 0];
                 if ((ratio(gains) ?? Number.POSITIVE_INFINITY) <= CONTENT) break;
@@ -154,7 +154,7 @@ class Trial {
                 await bench.key('Shift+End', 'Delete');
             }
         }
-        this.say('is content');
+        this.log('is content');
     }
 }
 
@@ -184,7 +184,7 @@ async function trial(vscode: string, vsix: string, model: string, browser: Brows
             .then(() => trial.judged(folder, model))
             .catch(async (error: unknown) => {
                 await bench.shot('failed');
-                console.error(`see ${SHOTS}/failed.png; the editor says: ${await bench.says()}`);
+                console.error(`see ${SHOTS}/failed.png; messages of the editor: ${await bench.messages()}`);
                 throw error;
             });
         await page.close();

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 
 /**
- * Milliseconds to wait for something to appear. A shared machine may take seconds to start the editor's
- * processes, and waiting costs nothing if it appears sooner.
+ * Time limit for an element to appear, in milliseconds. On a shared machine the editor's processes may take
+ * seconds to start.
  */
 const PATIENCE = 60_000;
-/** Milliseconds to wait where a compiler runs. */
+/** Time limit if a compiler runs, in milliseconds. */
 const LONG = 120_000;
 
 /** Waits until a condition holds, and fails with `what` if it does not. */
@@ -21,7 +21,7 @@ export async function until(what: string, holds: () => Promise<boolean>, patienc
     }
 }
 
-/** The virtual text of the extension behind a line. */
+/** The virtual text that the extension shows at the end of a line. */
 export interface Gain {
     /** The line, counted from 1. */
     readonly line: number;
@@ -46,9 +46,9 @@ export class Workbench {
     }
 
     /** The texts of the status bar and of notifications. */
-    async says(): Promise<string> {
-        const said = await this.page.locator('.statusbar-item, .notification-list-item').allTextContents();
-        return said.map((text) => text.trim()).filter((text) => text !== '').join(' | ');
+    async messages(): Promise<string> {
+        const texts = await this.page.locator('.statusbar-item, .notification-list-item').allTextContents();
+        return texts.map((text) => text.trim()).filter((text) => text !== '').join(' | ');
     }
 
     async key(...keys: string[]): Promise<void> {
@@ -154,8 +154,8 @@ export class Workbench {
     }
 
     /**
-     * Repeats an action with twice the time each, until its result is visible. The editor drops an answer
-     * that arrives while the focus is elsewhere, and does not send the request again.
+     * Repeats an action until its result is visible, each time with twice the time limit. The editor drops an
+     * answer that arrives while the focus is elsewhere, and does not send the request again.
      */
     async insist(act: () => Promise<void>, wanted: Locator): Promise<void> {
         const end = Date.now() + LONG;
@@ -252,7 +252,7 @@ export class Workbench {
         }, LONG);
     }
 
-    /** A text that must appear anywhere in the window. */
+    /** Waits until an element has a text. */
     async sees(where: Locator, text: string | RegExp): Promise<void> {
         await where.filter({ hasText: text }).first().waitFor();
     }

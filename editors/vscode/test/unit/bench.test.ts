@@ -29,7 +29,7 @@ test('equal factors of time are equal distances', () => {
     assert(first > last && first - second > 50, 'a factor of ten is far to see');
 });
 
-test('ticks are good numbers around all times, far enough apart to be read', () => {
+test('ticks are round numbers around all times, far enough apart to be read', () => {
     for (const times of [[1.9, 2.1], [3], [2], [0.0123, 0.4], [4e-5, 8e3], [1, 10], [0.5, 5000]]) {
         for (const room of [80, 250, 900]) {
             const { ends, ticks, at } = axis(times, 130, 130 + room);
@@ -68,7 +68,7 @@ test('everything lies inside the chart', () => {
     }
 });
 
-test('a measurement is compared with the one before, beyond noise', () => {
+test('a measurement is compared with the previous one, and noise is ignored', () => {
     const shown = (now: number, before: number): string =>
         textOf(chart(measured(now), measured(before), 700));
     assert(shown(1, 2).includes('2.00× faster'));
@@ -130,7 +130,7 @@ test('calls are written as rows and threads', () => {
     assert.equal(describeCalls({ batch: [8], threads: [0] }), '8 rows a call, all threads');
 });
 
-test('answers are read as far as they make sense', () => {
+test('malformed parts of answers are skipped', () => {
     const json = {
         format: 1,
         points: [{ schedule: '-', batch: 64, threads: 2, us_per_row: 1.5, spread: [1.4, 1.6] }],

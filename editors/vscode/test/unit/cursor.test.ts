@@ -21,19 +21,19 @@ test('a directive marks the loops that it made, copies included', () => {
     assert.deepEqual(marked(HALVES, 1).loops, ['b0', 'early.b1', 'late.b1']);
 });
 
-test('a directive marks the facts that it states', () => {
+test('a directive marks its annotations', () => {
     assert.deepEqual(marked(BLOCKS, 9), {
         loops: [],
         badges: ['parallel', 'cache', 'interleave 8', 'unrollWalk 4'],
     });
 });
 
-test('behind a directive its line counts, elsewhere nothing', () => {
+test('behind a directive, the whole line is marked; on lines without directives, nothing', () => {
     assert.deepEqual(marked(BLOCKS, 3, 70).loops, ['b0', 'b1']);
     assert.deepEqual(marked(BLOCKS, 2), { loops: [], badges: [] });
 });
 
-test('of two directives on a line only the one at the cursor counts', () => {
+test('of two directives on a line, only the directive at the cursor is marked', () => {
     const at = (from: number, to: number): unknown => ({
         start: { line: 0, character: from },
         end: { line: 0, character: to },

@@ -24,7 +24,7 @@ const ANSWER = {
     ],
 };
 
-test('only what can be written is offered', () => {
+test('only drops with an edit are offered', () => {
     const { version, drops, edits } = readDrops(ANSWER);
     assert.equal(version, 3);
     assert.deepEqual([...targetsOf(drops, 'b1')], ['tree', 'b0']);

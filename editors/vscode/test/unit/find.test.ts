@@ -57,7 +57,7 @@ test('the setting comes before the PATH', async () => {
     assert.equal((await findProgram({ ...places, setting: '${workspaceFolder}/first/schedc' })).path, first);
 });
 
-test('the server beside schedc is started itself', async () => {
+test('the program schedc-lsp beside schedc is preferred', async () => {
     const path = program('both', 'schedc 1.2.3', true);
     const beside = server('both', "[ \"$1\" = --version ] && echo 'schedc-lsp 1.2.4'");
     const found = await findProgram({ setting: path, folder, searchPath: '', extension: folder });
@@ -84,7 +84,7 @@ test('the programs inside the extension come last', async () => {
     await assert.rejects(look('', stale), /too old/);
 });
 
-test('what is missing is named', async () => {
+test('messages name the missing program', async () => {
     assert.match(await failure('', join(folder, 'nowhere')), /^missing: schedc is not on the PATH/);
     assert.match(
         await failure('nowhere/schedc'),
@@ -93,7 +93,7 @@ test('what is missing is named', async () => {
     assert.match(await failure('.'), /^missing/);
 });
 
-test('an old one and another program differ', async () => {
+test('an old schedc and another program have different messages', async () => {
     program('old', 'schedc 0.0.9', true);
     program('early', 'schedc 0.1.0', false);
     program('other', 'make 4.3', true);

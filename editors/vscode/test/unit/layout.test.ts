@@ -67,13 +67,13 @@ test('a wide panel is filled, and a narrow one scrolls', () => {
     assert(place(BLOCKS, 100).width > 100);
 });
 
-test('strips stand in one column, and are left out where it is narrow', () => {
+test('strips are in one column, and are left out in narrow panels', () => {
     const wide = boxes(place(HALVES, 900).parts);
     assert.equal(new Set(wide.map((box) => box.strip?.x)).size, 1);
     assert(boxes(place(HALVES, 300).parts).every((box) => box.strip === null));
 });
 
-test('badges move to a line of their own where there is no room', () => {
+test('badges move to a separate line if there is no room', () => {
     const badgeLines = (width: number): number => {
         const inner = boxes(place(BLOCKS, width).parts).find(({ loop }) => loop.name === 'b1');
         return new Set(inner?.badges.map(({ y }) => y)).size + (inner?.badges[0]?.y === undefined ? 0 : 1);

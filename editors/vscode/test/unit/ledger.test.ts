@@ -17,7 +17,7 @@ const sweep = (...tried: [number, number | null][]): Sweep => ({
     })),
 });
 
-test('lines of a ledger are read as far as they make sense', () => {
+test('malformed lines of a ledger are skipped', () => {
     const line = { position: { line: 2, character: 25 }, label: '1.00×', tooltip: 'After `tile`' };
     assert.deepEqual(
         readLedger({

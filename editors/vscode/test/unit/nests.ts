@@ -4,8 +4,8 @@
 //       tree t 0..100 *100
 //         walk
 //
-// `@3` is the line (from 1) of the directive that made the loop, `*100` its iterations; facts are made in
-// line 9.
+// `@3` is the line (from 1) of the directive that made the loop, `*100` its number of iterations. All
+// annotations have line 9.
 
 import { readAnswer, type NestView } from '../../src/nest/view';
 

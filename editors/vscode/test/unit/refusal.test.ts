@@ -17,7 +17,7 @@ test('a finding has its code, its place and its page', () => {
     });
 });
 
-test('what has no code is its message', () => {
+test('an error without a code has its message alone', () => {
     for (const error of [
         new Error('no'),
         'no',

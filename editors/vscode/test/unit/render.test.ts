@@ -31,7 +31,7 @@ test('the picture shows names, ranges, conditions and badges', () => {
     }
 });
 
-test('row loops and tree loops have colours of their own', () => {
+test('row loops and tree loops have different colours', () => {
     const picture = draw(BLOCKS);
     assert.deepEqual(named(picture, 'row').length, 2);
     assert.deepEqual(named(picture, 'tree').length, 1);
@@ -56,7 +56,7 @@ test('a loop in words', () => {
     assert.equal(sentence(block), 'b0, loop over rows from 0 to n_rows step 64, parallel, cache');
 });
 
-test('what the directive at the cursor made is marked', () => {
+test('loops that the directive at the cursor made are marked', () => {
     assert.equal(named(draw(BLOCKS), 'marked').length, 0);
     assert.deepEqual(
         named(draw(BLOCKS, 3), 'marked').map(({ attributes }) => attributes['data-loop']),

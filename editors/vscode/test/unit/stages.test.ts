@@ -5,13 +5,13 @@ import { changedLines } from '../../src/stages/diff';
 
 const range = (line: number) => ({ start: { line, character: 0 }, end: { line, character: 5 } });
 
-test('lines know the directives that they come of', () => {
-    const told = [
+test('lines have the directives from which they stem', () => {
+    const runs = [
         { line: 0, count: 1, ranges: [range(2), 'x'] },
         { line: 1, count: 2, ranges: [range(4)] },
         { line: 3, count: 9, ranges: [] },
     ];
-    const lines = stageLines(readStage({ text: 'for b0 in 0..8 {\n  walk\n  walk\n}\n', lines: told }));
+    const lines = stageLines(readStage({ text: 'for b0 in 0..8 {\n  walk\n  walk\n}\n', lines: runs }));
     assert.deepEqual(lines.map((line) => line.text), ['for b0 in 0..8 {', '  walk', '  walk', '}']);
     assert.deepEqual([...linesOf(lines, 2)], [0]);
     assert.deepEqual([...linesOf(lines, 4)], [1, 2]);

@@ -38,7 +38,7 @@ test('a loop that contains itself is drawn once', () => {
     assert.deepEqual(view?.roots[0]?.bodies.flat().map(({ name }) => name), ['b']);
 });
 
-test('answers that make no sense are no picture and no error', () => {
+test('malformed answers lead to no picture and no error', () => {
     for (const json of [null, 1, 'x', [], {}, { view: 3 }, { view: null }])
         assert.equal(readAnswer(json).view, null);
     assert.deepEqual(readAnswer({ view: {} }).view?.roots, []);

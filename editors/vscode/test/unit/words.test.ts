@@ -18,7 +18,7 @@ test('names between backticks are separated from words', () => {
         );
 });
 
-test('facts about the nest are words', () => {
+test('properties of the nest have descriptions', () => {
     const view = { ...nest(BLOCKS), representation: 'sparse', batchSize: '64' };
     assert.deepEqual(facts({ ...view, treeOrder: 'by_depth' }), [
         'sparse layout',
@@ -30,7 +30,7 @@ test('facts about the nest are words', () => {
 
 test('a picture of an earlier text is remarked on, and no picture is not', () => {
     const shown = { stale: true, view: nest(BLOCKS), leftOut: [], line: null };
-    assert.equal(remark(shown), 'as of the last text without mistakes');
+    assert.equal(remark(shown), 'nest of the last text without errors');
     assert.equal(remark({ ...shown, stale: false }), '');
     const { stale, view: none } = readAnswer({ version: 3, stale: true, text: '', view: null });
     assert.equal(remark({ ...shown, stale, view: none }), '');
@@ -39,18 +39,18 @@ test('a picture of an earlier text is remarked on, and no picture is not', () =>
 test('a part of the nest is remarked on', () => {
     const at = (line: number) => ({ start: { line, character: 0 }, end: { line, character: 3 } });
     const shown = { stale: false, view: nest(BLOCKS), leftOut: [at(2), at(2), at(4)], line: null };
-    assert.equal(remark(shown), 'lines 3, 5 are wrong');
-    assert.equal(remark({ ...shown, leftOut: [at(2)], line: 6 }), 'after line 7, line 3 is wrong');
+    assert.equal(remark(shown), 'lines 3, 5 have errors');
+    assert.equal(remark({ ...shown, leftOut: [at(2)], line: 6 }), 'after line 7, line 3 has errors');
     assert.deepEqual(readAnswer({ version: 1, view: {}, left_out: [at(2), 'x'] }).leftOut, [at(2)]);
 });
 
-test('what an iteration works on is measured against the cache', () => {
+test('the working set of an iteration is compared with the cache', () => {
     const [loop] = nest(BLOCKS).roots;
     assert(loop);
     assert.equal(figures({ ...loop, bytes: 7680 }, 1 << 20), '≥ 7.5 KiB of rows (cache: 1 MiB)');
     assert.equal(
         figures({ ...loop, bytes: 3 << 20 }, 1 << 20),
-        '≥ 3 MiB of rows, more than the cache has: 1 MiB',
+        '≥ 3 MiB of rows, larger than the cache: 1 MiB',
     );
     assert.equal(
         figures({ ...loop, idle: { idle: 14, lanes: 16 } }, null),

@@ -1,8 +1,8 @@
 """Exports fitted scikit-learn objects as standard ONNX that computes what the objects compute.
 
 `stages.py` has the table of estimators. Each row names a function from columns to columns, or from columns to
-a prediction, which adds nodes to a graph in scikit-learn's own order, in its types, with its casts. The
-exported file is compared with the object at once.
+a prediction. The function adds nodes to a graph, with scikit-learn's order of operations, types and casts.
+The exported file is then compared with the object.
 """
 
 from .export import Exported, Mismatch, export, exported, refusal_of

@@ -20,7 +20,7 @@ def _prediction(graph: Graph, estimator: Any, scores: Value) -> Prediction:
 
 
 def gaussian(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """Squared distances to the mean of each class, divided by variances."""
+    """Normal distributions: squared distances to the mean of each class, divided by variances."""
     value = columns.value(graph, FLOAT64)
     variances = numpy.asarray(estimator.var_)
     apart = graph.add("Sub", graph.add("Unsqueeze", value, numpy.array([1], INT64)),
@@ -46,7 +46,8 @@ def complement(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 
 
 def bernoulli(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """Each feature as a bit, with the logarithm of its probability or of the opposite."""
+    """Features as bits: the logarithm of each feature's probability if it is set, otherwise that of the
+    opposite."""
     if estimator.binarize is not None:
         columns = binarizer(graph, _Threshold(estimator.binarize), columns)
     present = numpy.asarray(estimator.feature_log_prob_)
@@ -63,7 +64,8 @@ class _Threshold:
 
 
 def categorical(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """Look-ups, added in the order of the columns: exact."""
+    """Categories: the logarithms of their probabilities, added in the order of the columns, so that the
+    results are exact."""
     numbers = graph.cast(columns.value(graph), INT64)
     total: Value | None = None
     for at, table in enumerate(estimator.feature_log_prob_):

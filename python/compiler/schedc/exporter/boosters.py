@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from .boosting import threshold_index, two_chances
+from .boosting import threshold_index, two_probabilities
 from .columns import Column, Columns, same_names
 from .forests import best, single
 from .graph import FLOAT32, FLOAT64, INT64, Graph, Value, is_missing
@@ -17,14 +17,14 @@ from .stages import Prediction, refuse
 from .targets import indicators
 from .trees import LEQ, LT, MEMBER, Tree, add_trees, constant_tree
 
-#: By XGBoost's objective: the operation between margins and predictions.
+#: The operation from margins to predictions, by XGBoost's objective.
 _XGBOOST_LINKS = {
     "reg:squarederror": "", "reg:linear": "", "reg:squaredlogerror": "", "reg:pseudohubererror": "",
     "reg:absoluteerror": "", "reg:quantileerror": "", "rank:pairwise": "", "rank:ndcg": "", "rank:map": "",
     "reg:logistic": "Sigmoid", "binary:logistic": "Sigmoid", "multi:softprob": "Softmax",
     "count:poisson": "Exp", "reg:gamma": "Exp", "reg:tweedie": "Exp",
 }
-#: The same by LightGBM's objective.
+#: The operation from margins to predictions, by LightGBM's objective.
 _LIGHTGBM_LINKS = {
     "regression": "", "regression_l1": "", "huber": "", "fair": "", "quantile": "", "mape": "",
     "lambdarank": "", "rank_xendcg": "", "binary": "Sigmoid", "multiclass": "Softmax",
@@ -34,7 +34,8 @@ _LIGHTGBM_LINKS = {
 
 
 def xgboost_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """A classifier of XGBoost. Its label is decided by probabilities in f32, of which some are ties."""
+    """A classifier of XGBoost. It chooses the label by probabilities in f32, which may be equal for different
+    margins."""
     margins, link = _xgboost(graph, estimator, columns)
     classes = numpy.arange(int(estimator.n_classes_))
     if link == "Softmax":
@@ -43,13 +44,14 @@ def xgboost_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predic
                           margins=margins)
     if link != "Sigmoid":
         raise refuse(graph, estimator, "is exported for binary:logistic and multi:softprob only")
-    least = _least_margin(_xgboost_chance, FLOAT32)
+    least = _least_margin(_xgboost_is_second, FLOAT32)
     if margins.width > 1:
         # XGBoost returns several labels as floats.
         return Prediction("targets", probabilities=graph.add("Sigmoid", margins), margins=margins,
                           targets=indicators(graph, margins, least, "GreaterOrEqual", FLOAT64))
     index = threshold_index(graph, margins, "GreaterOrEqual", least)
-    return Prediction("classifier", index=index, classes=classes, probabilities=two_chances(graph, margins),
+    return Prediction("classifier", index=index, classes=classes,
+                      probabilities=two_probabilities(graph, margins),
                       margins=margins)
 
 
@@ -95,7 +97,8 @@ def _xgboost(graph: Graph, estimator: Any, columns: Columns) -> tuple[Value, str
 
 
 def _xgboost_base(booster: Any, learner: dict[str, Any]) -> numpy.ndarray:
-    """The margins before the first tree, by a booster whose leaves are all zero."""
+    """The margins before the first tree. They are predicted by a copy of the booster whose leaves are all
+    zero."""
     import xgboost
 
     parameters = learner["learner_model_param"]
@@ -120,8 +123,8 @@ def _xgboost_base(booster: Any, learner: dict[str, Any]) -> numpy.ndarray:
 
 
 def _xgboost_columns(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """Columns with NaN for all that XGBoost takes for missing: a number of its own, and absent cells of
-    sparse matrices."""
+    """Columns with NaN in place of all values that XGBoost treats as missing: the number of its option
+    `missing`, and absent cells of sparse matrices."""
     marker = getattr(estimator, "missing", None)
     own = None if marker is None or is_missing(marker) else marker
     if own is None and not columns.sparse:
@@ -129,7 +132,7 @@ def _xgboost_columns(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     value = single(graph, columns)
     marks = []
     if columns.sparse:
-        # Cells are absent where they are zero before they are rounded.
+        # A cell of a sparse matrix is absent if it is zero before rounding.
         marks.append(graph.add("Equal", columns.value(graph, columns.floating), 0.0))
     if own is not None:
         marks.append(graph.add("Equal", value, FLOAT32.type(own)))
@@ -138,7 +141,7 @@ def _xgboost_columns(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     return same_names(columns, value)
 
 
-def _xgboost_chance(margin: Any) -> bool:
+def _xgboost_is_second(margin: Any) -> bool:
     """Whether XGBoost's own logistic function of a margin is above a half."""
     import xgboost
 
@@ -149,7 +152,8 @@ def _xgboost_chance(margin: Any) -> bool:
 
 
 def _least_margin(passes: Callable[[Any], bool], kind: numpy.dtype) -> float:
-    """The least positive margin that passes a test which all larger ones pass, by bisection over floats."""
+    """The smallest positive margin that passes a test, by bisection over floats. All larger margins must pass
+    the test."""
     bits = numpy.dtype(f"i{kind.itemsize}")
     low, high = 0, int(kind.type(1.0).view(bits))
     while high - low > 1:
@@ -185,7 +189,7 @@ def lightgbm_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predi
 
     index = threshold_index(graph, margins, "GreaterOrEqual", _least_margin(passes, FLOAT64))
     return Prediction("classifier", index=index, classes=classes, margins=margins,
-                      probabilities=two_chances(graph, _times(graph, margins, factor)))
+                      probabilities=two_probabilities(graph, _times(graph, margins, factor)))
 
 
 def lightgbm_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
@@ -214,7 +218,7 @@ def _lightgbm(graph: Graph, estimator: Any, columns: Columns) -> tuple[Value, li
     about = dict(line.partition("=")[::2] for line in head.splitlines())
     objective = about.get("objective", "").split()
     if not objective or objective[0] not in _LIGHTGBM_LINKS or "sqrt" in objective:
-        raise refuse(graph, estimator, f"has the objective {' '.join(objective) or 'of its own'}; "
+        raise refuse(graph, estimator, f"has the objective {' '.join(objective) or '(custom)'}; "
                      "docs/pipelines.md lists those that are exported")
     if getattr(booster, "pandas_categorical", None):
         raise refuse(graph, estimator, "was fitted on columns of pandas with categories; put an "
@@ -234,7 +238,7 @@ def _lightgbm(graph: Graph, estimator: Any, columns: Columns) -> tuple[Value, li
 
 
 def _lightgbm_table(block: str) -> dict[str, numpy.ndarray]:
-    """The lists of numbers of a tree in LightGBM's text."""
+    """The arrays of numbers of one tree, from LightGBM's text."""
     made = {}
     for line in block.split("\n\n")[0].splitlines():
         name, found, rest = line.partition("=")
@@ -244,7 +248,7 @@ def _lightgbm_table(block: str) -> dict[str, numpy.ndarray]:
 
 
 def _lightgbm_columns(graph: Graph, columns: Columns, tables: list[dict[str, numpy.ndarray]]) -> Columns:
-    """Columns whose categories are whole numbers, as LightGBM truncates them."""
+    """Columns with categories as whole numbers, to which LightGBM truncates them."""
     chosen: set[int] = set()
     for table in tables:
         kinds = table.get("decision_type", numpy.empty(0)).astype(int)
@@ -261,12 +265,13 @@ def _lightgbm_columns(graph: Graph, columns: Columns, tables: list[dict[str, num
     return Columns(tuple(made), columns.sparse)
 
 
-#: LightGBM makes values that are at most this far from zero zeros before it predicts.
+#: LightGBM replaces values of at most this magnitude by zero before it predicts.
 _NEARLY_ZERO = float(FLOAT32.type(1e-35))
 
 
 def _beside_zero(threshold: numpy.ndarray) -> numpy.ndarray:
-    """The thresholds, moved so that they send values near zero where LightGBM sends zero."""
+    """Moves thresholds near zero, so that values near zero take the same direction as zero does in
+    LightGBM."""
     moved = numpy.where(threshold >= 0.0, _NEARLY_ZERO, numpy.nextafter(-_NEARLY_ZERO, -numpy.inf))
     return numpy.where(numpy.abs(threshold) > _NEARLY_ZERO, threshold, moved)
 
@@ -284,8 +289,8 @@ def _lightgbm_tree(graph: Graph, estimator: Any, columns: Columns, table: dict[s
     threshold = numpy.where(is_set, table["threshold"], _beside_zero(table["threshold"]))
     missing = kinds >> 2 & 3
     if (missing == 1).any():
-        raise refuse(graph, estimator, "takes zeros for missing values; fit it without zero_as_missing")
-    # LightGBM compares 0 in place of missing values that it did not see in training.
+        raise refuse(graph, estimator, "treats zeros as missing values; fit it without zero_as_missing")
+    # For features without missing values in training, LightGBM treats a missing value as 0.
     of_zero = 0.0 <= table["threshold"]
     missing_left = numpy.where(is_set, False, numpy.where(missing == 2, kinds & 2 == 2, of_zero))
     sets = {}

@@ -19,7 +19,7 @@ def _boosted(graph: Graph, estimator: Any, columns: Columns) -> Value:
     """The margins: the initial value first, then one tree after the other, as scikit-learn adds them."""
     initial = estimator.init_
     if not isinstance(initial, str) and type(initial).__name__ not in ("DummyClassifier", "DummyRegressor"):
-        raise refuse(graph, estimator, f"begins with a {type(initial).__name__}; leave init at its default")
+        raise refuse(graph, estimator, f"has the init {type(initial).__name__}; leave init at its default")
     base = estimator._raw_predict_init(numpy.zeros((1, len(columns)), "float32"))[0]
     trees = [constant_tree(value, target) for target, value in enumerate(base)]
     for stage in estimator.estimators_:
@@ -42,10 +42,10 @@ def boosting_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predi
 
 
 def _classes(graph: Graph, estimator: Any, margins: Value, test: str, factor: float = 1.0) -> Prediction:
-    """The class and the probabilities. `test` is how a single margin is compared with 0."""
+    """The class and the probabilities. `test` is the operator that compares a single margin with 0."""
     if margins.width == 1:
         index = threshold_index(graph, margins, test)
-        chances = two_chances(graph, margins if factor == 1.0 else graph.add("Mul", margins, factor))
+        chances = two_probabilities(graph, margins if factor == 1.0 else graph.add("Mul", margins, factor))
     else:
         index = best(graph, margins)
         chances = graph.add("Softmax", margins, axis=1)
@@ -59,15 +59,16 @@ def threshold_index(graph: Graph, margins: Value, test: str, threshold: float = 
     return graph.add("Squeeze", passes, numpy.array([1], INT64), width=0)
 
 
-def two_chances(graph: Graph, margins: Value) -> Value:
-    """The probabilities of two classes of the margin of the second."""
+def two_probabilities(graph: Graph, margins: Value) -> Value:
+    """The probabilities of both classes, from the margin of the second one."""
     second = graph.add("Sigmoid", margins)
     first = graph.add("Sub", 1.0, second)
     return graph.join([first, second])
 
 
 def histogram_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """Gradient boosting with histograms; the exponential follows for counts."""
+    """Gradient boosting with histograms. If its loss is for counts, the prediction is the exponential of the
+    sum."""
     margins = _histogram(graph, estimator, columns)
     if estimator._loss.link.__class__.__name__ == "LogLink":
         return Prediction("regressor", variable=graph.add("Exp", margins), margins=margins)
@@ -109,7 +110,7 @@ def _histogram_tree(graph: Graph, columns: Columns, predictor: Any, target: int)
 
 
 def _encoded(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """The columns as the trees read them: categories as numbers, and first."""
+    """The columns in the order and form that the trees read: first those with categories, as numbers."""
     if getattr(estimator, "is_categorical_", None) is None:
         return columns
     preprocessor = getattr(estimator, "_preprocessor", None)

@@ -13,18 +13,18 @@ from .graph import FLOAT32, Promise, Value
 from .inputs import table
 from .stages import answering, held, key_of, selects
 
-#: Difference between two roundings of one result, relative to the largest magnitude in its output. Sums of
-#: some thousand terms stay below.
+#: Allowed difference between two roundings of one result, by the bytes of a value. It is relative to the
+#: largest magnitude in the output. Sums of some thousand terms differ by less.
 _ROUNDING = {4: 1e-5, 8: 1e-9}
-#: Difference behind the square root of a sum, as in distances: 1e-14 of the square.
+#: Allowed difference behind the square root of a sum, as in distances: 1e-14 of the square.
 ROOT_ROUNDING = 1e-7
-#: Share of the rows that may reach other leaves behind a value that is only within a bound. Rows that are
-#: made for the check lie on thresholds, so that a few of 100 do.
-OUTSIDE_SHARE = 0.1
+#: Fraction of the rows that may reach other leaves because a tested value has a rounding error. Rows that are
+#: made for the check lie on thresholds, so a few percent of them do.
+OUTSIDE_FRACTION = 0.1
 
 
 class Mismatch(ValueError):
-    """A file that predicts other values than its object."""
+    """An exported file whose predictions differ from its object's."""
 
 
 #: The outputs of a file with the results of an object's methods beside `predict`.
@@ -33,7 +33,7 @@ METHODS = {"predict_proba": "probabilities", "decision_function": "margins", "sc
 
 
 def expected(model: Any, rows: Any, outputs: Any) -> dict[str, numpy.ndarray]:
-    """What an object predicts for rows, in the form of a file's outputs."""
+    """The object's predictions for rows, by the names of a file's outputs."""
     calls = {output: method for method, output in METHODS.items()}
     calls.update(label="predict", variable="predict" if hasattr(model, "predict") else "transform")
     found = {}
@@ -58,8 +58,8 @@ def expected(model: Any, rows: Any, outputs: Any) -> dict[str, numpy.ndarray]:
 
 
 def _margins(model: Any, rows: Any) -> Any:
-    """The margins of other trainers, or of histogram gradient boosting, which have no method for these. None
-    for combinations, which keep the margins of their last part to themselves."""
+    """The margins of other trainers' objects, or of histogram gradient boosting, which have no method that
+    returns them. None for estimators that combine others and do not return margins."""
     last = answering(model)
     library = key_of(last).partition(".")[0]
     options: dict[str, dict[str, Any]] = {
@@ -72,7 +72,7 @@ def _margins(model: Any, rows: Any) -> Any:
 
 
 def _prepared(model: Any, rows: Any) -> Any:
-    """Rows as the estimator takes them that answers for an object."""
+    """Transforms rows by all steps of an object before its last one."""
     last = answering(model)
     while (model := held(model)) is not last:
         if selects(model):
@@ -88,7 +88,8 @@ def _prepared(model: Any, rows: Any) -> Any:
 
 @contextmanager
 def one_job(model: Any) -> Iterator[None]:
-    """Lets forests add their trees in order: several jobs add them as they finish."""
+    """A context in which forests run in one job, and so add their trees in order. Several jobs add them in
+    the order in which they finish."""
     changed: list[tuple[Any, Any]] = []
     seen: set[int] = set()
     waiting = [model]
@@ -113,7 +114,7 @@ def one_job(model: Any) -> Iterator[None]:
 
 
 def run(content: bytes, feeds: dict[str, numpy.ndarray]) -> dict[str, numpy.ndarray]:
-    """What a file predicts, in ONNX Runtime on one thread, or else in the reference evaluator of onnx."""
+    """The predictions of a file, by ONNX Runtime on one thread, or by the reference evaluator of onnx."""
     try:
         import onnxruntime
         from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as Missing
@@ -137,14 +138,14 @@ def _by_reference(content: bytes, feeds: dict[str, numpy.ndarray]) -> dict[str, 
     return dict(zip(evaluator.output_names, evaluator.run(None, feeds)))
 
 
-#: Programs that predict rows by a file, each compared with the object.
+#: Functions that predict rows by a file. Each is compared with the object.
 ENGINES: list[Callable[[bytes, dict[str, numpy.ndarray]], dict[str, Any]]] = [run]
 
 
 def compare(model: Any, made: Any, rows: Any) -> None:
     """Compares a file with its object on rows.
 
-    Raises Mismatch with the first row and the output that differ by more than the promise.
+    Raises Mismatch for the first result that differs by more than its :class:`Promise` allows.
     """
     rows = table(rows)
     theirs = expected(model, rows, made.outputs)
@@ -167,21 +168,21 @@ def compare(model: Any, made: Any, rows: Any) -> None:
                         "tested value lies that close to a threshold; fit the pipeline on float64 rows, or "
                         "pass check=False to accept the difference"
                     )
-                raise Mismatch(f"{message}; this is a fault of schedc, please report it")
+                raise Mismatch(f"{message}; this is a bug of schedc, please report it")
 
 
 def _beyond(apart: numpy.ndarray, name: str, theirs: dict[str, numpy.ndarray],
             outputs: dict[str, Value], scale: float) -> numpy.ndarray:
-    """The differences that no rounding error explains."""
+    """Selects the differences that no rounding error explains."""
     by = "margins" if "margins" in theirs else "probabilities"
     scores = theirs.get(by)
     is_label = name == "label" and apart.ndim == 1
     if is_label and scores is not None and outputs[by].promise is not Promise.OUTSIDE:
-        # Labels may differ where the two best classes are as good as equal.
+        # Labels may differ where the scores of the two best classes differ by no more than their rounding.
         ordered = numpy.sort(scores, axis=1)
         gap = numpy.abs(scores[:, 0]) if scores.shape[1] == 1 else ordered[:, -1] - ordered[:, -2]
         return numpy.asarray(apart & (gap > _rounding(scores, outputs[by], scale)))
-    return apart if apart.mean() > OUTSIDE_SHARE else numpy.zeros_like(apart)
+    return apart if apart.mean() > OUTSIDE_FRACTION else numpy.zeros_like(apart)
 
 
 def _difference(kind: str, name: str, found: Any, value: Any, apart: numpy.ndarray) -> str:
@@ -194,7 +195,7 @@ def _difference(kind: str, name: str, found: Any, value: Any, apart: numpy.ndarr
 
 
 def magnitude(made: Any, rows: Any) -> float:
-    """The largest sum of magnitudes of the products of any sum, which bounds its rounding error."""
+    """The largest sum of magnitudes of products, over all sums of the graph. It bounds rounding errors."""
     if not made.graph.sums:
         return 1.0
     import onnx
@@ -232,7 +233,7 @@ def _rounding(values: numpy.ndarray, output: Value, scale: float) -> float:
 
 
 def differs(ours: numpy.ndarray, theirs: numpy.ndarray, output: Value, scale: float) -> numpy.ndarray:
-    """Where results differ by more than the output's promise allows."""
+    """Marks the results that differ by more than the output's promise allows."""
     if theirs.dtype.kind != "f":
         return numpy.asarray(ours.astype(theirs.dtype) != theirs)
     if output.promise is Promise.EQUAL:

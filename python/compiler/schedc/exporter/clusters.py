@@ -41,8 +41,8 @@ def center_distances(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 
 def centroids(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """The class with the nearest centroid. Distances count in standard deviations where classes have unequal
-    priors, and in scores."""
+    """The class with the nearest centroid. Distances are in standard deviations if classes have unequal
+    priors, and for scores."""
     points, metric = dense(estimator.centroids_), estimator.metric
     if metric not in ("euclidean", "manhattan"):
         raise refuse(graph, estimator, f"has the metric {metric}; euclidean and manhattan are exported")
@@ -69,7 +69,7 @@ def centroids(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 
 
 def _apart(graph: Graph, value: Value, points: numpy.ndarray, metric: str) -> Value:
-    """Squared Euclidean distances, or sums of magnitudes."""
+    """Squared Euclidean distances from points, or Manhattan distances."""
     if metric == "euclidean":
         return squared_distances(graph, value, points)
     apart = graph.add("Sub", graph.add("Unsqueeze", value, numpy.array([1], INT64)), points[None])

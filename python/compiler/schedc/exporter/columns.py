@@ -1,4 +1,4 @@
-"""Columns between the steps of a pipeline."""
+"""Columns that pass from one step of a pipeline to the next."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .graph import FLOAT32, FLOAT64, TEXT, Graph, Value
 
 @dataclass(frozen=True)
 class Source:
-    """The input that a column derives from: about `value * factor + offset` in that input gives `value`."""
+    """The input that a column derives from. If the input is about `value * factor + offset`, the column has
+    the value `value`."""
 
     feature: int
     factor: float = 1.0
@@ -29,7 +30,7 @@ class Column:
     name: str
     source: Source | None = None
     is_filled: bool = False
-    """Whether missing texts have become empty texts."""
+    """Whether an earlier step has replaced missing texts by empty texts."""
 
     @property
     def dtype(self) -> numpy.dtype:
@@ -38,12 +39,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Columns:
-    """The table that a step hands to the next one."""
+    """The table that one step of a pipeline passes to the next."""
 
     columns: tuple[Column, ...]
     sparse: bool = False
-    """Whether scikit-learn hands on a sparse matrix: some steps then round differently, and XGBoost takes
-    zeros for missing values."""
+    """Whether scikit-learn passes on a sparse matrix. Some steps then round differently, and XGBoost treats
+    zeros as missing values."""
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -53,7 +54,7 @@ class Columns:
 
     @property
     def dtype(self) -> numpy.dtype:
-        """The type of the array that scikit-learn makes of all columns."""
+        """The type of the array into which scikit-learn converts all columns."""
         kinds = {column.dtype for column in self.columns}
         return TEXT if TEXT in kinds else numpy.result_type(*kinds) if kinds else FLOAT64
 
@@ -67,12 +68,12 @@ class Columns:
         return replace(self, columns=tuple(self.columns[int(at)] for at in positions))
 
     def value(self, graph: Graph, dtype: Any = None) -> Value:
-        """All columns as one value of a type; by default, the array's own."""
+        """All columns as one value of a type, by default of :attr:`dtype`."""
         dtype = self.dtype if dtype is None else numpy.dtype(dtype)
         return graph.join([graph.cast(piece, dtype) for piece in self.pieces(graph)])
 
     def pieces(self, graph: Graph) -> list[Value]:
-        """Runs of columns of one value."""
+        """The values that hold the columns, each for a run of adjacent columns."""
         runs: list[tuple[Value, list[int]]] = []
         for column in self.columns:
             if not runs or runs[-1][0] != column.value:
@@ -102,7 +103,7 @@ def same_names(columns: Columns, value: Value, sources: Sequence[Source | None] 
 
 
 def in_double(graph: Graph, columns: Columns) -> Columns:
-    """Columns beside which a chain puts its results: in double precision, as these are."""
+    """Columns in double precision, as a chain of estimators reads them beside its results."""
     return same_names(columns, columns.value(graph, FLOAT64))
 
 
@@ -126,7 +127,7 @@ def scaled(sources: Sequence[Source | None], factors: Any, offsets: Any) -> list
 
 
 def join(parts: Sequence[Columns], prefixes: Sequence[str], sparse: bool) -> Columns:
-    """Tables side by side. A part's columns are named after it if two columns would have one name."""
+    """Tables side by side. If two columns would have the same name, names get the prefixes of their parts."""
     names = [column.name for part in parts for column in part]
     plain = len(set(names)) == len(names)
     made = [

@@ -1,4 +1,4 @@
-"""Estimators that are made of steps: pipelines, column transformers and unions."""
+"""Estimators that consist of steps or parts: pipelines, column transformers and unions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _steps(graph: Graph, steps: Any, columns: Columns) -> Columns:
 
 
 def column_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """Transformers of some columns each, side by side."""
+    """Transformers that each read some columns; their results side by side."""
     parts, names = [], []
     weights = estimator.transformer_weights or {}
     for name, step, _ in estimator.transformers_:
@@ -48,15 +48,15 @@ def column_transformer(graph: Graph, estimator: Any, columns: Columns) -> Column
                 part = transform(graph, step, part)
         parts.append(_weighted(graph, part, weights.get(name)))
         names.append(name)
-    # A transformer of no columns at all does not tell.
+    # A transformer without columns lacks the attribute.
     sparse = bool(getattr(estimator, "sparse_output_", False))
     if sparse and any(part.dtype == TEXT for part in parts):
-        raise refuse(graph, estimator, "hands on text in a sparse matrix")
+        raise refuse(graph, estimator, "returns text in a sparse matrix")
     return join(parts, names, sparse)
 
 
 def feature_union(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """Transformers of all columns, side by side."""
+    """Transformers that each read all columns; their results side by side."""
     parts, names = [], []
     weights = estimator.transformer_weights or {}
     for name, step in estimator.transformer_list:
@@ -88,8 +88,8 @@ def function_transformer(graph: Graph, estimator: Any, columns: Columns) -> Colu
         name = getattr(estimator.func, "__name__", "a function")
         raise refuse(
             graph, estimator,
-            f"calls {name}, which is code; functions of NumPy such as log1p are exported without options, or "
-            "run that part outside, and give schedc its results",
+            f"calls {name}, which schedc does not export; functions of NumPy such as log1p are exported if "
+            "they have no options; run that part outside, and give schedc its results",
         )
     kinds = {column.dtype.kind for column in columns}
     if columns.sparse or not kinds <= {"f", "i", "u"}:

@@ -30,7 +30,7 @@ def _parts(graph: Graph, estimator: Any, columns: Columns) -> list[tuple[Any, Pr
 
 
 def _average(graph: Graph, values: list[Value], weights: Any) -> Value:
-    """The average, with weights if there are some: added up in order, in the types that NumPy uses."""
+    """The average, weighted if there are weights. Added up in order, in the types that NumPy uses."""
     kind = numpy.result_type(*(value.dtype for value in values), *([] if weights is None else [FLOAT64]))
     total: Value | None = None
     for at, value in enumerate(values):
@@ -76,7 +76,7 @@ def _variable(made: Prediction) -> Value:
 
 
 def _index(graph: Graph, made: Prediction) -> Value:
-    """The predicted class of a part whose classes are numbers from 0 on."""
+    """The predicted class of a part, whose classes are the numbers 0, 1 and so on."""
     assert made.index is not None
     classes = numpy.asarray(made.classes)
     if numpy.array_equal(classes, numpy.arange(len(classes))):
@@ -90,7 +90,7 @@ def _column(graph: Graph, value: Value) -> Value:
 
 
 def _response(graph: Graph, estimator: Any, part: Any, made: Prediction, method: str) -> Value:
-    """What a part's method returns, as columns."""
+    """The result of a part's method, as columns."""
     if made.kind == "targets":
         raise refuse(graph, estimator, f"reads the classes of several targets of its {type(part).__name__}")
     if method == "predict_proba" and made.probabilities is not None:
@@ -101,7 +101,7 @@ def _response(graph: Graph, estimator: Any, part: Any, made: Prediction, method:
         return made.variable
     if method == "predict" and made.index is not None:
         return _column(graph, graph.cast(_index(graph, made), FLOAT64))
-    raise refuse(graph, estimator, f"asks its {type(part).__name__} for {method}, which is not exported")
+    raise refuse(graph, estimator, f"calls {method} of its {type(part).__name__}, which is not exported")
 
 
 def _stacked(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
@@ -122,7 +122,7 @@ def _stacked(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 
 
 def stacking_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """A classifier of the predictions of others."""
+    """A classifier that reads the predictions of other estimators."""
     made = _stacked(graph, estimator, columns)
     if made.kind != "classifier":
         raise refuse(graph, estimator, "ends in a regressor")
@@ -131,12 +131,12 @@ def stacking_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predi
 
 
 def stacking_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """A regressor of the predictions of others."""
+    """A regressor that reads the predictions of other estimators."""
     return Prediction("regressor", variable=_variable(_stacked(graph, estimator, columns)))
 
 
 def calibrated(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """The average of classifiers whose scores a curve turns into probabilities."""
+    """The average of calibrated classifiers: a curve converts the scores of each into probabilities."""
     parts = []
     for at, one in enumerate(estimator.calibrated_classifiers_):
         with graph.step(f"calibrated{at}"):
@@ -153,7 +153,7 @@ def _calibrated(graph: Graph, estimator: Any, one: Any, columns: Columns) -> Val
     if one.method not in ("sigmoid", "isotonic"):
         raise refuse(graph, estimator, f"calibrates by {one.method}; use sigmoid or isotonic")
     if len(one.estimator.classes_) != classes:
-        raise refuse(graph, estimator, "has parts that have not seen each class")
+        raise refuse(graph, estimator, "has parts that were not fitted on every class")
     from_margins = hasattr(one.estimator, "decision_function")
     method = "decision_function" if from_margins else "predict_proba"
     raw = _response(graph, estimator, one.estimator, made, method)
@@ -173,19 +173,19 @@ def _calibrated(graph: Graph, estimator: Any, one: Any, columns: Columns) -> Val
     return normalized(graph, graph.join(shares), 1.0 / classes)
 
 
-#: Slope of curves from which on a comparison does not become less strict.
+#: Maximum slope of a curve that loosens the comparison; steeper curves count as this steep.
 _STEEPEST = 1e3
 
 
 def _isotonic(graph: Graph, calibrator: Any, column: Value) -> Value:
-    """A function that is linear between points, in the type of the scores that it was fitted to."""
+    """An isotonic curve: linear between points, in the type of the scores that it was fitted to."""
     x = numpy.asarray(calibrator.X_thresholds_)
     y = numpy.asarray(calibrator.y_thresholds_, x.dtype)
     if len(x) == 1:
         return graph.constant_columns(column, numpy.asarray(y, FLOAT64))
     low, high = x.dtype.type(calibrator.X_min_), x.dtype.type(calibrator.X_max_)
     column = graph.add("Clip", graph.cast(column, x.dtype), low, high)
-    # The function is continuous, so that a rounding error of the input leaves one of the output.
+    # The function is continuous, so a small error of the input leads to a small error of the output.
     made = graph.cast(interpolated_as_scipy(graph, column, x, y), FLOAT64)
     slope = float(numpy.max(numpy.diff(y) / numpy.diff(x), initial=1.0))
     return replace(made, promise=Promise.BOUND, steep=min(slope, _STEEPEST))
@@ -211,7 +211,7 @@ def one_vs_rest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
         scores.append(graph.take(score, [score.width - 1]))
     score = graph.join(scores)
     if estimator.multilabel_:
-        # The compiler keeps no margins that are the same for all rows.
+        # The compiler drops margins that are the same for all rows.
         is_constant = any(key_of(part) == "sklearn._ConstantPredictor" for part in parts)
         found = graph.join(chances) if len(chances) == len(parts) else None
         if found is not None and len(parts) == 1:
@@ -235,7 +235,7 @@ def one_vs_rest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 
 
 def constant(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """The part of one class against the rest for a class that all rows of training had, or none."""
+    """The part of a one-vs-rest classifier for a class that all training rows had, or none of them."""
     answer = float(numpy.ravel(estimator.y_)[0])
     value = columns.value(graph, columns.floating)
     margins = graph.constant_columns(value, [answer])
@@ -248,7 +248,7 @@ def constant(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 def one_vs_one(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """A classifier for each pair of classes; their votes and margins are the scores."""
     if estimator.pairwise_indices_ is not None:
-        raise refuse(graph, estimator, "takes kernels in place of columns")
+        raise refuse(graph, estimator, "reads a precomputed kernel matrix in place of columns")
     choices, duels = [], []
     parts, count = estimator.estimators_, len(estimator.classes_)
     has_margins = all(hasattr(part, "decision_function") for part in parts)
@@ -297,7 +297,7 @@ def regressor_chain(graph: Graph, estimator: Any, columns: Columns) -> Predictio
 
 
 def transformed_target(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """A regressor whose target was transformed: the inverse follows it."""
+    """A regressor whose target was transformed. The inverse is applied to its predictions."""
     variable = _variable(predict(graph, estimator.regressor_, columns))
     variable = inverse(graph, estimator, estimator.transformer_, variable)
     return Prediction("regressor", variable=variable, is_table=estimator._training_dim == 2)

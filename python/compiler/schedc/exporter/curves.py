@@ -11,12 +11,12 @@ from .columns import Columns, columns_of, names_out, same_names
 from .functions import exp_minus_one, log_of_one_plus
 from .graph import FLOAT64, INT64, Graph, Value
 from .scalers import standard_scaler
-from .normal import LEAST_SHARE, normal_quantile
+from .normal import LEAST_PROBABILITY, normal_quantile
 from .stages import refuse
 
 
 def power_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """Powers of values, after Yeo and Johnson or Box and Cox."""
+    """The power transforms of Yeo-Johnson and Box-Cox."""
     kind = columns.floating
     value = graph.cast(columns.value(graph, kind), FLOAT64)
     powers = numpy.asarray(estimator.lambdas_, FLOAT64)
@@ -28,7 +28,8 @@ def power_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns
         chosen = graph.add("Where", passes, not_zero(powers), not_zero(2.0 - powers), dtype=FLOAT64)
         made = _power(graph, log_of_one_plus(graph, graph.add("Abs", value)), chosen)
         made = graph.add("Where", passes, made, graph.add("Neg", made), dtype=FLOAT64)
-        # Releases that compute the power themselves subtract 1 from it, which cancels for small exponents.
+        # Releases with their own Yeo-Johnson transform subtract 1 from the power, which cancels digits for
+        # small exponents.
         made = replace(made, root=made.root or hasattr(estimator, "_yeo_johnson_transform"))
     tested = [0.5, 1.0, 3.0] if estimator.method == "box-cox" else [-2.0, -0.5, 0.0, 0.5, 1.0, 3.0]
     for column in columns:
@@ -43,14 +44,14 @@ def _power(graph: Graph, logarithm: Value, powers: Any) -> Value:
 
 
 def not_zero(powers: numpy.ndarray) -> numpy.ndarray:
-    """Exponents with a tiny one in place of 0, where the result is the logarithm: `exp_minus_one` returns
-    tiny numbers as they are."""
+    """Exponents with a tiny number in place of 0. The result is then the logarithm, since `exp_minus_one`
+    returns tiny numbers unchanged."""
     return numpy.where(numpy.abs(powers) < numpy.finfo(FLOAT64).eps, powers.dtype.type(2.0**-70), powers)
 
 
 def segments(graph: Graph, column: Value, edges: numpy.ndarray) -> Value:
-    """The number of edges that are at most a value of the only column: `[n_rows]`."""
-    # Files have no sums of no cells. NaN is an edge that no value passes.
+    """The number of edges that are at most the row's value in the only column: `[n_rows]`."""
+    # A file cannot sum up zero columns. NaN is an edge that no value reaches.
     edges = edges if len(edges) else numpy.array([numpy.nan])
     return _count(graph, graph.add("GreaterOrEqual", column, numpy.asarray(edges, FLOAT64)[None],
                                    promise=column.promise))
@@ -69,13 +70,13 @@ def of_segment(graph: Graph, segment: Value, table: numpy.ndarray) -> Value:
 
 
 def interpolated(graph: Graph, column: Value, x: numpy.ndarray, y: numpy.ndarray) -> Value:
-    """The function that is linear between points, as `numpy.interp` computes it, in its order.
+    """The function that is linear between points, with the operations of `numpy.interp` in their order.
 
-    Segment 0 lies before all points, and the last one behind them.
+    Segment 0 is before the first point, and the last segment is behind the last point.
     """
     with numpy.errstate(divide="ignore", invalid="ignore"):
         slopes = (y[1:] - y[:-1]) / (x[1:] - x[:-1])
-    # Between points that are alike lies no value.
+    # No value is between two equal points.
     slopes = numpy.where(numpy.isfinite(slopes), slopes, 0.0)
     segment = segments(graph, column, x)
     start = of_segment(graph, segment, numpy.concatenate([[x[0]], x]))
@@ -85,10 +86,11 @@ def interpolated(graph: Graph, column: Value, x: numpy.ndarray, y: numpy.ndarray
 
 
 def quantile_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """The rank of a value among fitted quantiles, between 0 and 1, or the normal quantile of that."""
+    """The rank of a value among fitted quantiles, between 0 and 1, or the normal quantile of this rank."""
     is_normal = estimator.output_distribution == "normal"
     if columns.sparse:
-        raise refuse(graph, estimator, "transforms a sparse matrix; make the encoder before it dense")
+        raise refuse(graph, estimator, "transforms a sparse matrix; set sparse_output=False in the "
+                     "encoder before it")
     kind = columns.floating
     value = columns.value(graph, kind)
     references = numpy.asarray(estimator.references_, FLOAT64)
@@ -98,14 +100,14 @@ def quantile_transformer(graph: Graph, estimator: Any, columns: Columns) -> Colu
         wide = numpy.result_type(numpy.empty(0, kind), quantiles[0])
         narrow = graph.take(value, [at])
         column, points = graph.cast(narrow, FLOAT64), quantiles.astype(FLOAT64)
-        # Ascending and descending, so that repeated quantiles have the mean.
+        # Once ascending and once descending: the mean of both is the result for repeated quantiles.
         up = interpolated(graph, column, points, references)
         down = interpolated(graph, graph.add("Neg", column), -points[::-1], -references[::-1])
         mean = graph.cast(graph.add("Mul", graph.add("Sub", up, down), 0.5), kind)
         for bound, level, op in ((quantiles[-1], 1.0, "Greater"), (quantiles[0], 0.0, "Less")):
             if is_normal:
-                # Values near an end count as it.
-                moved = graph.add("Add", narrow, LEAST_SHARE if level else -LEAST_SHARE)
+                # Values near an end become this end.
+                moved = graph.add("Add", narrow, LEAST_PROBABILITY if level else -LEAST_PROBABILITY)
                 here = graph.add(op, graph.cast(moved, wide), wide.type(bound), promise=narrow.promise)
             else:
                 here = graph.add("Equal", graph.cast(narrow, wide), wide.type(bound), promise=narrow.promise)
@@ -117,10 +119,10 @@ def quantile_transformer(graph: Graph, estimator: Any, columns: Columns) -> Colu
 
 
 def _normal(graph: Graph, share: Value) -> Value:
-    """The normal quantile of a share, cut as scikit-learn cuts it."""
+    """The normal quantile of a probability, clipped as in scikit-learn."""
     from scipy.special import ndtri
 
-    least = LEAST_SHARE - numpy.spacing(1)
+    least = LEAST_PROBABILITY - numpy.spacing(1)
     inside = graph.add("Clip", share, numpy.float64(least), numpy.float64(1 - least))
     return graph.add("Clip", normal_quantile(graph, inside), ndtri(least), ndtri(1 - least))
 
@@ -152,8 +154,9 @@ def spline_transformer(graph: Graph, estimator: Any, columns: Columns) -> Column
 
 
 def _cut(graph: Graph, column: Value, spline: Any, basis: Value) -> Value:
-    """Splines that are constant beyond the knots: there scikit-learn keeps the first or the last `degree`
-    splines, and sets all others to zero, which they are unless knots are repeated or the degree is 0."""
+    """Makes splines constant beyond the knots. There scikit-learn keeps only the first or the last `degree`
+    splines and sets all others to zero. These are zero anyway unless knots are repeated or the degree is
+    0."""
     degree, count = int(spline.k), basis.width
     first, last = slice(0, degree), slice(count - degree, count)
     for op, end, kept in (("Less", degree, first), ("Greater", count, last)):
@@ -170,8 +173,8 @@ def _basis(graph: Graph, column: Value, knots: numpy.ndarray, degree: int) -> Va
     """All splines of a degree over knots, one column for each."""
     count = len(knots) - degree - 1
     intervals = numpy.arange(degree, count)
-    # Values before all knots are in the first interval, and values behind them in the last one, though these
-    # may be empty. No value is in another empty one.
+    # Values before all knots are in the first interval, and values behind all knots in the last one, even if
+    # that interval is empty. Other empty intervals are left out, since no value is in them.
     is_reached = knots[intervals + 1] > knots[intervals]
     is_reached[[0, -1]] = True
     intervals = intervals[is_reached]
@@ -181,7 +184,7 @@ def _basis(graph: Graph, column: Value, knots: numpy.ndarray, degree: int) -> Va
         before, heights = heights, []
         for place in range(1, level + 1):
             above, below = knots[intervals + place], knots[intervals + place - level]
-            # Between knots that are alike, a spline is zero.
+            # Between equal knots, a spline is zero.
             apart = numpy.where(above == below, numpy.inf, above - below)
             if level == 1:
                 share = of_segment(graph, segment, 1.0 / apart)
@@ -196,7 +199,7 @@ def _basis(graph: Graph, column: Value, knots: numpy.ndarray, degree: int) -> Va
             heights.append(right)
     total: Value | None = None
     for at in range(degree + 1):
-        # The interval decides which column each height belongs to. One term of each sum is not zero.
+        # The row's interval selects the column for each height. Only one term of each sum is not zero.
         places = numpy.eye(count)[intervals - degree + at]
         term = graph.add("Gather", places, segment, axis=0, dtype=FLOAT64, width=count,
                          promise=segment.promise)
@@ -207,8 +210,8 @@ def _basis(graph: Graph, column: Value, knots: numpy.ndarray, degree: int) -> Va
 
 
 def interpolated_as_scipy(graph: Graph, column: Value, x: numpy.ndarray, y: numpy.ndarray) -> Value:
-    """The function that is linear between points, as `scipy.interpolate.interp1d` computes it, in the type of
-    the points. A point belongs to the segment before it."""
+    """The function that is linear between points, with the operations of `scipy.interpolate.interp1d`, in the
+    type of the points. A point belongs to the segment before it."""
     passed = graph.add("Greater", column, x[None], promise=column.promise)
     first = numpy.clip(numpy.arange(len(x) + 1), 1, len(x) - 1) - 1
     segment = _count(graph, passed)

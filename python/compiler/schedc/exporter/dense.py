@@ -1,4 +1,4 @@
-"""Projections, quadratic discriminants and nets: products with matrices."""
+"""Projections, quadratic discriminants and neural nets: products with matrices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ACTIVATIONS = {"identity": "", "logistic": "Sigmoid", "tanh": "Tanh", "relu": "
 
 
 def projection(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """Principal components, independent ones, singular vectors, and random projections."""
+    """Principal or independent components, singular vectors, and random projections."""
     components = estimator.components_
     components = components.toarray() if hasattr(components, "toarray") else numpy.asarray(components)
     product = _projected(graph, estimator, columns, components, getattr(estimator, "mean_", None))
@@ -41,7 +41,8 @@ def _projected(graph: Graph, estimator: Any, columns: Columns, components: numpy
         graph.sums.append((columns.value(graph, kind), numpy.abs(components.T), numpy.abs(components @ mean)))
         columns = columns_of(value, [column.name for column in columns])
     elif mean is not None:
-        raise refuse(graph, estimator, "centers a sparse matrix; make the encoder before it dense")
+        raise refuse(graph, estimator, "centers a sparse matrix; set sparse_output=False in the "
+                     "encoder before it")
     for column in columns:
         graph.note(column.source, [-1.0, 0.0, 1.0, 10.0])
     return margins_of(graph, columns, components, 0.0)
@@ -59,7 +60,7 @@ def factors(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 def discriminant_axes(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     """The axes along which linear discriminant analysis separates classes."""
     if estimator.solver == "lsqr":
-        raise refuse(graph, estimator, "has the solver lsqr, which makes no columns; use svd or eigen")
+        raise refuse(graph, estimator, "has the solver lsqr, which has no transform; use svd or eigen")
     axes = numpy.asarray(estimator.scalings_)[:, : estimator._max_components].T
     product = _projected(graph, estimator, columns, axes,
                          estimator.xbar_ if estimator.solver == "svd" else None)
@@ -99,7 +100,7 @@ def quadratic(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 
 
 def _layers(graph: Graph, estimator: Any, columns: Columns) -> Value:
-    """The outputs of a net."""
+    """The outputs of a neural net."""
     last = len(estimator.coefs_) - 1
     value: Value | None = None
     for at, (weights, bias) in enumerate(zip(estimator.coefs_, estimator.intercepts_)):
@@ -107,7 +108,7 @@ def _layers(graph: Graph, estimator: Any, columns: Columns) -> Value:
         value = margins_of(graph, table, numpy.asarray(weights).T, bias)
         name = estimator.out_activation_ if at == last else estimator.activation
         if name not in _ACTIVATIONS:
-            raise refuse(graph, estimator, f"has the activation {name}")
+            raise refuse(graph, estimator, f"has the activation {name}, which is not exported")
         if _ACTIVATIONS[name]:
             more: dict[str, Any] = {"axis": 1} if name == "softmax" else {}
             value = graph.add(_ACTIVATIONS[name], value, **more)
@@ -116,7 +117,7 @@ def _layers(graph: Graph, estimator: Any, columns: Columns) -> Value:
 
 
 def net_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """A net of layers that ends in probabilities."""
+    """A neural net whose outputs are probabilities."""
     shares = _layers(graph, estimator, columns)
     if estimator._label_binarizer.y_type_.startswith("multilabel"):
         return Prediction("targets", targets=indicators(graph, shares, 0.5), probabilities=shares)
@@ -129,5 +130,5 @@ def net_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction
 
 
 def net_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """A net of layers that ends in values."""
+    """A neural net whose outputs are values."""
     return Prediction("regressor", variable=_layers(graph, estimator, columns))

@@ -1,5 +1,5 @@
-"""Encoders of categories. Each is a table from categories to numbers, which the fitted encoder itself fills:
-it encodes one row for each category, one for an unseen category, and one for a missing value."""
+"""Encoders of categories. Each becomes a table from categories to numbers, which the fitted encoder itself
+fills: it encodes one row for each category, one for an unseen category, and one for a missing value."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Codes:
     """The encoding of one column."""
 
     keys: list[Any]
-    """The categories but missing ones: texts or numbers."""
+    """The categories without missing values: texts or numbers."""
     rows: numpy.ndarray
     """The numbers of each category, `[n_categories, width]`."""
     unseen: numpy.ndarray
-    """The numbers of unseen categories; NaN if scikit-learn raises for them."""
+    """The numbers of unseen categories; NaN if scikit-learn raises an error for them."""
     missing: numpy.ndarray | None
-    """The numbers of missing values; None if they are encoded as unseen ones are."""
+    """The numbers of missing values; None if they are encoded like unseen categories."""
 
 
 def one_hot(graph: Graph, estimator: Any, columns: Columns) -> Columns:
@@ -76,19 +76,19 @@ def _codes(graph: Graph, estimator: Any, column: Column, at: int, first: int, wi
     unseen = unseen_key(keys)
     check_kinds(graph, estimator, column, known)
     gaps = [key for key in known if is_missing(key)]
-    def ask(values: list[Any]) -> numpy.ndarray:
+    def encode(values: list[Any]) -> numpy.ndarray:
         return _encoded(estimator, at, values)[:, first:first + width]
-    rows = ask(keys) if keys else numpy.empty((0, width))
+    rows = encode(keys) if keys else numpy.empty((0, width))
     try:
-        others = ask([unseen])[0]
+        others = encode([unseen])[0]
     except ValueError:
         others = numpy.full(width, numpy.nan)
     missing = None
     if gaps:
-        gap_rows = ask(gaps)
+        gap_rows = encode(gaps)
         if not all(numpy.array_equal(gap_rows[0], row, equal_nan=True) for row in gap_rows):
-            raise refuse(graph, estimator, f"tells None from NaN in column {column.name!r}, which a file of "
-                         "ONNX cannot")
+            raise refuse(graph, estimator, f"distinguishes None and NaN in column {column.name!r}, which an "
+                         "ONNX file cannot")
         missing = gap_rows[0]
     graph.mark(column.source, gaps)
     note_blanks(graph, column, keys, rows, missing, others)
@@ -100,7 +100,8 @@ def _codes(graph: Graph, estimator: Any, column: Column, at: int, first: int, wi
 
 def note_blanks(graph: Graph, column: Column, keys: list[Any], rows: numpy.ndarray,
                 missing: numpy.ndarray | None, unseen: numpy.ndarray | None) -> None:
-    """Notes whether an encoder with the results `rows` of `keys` reads empty or missing texts of a column."""
+    """Notes in the graph whether an encoder treats empty or missing texts of a column as categories. `rows`
+    are the encoder's results for `keys`."""
     gap = unseen if missing is None else missing
     if column.dtype != TEXT:
         return
@@ -111,25 +112,25 @@ def note_blanks(graph: Graph, column: Column, keys: list[Any], rows: numpy.ndarr
 
 
 def _are_same(one: Any, other: Any) -> bool:
-    """Whether results are equal, of which missing ones are equal to each other."""
+    """Whether two results are equal. Missing values count as equal."""
     pairs = () if one is None or other is None else zip(one, other)
     are_none = one is None and other is None
     return are_none or bool(pairs) and all(a == b or is_missing(a) and is_missing(b) for a, b in pairs)
 
 
 def check_kinds(graph: Graph, estimator: Any, column: Column, known: Any) -> None:
-    """Raises Unsupported for categories that are texts where rows are numbers, or the other way round, and
-    for whole numbers that doubles round."""
+    """Raises Unsupported if categories are texts and rows are numbers, or the reverse, and if categories are
+    whole numbers that double precision rounds."""
     if any(isinstance(key, (int, numpy.integer)) and abs(int(key)) >= 2**53 for key in known):
-        raise refuse(graph, estimator, f"has whole numbers of 2^53 and beyond for categories of column "
-                     f"{column.name!r}, which double precision does not tell apart; fit it on texts, as "
-                     f"frame[{column.name!r}].astype(str) has")
+        raise refuse(graph, estimator, f"has whole numbers of 2^53 and beyond as categories of column "
+                     f"{column.name!r}, which double precision cannot distinguish; fit it on texts, as in "
+                     f"frame[{column.name!r}].astype(str)")
     are_texts = {isinstance(key, str) for key in known if not is_missing(key)}
     if are_texts and are_texts != {column.dtype == TEXT}:
         raise refuse(graph, estimator, f"has categories of column {column.name!r} that are "
-                     f"{'texts' if True in are_texts else 'numbers'}, and its rows are "
-                     f"{'text' if column.dtype == TEXT else 'numbers'}; if rows have the categories, give "
-                     "some by check=X")
+                     f"{'texts' if True in are_texts else 'numbers'}, but the rows have "
+                     f"{'text' if column.dtype == TEXT else 'numbers'} there; if your rows have the "
+                     "categories, give some by check=X")
 
 
 def unseen_key(keys: list[Any]) -> Any:
@@ -139,7 +140,7 @@ def unseen_key(keys: list[Any]) -> Any:
 
 
 def _encoded(estimator: Any, at: int, values: list[Any]) -> numpy.ndarray:
-    """What an encoder makes of rows with these values in one column."""
+    """An encoder's results for rows with these values in one column."""
     kinds = [numpy.asarray(known).dtype for known in estimator.categories_]
     filled = []
     for place, known in enumerate(estimator.categories_):
@@ -196,7 +197,7 @@ def _indicators(graph: Graph, column: Column, codes: Codes) -> Value:
             is_text = column.dtype == TEXT
             pieces.append(graph.add("Equal", value, blank) if is_text else graph.add("IsNaN", value))
         return graph.join(pieces)
-    # Several categories share a column: first the number of the column, then a column for each number.
+    # Several categories have the same column: first look up the column's number, then make the columns.
     numbers = Codes(codes.keys, _hot(codes.rows), _hot(codes.unseen[None])[0],
                     None if codes.missing is None else _hot(codes.missing[None])[0])
     number = graph.cast(_look_up(graph, column, numbers, 0), INT64)
@@ -204,7 +205,7 @@ def _indicators(graph: Graph, column: Column, codes: Codes) -> Value:
 
 
 def _hot(rows: numpy.ndarray) -> numpy.ndarray:
-    """The column that is 1 in each row, or -1: `[n_rows, 1]`."""
+    """The index of the column that is 1 in each row; -1 if there is none: `[n_rows, 1]`."""
     rows = numpy.nan_to_num(rows)
     return numpy.where(rows.any(axis=1), rows.argmax(axis=1), -1)[:, None].astype(FLOAT64)
 

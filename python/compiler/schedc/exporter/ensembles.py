@@ -12,7 +12,7 @@ from .forests import best, single, tree_of
 from .graph import FLOAT64, INT64, Graph, Value
 from .stages import Prediction, predict, refuse
 from .trees import Tree, add_trees
-from .versions import class_shares, leaf_values, node_depths
+from .versions import class_probabilities, leaf_values, node_depths
 
 _TREE_CLASSIFIERS = ("DecisionTreeClassifier", "ExtraTreeClassifier")
 _TREE_REGRESSORS = ("DecisionTreeRegressor", "ExtraTreeRegressor")
@@ -23,7 +23,7 @@ def _are(estimators: list[Any], names: tuple[str, ...]) -> bool:
 
 
 def bagging_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """The mean of the probabilities of classifiers of some columns each."""
+    """The mean of the probabilities of classifiers that each read some columns."""
     parts, count = estimator.estimators_, int(estimator.n_classes_)
     features = estimator.estimators_features_
     total: Value | None = None
@@ -31,7 +31,7 @@ def bagging_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predic
     if _are(parts, _TREE_CLASSIFIERS):
         trees = []
         for one, chosen in zip(parts, features):
-            shares = class_shares(one.tree_, int(one.n_classes_))
+            shares = class_probabilities(one.tree_, int(one.n_classes_))
             value = numpy.zeros((len(shares), count))
             value[:, numpy.asarray(one.classes_, INT64)] = shares
             trees.append(tree_of(graph, columns, one.tree_, value, features=chosen))
@@ -41,7 +41,7 @@ def bagging_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predic
         for at, (one, chosen) in enumerate(zip(parts, features)):
             with graph.step(f"estimator{at}"):
                 made = predict(graph, one, columns.take(chosen))
-                chances = _chances(graph, estimator, made, count)
+                chances = _probabilities_of(graph, estimator, made, count)
             total = chances if total is None else graph.add("Add", total, chances)
             decisions += [made.margins] if made.margins is not None else []
         if len(decisions) == len(parts) and hasattr(estimator, "decision_function"):
@@ -55,10 +55,10 @@ def bagging_classifier(graph: Graph, estimator: Any, columns: Columns) -> Predic
                       probabilities=chances, margins=margins)
 
 
-def _chances(graph: Graph, estimator: Any, made: Prediction, count: int) -> Value:
-    """The probabilities of a part, or its vote, in f64, in which the object adds them up."""
+def _probabilities_of(graph: Graph, estimator: Any, made: Prediction, count: int) -> Value:
+    """The probabilities of a part, or its vote, in f64: the type in which the object adds them up."""
     if made.kind != "classifier" or len(made.classes) != count:
-        raise refuse(graph, estimator, "has parts that have not seen each class")
+        raise refuse(graph, estimator, "has parts that were not fitted on every class")
     if made.probabilities is not None:
         return graph.cast(made.probabilities, FLOAT64)
     assert made.index is not None
@@ -67,7 +67,7 @@ def _chances(graph: Graph, estimator: Any, made: Prediction, count: int) -> Valu
 
 
 def bagging_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """The mean of regressors of some columns each."""
+    """The mean of regressors that each read some columns."""
     parts, features = estimator.estimators_, estimator.estimators_features_
     total: Value | None = None
     if _are(parts, _TREE_REGRESSORS):
@@ -85,7 +85,8 @@ def bagging_regressor(graph: Graph, estimator: Any, columns: Columns) -> Predict
 
 
 def ada_boost_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """Votes of trees, each with a weight for its class and the opposite for the others."""
+    """Weighted votes of trees. Each adds its weight to the score of its class, and subtracts from the other
+    classes."""
     parts, count = estimator.estimators_, int(estimator.n_classes_)
     if getattr(estimator, "algorithm", "SAMME") == "SAMME.R":
         raise refuse(graph, estimator, "adds logarithms of probabilities; fit it with algorithm='SAMME'")
@@ -111,7 +112,7 @@ def ada_boost_classifier(graph: Graph, estimator: Any, columns: Columns) -> Pred
 
 
 def isolation_forest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """The average depth of a row's leaves; rows with a small one are outliers."""
+    """The average depth of a row's leaves; rows with a small average are outliers."""
     from sklearn.ensemble._iforest import _average_path_length
 
     trees: list[Tree] = []
@@ -133,16 +134,16 @@ def isolation_forest(graph: Graph, estimator: Any, columns: Columns) -> Predicti
 
 
 def divisor_of(estimator: Any) -> float:
-    """The sum of the depths of all trees for a row of score one half."""
+    """The sum of leaf depths over all trees of a row whose score is one half."""
     from sklearn.ensemble._iforest import _average_path_length
 
     return len(estimator.estimators_) * float(_average_path_length([estimator._max_samples])[0])
 
 
 def _last_outlier(divisor: float, offset: float) -> float:
-    """The largest sum of depths that scikit-learn calls an outlier, by bisection over floats.
+    """The largest sum of leaf depths that scikit-learn calls an outlier, by bisection over floats.
 
-    The decision is one of the sum of depths, so that it is exact in spite of the power.
+    Comparing the sum of depths makes the decision exact, although the power is rounded.
     """
     def is_outlier(depth: float) -> bool:
         return bool(-(2 ** -(numpy.float64(depth) / divisor)) - offset < 0)

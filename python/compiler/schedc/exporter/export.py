@@ -1,4 +1,4 @@
-"""The path from a fitted object to a file, and its comparison with the object."""
+"""Exports a fitted object to a file, and compares the file with the object."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ class Exported:
     inputs: Inputs
     graph: Graph
     outputs: dict[str, Value]
-    """The values that are the outputs, by the kinds of outputs."""
+    """The output values, by the kind of output."""
     names: dict[str, str]
     """The name of each output in the file."""
     kind: str
-    """The kind of the model, as of `Prediction`; `columns` for pipelines without one."""
+    """The kind of the model, as in `Prediction`; `columns` for pipelines without a model."""
     classes: Any
     """The labels that the file predicts; None if it predicts numbers."""
     labels: Any = None
-    """The labels of the numbers that the object predicts, if the caller gave some."""
+    """The labels for the numbers that the object predicts, if the caller gave labels."""
     targets: tuple[Any, ...] = ()
     """The classes of each of several targets."""
     is_table: bool = False
     """Whether the object predicts a table, even of a single column."""
 
     def promises(self) -> dict[str, Promise]:
-        """How close each output comes to the object."""
+        """The accuracy of each output, relative to the object's result."""
         return {name: value.promise for name, value in self.outputs.items()}
 
     def feeds(self, rows: Any) -> dict[str, numpy.ndarray]:
@@ -66,11 +66,11 @@ def export(model: Any, path: str | os.PathLike[str], *, check: Any = None, types
 
     Before the file is written, its predictions are compared with the object's, on the rows `check`, or, by
     default, on rows made from the fitted statistics: thresholds and their neighbours, categories, missing and
-    unseen values. `check=False` leaves this out.
+    unseen values. `check=False` skips the comparison.
 
-    Columns have the types of the rows `check`. Without these, columns are text where the object has
-    categories that are text, and else f64. `types` gives other types: one for all columns with numbers, such
-    as `"float32"`, or types by the names of columns.
+    Columns have the types of the rows `check`. Without rows, a column is text if the object has text as its
+    categories, and f64 otherwise. `types` gives other types: one for all columns with numbers, such as
+    `"float32"`, or types by the names of columns.
 
     `labels` has the labels of a classifier that was trained on their numbers: a fitted `LabelEncoder`, or a
     list. The output `label` then has these.
@@ -88,7 +88,7 @@ def export(model: Any, path: str | os.PathLike[str], *, check: Any = None, types
 
 
 def _warn_if_unread(place: Path, content: bytes, is_checked: bool) -> None:
-    """Warns of a file that schedc does not read, though a check may have found that it is right."""
+    """Warns if schedc cannot read a file, even if a check has found that the file is right."""
     error = refusal_of(content)
     if error is not None:
         warnings.warn(
@@ -108,7 +108,7 @@ def refusal_of(content: bytes) -> Refused | None:
 
 
 def _checked_path(path: str | os.PathLike[str]) -> Path:
-    """The path of an exported file. Raises ValueError for a name that ends like another kind of file."""
+    """The path of an exported file. Raises ValueError if the name has the ending of another kind of file."""
     place = Path(path)
     if place.suffix.lower() not in ("", ".onnx"):
         library = f'; schedc.compile(model).save("{place}") writes a library' if place.suffix == ".so" else ""
@@ -123,8 +123,8 @@ def exported(model: Any, *, rows: Any = None, types: Any = None, joint: bool = F
              labels: Any = None) -> Exported:
     """A fitted object as a file of ONNX, without a comparison.
 
-    `joint` is for a file to compile in memory: it adds the output `joint`, from which `predict_log_proba`
-    follows, where the object has it, and the empty text has the name `EMPTY`.
+    `joint` is for a file that is compiled in memory. If the object has `predict_log_proba`, the file gets the
+    output `joint`, from which that is computed. The empty text has the name `EMPTY` in the file.
     """
     _require()
     estimator = held(model)
@@ -153,16 +153,17 @@ def exported(model: Any, *, rows: Any = None, types: Any = None, joint: bool = F
 
 
 def _check_blanks(graph: Graph, estimator: Any, inputs: Inputs) -> None:
-    """Raises Unsupported for a file that would have to tell empty or missing texts from each other."""
+    """Raises Unsupported for an object that distinguishes kinds of empty or missing texts that a file cannot
+    distinguish."""
     for at, kinds in graph.blanks.items():
         column = f"in column {inputs.features[at].name!r}"
         if "None" in kinds:
-            raise refuse(graph, estimator, f"tells None from NaN {column}, which a file of ONNX cannot: "
+            raise refuse(graph, estimator, f"distinguishes None and NaN {column}, which an ONNX file cannot: "
                          "replace None by NaN in the rows, as rows.fillna(numpy.nan) does, and fit it again")
         if graph.empty == "" and len(kinds) > 1:
-            raise refuse(graph, estimator, f"tells the empty text from missing values {column}, which a file "
-                         "of ONNX cannot, but schedc.compile can; for a file, fit it on rows without empty "
-                         'texts, as rows.replace("", "(none)") is')
+            raise refuse(graph, estimator, f"distinguishes the empty text and missing values {column}, which "
+                         "an ONNX file cannot, but schedc.compile can; for a file, fit it on rows without "
+                         'empty texts, as from rows.replace("", "(none)")')
 
 
 def _require() -> None:
@@ -178,7 +179,7 @@ def _require() -> None:
 
 
 def _check_fitted(estimator: Any) -> None:
-    """Raises ValueError for an object that was not fitted, and TypeError for one without a method `fit`."""
+    """Raises ValueError for an unfitted object, and TypeError for an object without a method `fit`."""
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
@@ -214,7 +215,7 @@ def _result(graph: Graph, columns: Columns) -> Value:
 
 
 def _with_labels(made: Prediction, labels: Any) -> Prediction:
-    """The results of a classifier with labels in place of their numbers."""
+    """Replaces the numbers that a classifier predicts by labels."""
     if labels is None:
         return made
     if made.kind != "classifier":
@@ -223,7 +224,7 @@ def _with_labels(made: Prediction, labels: Any) -> Prediction:
 
 
 def _label(graph: Graph, made: Prediction) -> Value:
-    """The predicted classes, `[n_rows]`, of the index of each."""
+    """The predicted classes, `[n_rows]`, from their indices."""
     assert made.index is not None
     classes = numpy.asarray(made.classes)
     if classes.dtype.kind in "iu" and numpy.array_equal(classes, numpy.arange(len(classes))):

@@ -1,4 +1,4 @@
-"""Columns of kernels, and means of columns that are alike."""
+"""Columns that are computed from kernels, and means of similar columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def _weighted(graph: Graph, kernels: Value, weights: numpy.ndarray, offsets: Any
 
 
 def _made(graph: Graph, estimator: Any, columns: Columns, value: Value, fitted: Any) -> Columns:
-    """A value in the type that scikit-learn returns, as columns. `fitted` is an array, or a sparse matrix."""
+    """A value as columns, in the type that scikit-learn returns. `fitted` is an array or a sparse matrix of
+    the estimator, on which this type depends."""
     value = graph.cast(value, numpy.result_type(columns.floating, fitted.dtype))
     return columns_of(value, names_out(estimator, columns, value.width))
 
@@ -57,7 +58,7 @@ def nystroem(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 
 def fourier(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """Cosines of random sums."""
+    """Random Fourier features: cosines of random weighted sums."""
     weights = numpy.asarray(estimator.random_weights_)
     angles = margins_of(graph, columns, weights.T, numpy.asarray(estimator.random_offset_))
     value = graph.add("Mul", graph.add("Cos", angles), (2.0 / estimator.n_components) ** 0.5)
@@ -65,7 +66,7 @@ def fourier(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 
 def agglomeration(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """The mean, the largest or the smallest value of columns that are alike."""
+    """The mean, the largest or the smallest value of each group of similar columns."""
     labels, pool = numpy.asarray(estimator.labels_), estimator.pooling_func
     groups = [numpy.flatnonzero(labels == label) for label in numpy.unique(labels)]
     if pool is numpy.mean and not columns.sparse:

@@ -10,7 +10,7 @@ from .columns import Columns
 from .graph import FLOAT32, INT64, Graph, Value
 from .stages import Prediction
 from .trees import Tree, add_trees
-from .versions import class_shares, missing_left, output_values
+from .versions import class_probabilities, missing_left, output_values
 
 
 def single(graph: Graph, columns: Columns) -> Value:
@@ -48,14 +48,14 @@ def mean_of_trees(graph: Graph, columns: Columns, fitted: list[Any], values: lis
 def tree_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """A tree whose leaves hold the probability of each class."""
     fitted = estimator.tree_
-    shares = class_shares(fitted, estimator.n_classes_)
+    shares = class_probabilities(fitted, estimator.n_classes_)
     tree = tree_of(graph, columns, fitted, shares)
     scores = add_trees(graph, single(graph, columns), [tree], shares.shape[1])
     return _of_scores(graph, estimator, scores)
 
 
 def _of_targets(graph: Graph, scores: Value, classes: list[Any]) -> Prediction:
-    """The classes of targets whose probabilities stand side by side in `scores`."""
+    """The classes of several targets, from their probabilities, which are side by side in `scores`."""
     made, start = [], 0
     for known in classes:
         shares = graph.take(scores, range(start, start + len(known)))
@@ -65,7 +65,7 @@ def _of_targets(graph: Graph, scores: Value, classes: list[Any]) -> Prediction:
 
 
 def _of_scores(graph: Graph, estimator: Any, scores: Value) -> Prediction:
-    """The results that follow from the probabilities of each class, of each target if there are several."""
+    """The results of a classifier, from the probabilities of the classes of each target."""
     if estimator.n_outputs_ > 1:
         return _of_targets(graph, scores, estimator.classes_)
     return Prediction("classifier", index=best(graph, scores), classes=estimator.classes_,
@@ -83,7 +83,7 @@ def tree_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction
 def forest_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """The mean of the probabilities of trees."""
     fitted = [one.tree_ for one in estimator.estimators_]
-    shares = [class_shares(one, estimator.n_classes_) for one in fitted]
+    shares = [class_probabilities(one, estimator.n_classes_) for one in fitted]
     return _of_scores(graph, estimator, mean_of_trees(graph, columns, fitted, shares))
 
 

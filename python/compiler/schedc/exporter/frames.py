@@ -22,13 +22,13 @@ class Encoding:
     """All results of an encoder for the cells of one column."""
 
     keys: list[Any]
-    """The categories but missing ones."""
+    """The categories without missing values."""
     rows: numpy.ndarray
     """The results for each category."""
     unseen: numpy.ndarray | None
     """The results for an unseen category; None if the encoder raises an error for it."""
     missing: numpy.ndarray | None
-    """The results for a missing value; None likewise."""
+    """The results for a missing value; None if the encoder raises an error for it."""
 
 
 def is_frame_encoder(estimator: Any) -> bool:
@@ -43,7 +43,7 @@ def encoded_columns(estimator: Any) -> list[Any]:
 
 
 def categories_of(estimator: Any, name: Any) -> list[Any]:
-    """The categories of a column that a fitted encoder knows, but missing ones."""
+    """The categories of a column in a fitted encoder, without missing values."""
     known = getattr(estimator, "encoder_dict_", None)
     if known is not None:
         found = list(known[name])
@@ -66,7 +66,7 @@ def frame_encoder(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     known = {name: categories_of(estimator, name) for name in encoded_columns(estimator)}
     base = {name: _cell(known.get(name), column) for name, column in zip(names, columns)}
 
-    def ask(name: Any, cells: list[Any]) -> Any:
+    def encode(name: Any, cells: list[Any]) -> Any:
         rows = pandas.DataFrame({one: [value] * len(cells) for one, value in base.items()})
         if name is not None:
             rows[name] = pandas.Series(cells, dtype=object if isinstance(base[name], str) else None)
@@ -74,12 +74,12 @@ def frame_encoder(graph: Graph, estimator: Any, columns: Columns) -> Columns:
             warnings.simplefilter("ignore")
             return estimator.transform(rows)
 
-    first = ask(None, [0])
+    first = encode(None, [0])
     made_names, kinds = list(first.columns), list(first.dtypes)
     owners: dict[int, Any] = {}
     tables: dict[Any, Encoding] = {}
     for name, keys in known.items():
-        codes = _table(ask, name, keys)
+        codes = _table(encode, name, keys)
         tables[name] = codes
         every = [*codes.rows, *(row for row in (codes.unseen, codes.missing) if row is not None)]
         for at in range(len(made_names)):
@@ -93,7 +93,7 @@ def frame_encoder(graph: Graph, estimator: Any, columns: Columns) -> Columns:
             continue
         name = owners.get(at, next((one for one in known if str(out).startswith(str(one))), None))
         if name is None:
-            raise refuse(graph, estimator, f"makes the column {out!r}, which no column decides")
+            raise refuse(graph, estimator, f"makes the column {out!r}, which depends on none of its columns")
         column = columns.columns[names.index(name)]
         codes = tables[name]
         note_blanks(graph, column, known[name], codes.rows, codes.missing, codes.unseen)
@@ -103,7 +103,7 @@ def frame_encoder(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 
 def _cell(keys: list[Any] | None, column: Column) -> Any:
-    """A cell for rows in which another column varies."""
+    """A fixed value of a column, for rows in which another column varies."""
     return keys[0] if keys else "" if column.dtype == TEXT else 0.0
 
 
@@ -111,16 +111,16 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other) or (is_missing(one) and is_missing(other))
 
 
-def _table(ask: Any, name: Any, keys: list[Any]) -> Encoding:
+def _table(encode: Any, name: Any, keys: list[Any]) -> Encoding:
     """The results for each category of a column, for an unseen one, and for a missing value."""
 
     def row(cell: Any) -> numpy.ndarray | None:
         try:
-            return numpy.asarray(numpy.asarray(ask(name, [cell]).astype(object))[0])
+            return numpy.asarray(numpy.asarray(encode(name, [cell]).astype(object))[0])
         except ValueError:
             return None
 
-    rows = numpy.asarray(ask(name, keys).astype(object))
+    rows = numpy.asarray(encode(name, keys).astype(object))
     return Encoding(keys, rows, row(unseen_key(keys)), row(numpy.nan))
 
 

@@ -1,7 +1,7 @@
-"""Functions of NumPy, also those that ONNX lacks.
+"""Functions of NumPy, including those that ONNX lacks.
 
-The logarithm of 1 plus a number and the exponential minus 1 are within the rounding error of a function, also
-for tiny numbers. The corrections of rounded sums are Kahan's."""
+The logarithm of 1 plus a number and the exponential minus 1 are within the rounding error of one function,
+even for tiny numbers. They correct rounded sums by Kahan's method."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def log_of_one_plus(graph: Graph, value: Value) -> Value:
     """`log(1 + x)` of f64 numbers."""
     whole = graph.add("Add", value, 1.0)
     logarithm = graph.add("Log", whole)
-    # The sum rounds x to `whole - 1`. Near 1, logarithms are proportional to that.
+    # The sum is rounded, so that `whole - 1` is not x. Near 1, the logarithm is proportional to `whole - 1`.
     ratio = graph.add("Div", logarithm, graph.add("Sub", whole, 1.0))
     near = _where_rest(graph, whole, value, graph.add("Mul", ratio, value))
     return _where_near(graph, value, near, logarithm)
@@ -34,21 +34,21 @@ def exp_minus_one(graph: Graph, value: Value) -> Value:
 
 
 def _where_near(graph: Graph, value: Value, near: Value, far: Value) -> Value:
-    """The result for numbers between -1 and 1, or the one for all others. Both are right at these two numbers,
-    so that a rounding error decides nothing."""
+    """Selects `near` for values between -1 and 1, and `far` for all other values. Both are right at -1 and 1,
+    so a rounding error that selects the other one does no harm."""
     is_near = graph.add("Less", graph.add("Abs", value), 1.0, promise=value.promise)
     return graph.add("Where", is_near, near, far, dtype=FLOAT64)
 
 
 def _where_rest(graph: Graph, sum_of_one: Value, value: Value, corrected: Value) -> Value:
-    """The corrected result, or the number itself where 1 plus it is 1."""
+    """The corrected result; or `value` where 1 plus `value` is rounded to 1."""
     is_lost = graph.add("Equal", sum_of_one, 1.0, promise=sum_of_one.promise)
     return graph.add("Where", is_lost, value, corrected, dtype=FLOAT64)
 
 
 @dataclass(frozen=True)
 class _Function:
-    """A function of each number: its nodes, and numbers of its domain for the rows of a check."""
+    """A function of numbers: adds its nodes, and lists numbers of its domain for the rows of a check."""
 
     nodes: Callable[[Graph, Value], Value]
     tested: tuple[float, ...] = (-2.0, -0.5, 0.0, 0.5, 3.0)
@@ -60,7 +60,8 @@ def _operator(name: str) -> Callable[[Graph, Value], Value]:
 
 
 def _in_double(function: Callable[[Graph, Value], Value]) -> Callable[[Graph, Value], Value]:
-    """A function of f64 numbers, for numbers of any type: NumPy rounds the result to their type."""
+    """Applies a function of f64 numbers to numbers of any type, and rounds the result to their type, as NumPy
+    does."""
     return lambda graph, value: graph.cast(function(graph, graph.cast(value, FLOAT64)), value.dtype)
 
 
@@ -70,7 +71,7 @@ def _logarithm(base: float) -> Callable[[Graph, Value], Value]:
 
 
 def _sign(graph: Graph, value: Value) -> Value:
-    """The sign of numbers, and missing values as they are."""
+    """The sign of numbers. Missing values are kept."""
     return graph.add("Where", graph.add("IsNaN", value), value, graph.add("Sign", value), dtype=value.dtype)
 
 
@@ -99,6 +100,6 @@ _FUNCTIONS = {
 
 
 def function_of_numpy(function: Any) -> _Function | None:
-    """How a function is exported. None for code that is no such function of NumPy."""
+    """The export of a function; None if it is not one of the supported functions of NumPy."""
     name = getattr(function, "__name__", "")
     return _FUNCTIONS.get(name) if function is getattr(numpy, name, None) else None

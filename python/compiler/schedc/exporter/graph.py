@@ -25,17 +25,18 @@ FLOAT64 = numpy.dtype("float64")
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is one of those by which NumPy and pandas mark missing ones."""
+    """Whether a value marks a missing value in NumPy or pandas."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, (float, numpy.floating)) and bool(numpy.isnan(value))
 
 
 class Promise(IntEnum):
-    """How close a value comes to scikit-learn's. A node's output keeps the weakest promise of its inputs."""
+    """Accuracy of a value, relative to scikit-learn's. The output of a node has the weakest promise of its
+    inputs."""
 
     EQUAL = 0
-    """The same bits."""
+    """Equal to scikit-learn's value in all bits."""
     BOUND = 1
     """Within the rounding error of the operations, whose order in scikit-learn is not defined."""
     OUTSIDE = 2
@@ -46,7 +47,7 @@ class Promise(IntEnum):
 _ROUNDED = {"MatMul", "Gemm", "Sigmoid", "Softmax", "LogSoftmax", "Exp", "Log", "Pow", "Tanh", "Sinh",
             "Asinh", "Cos", "ReduceL1", "ReduceL2", "ReduceSum", "ReduceLogSumExp", "Erf"}
 
-#: Operations that decide, so that a rounding error of their input may change the result altogether.
+#: Operations with discontinuous results: a rounding error of their input may change the result completely.
 _DECIDING = {"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal", "ArgMax", "ArgMin", "TreeEnsemble",
              "LabelEncoder", "Ceil", "Floor", "Round", "Sign"}
 _COMPARING = {"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal", "IsNaN", "IsInf", "And", "Or",
@@ -55,19 +56,19 @@ _COMPARING = {"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal", "IsNa
 
 @dataclass(frozen=True)
 class Value:
-    """A result of a node, or an input: `[n_rows, width]`, or `[n_rows]` if `width` is 0."""
+    """The result of a node, or an input. Its shape is `[n_rows, width]`, or `[n_rows]` if `width` is 0."""
 
     name: str
     dtype: numpy.dtype
     width: int
     promise: Promise = Promise.EQUAL
     single: bool = False
-    """Whether a sum or a function was rounded in f32 on the way."""
+    """Whether a sum or a function before this value was rounded to f32."""
     root: bool = False
-    """Whether a square root was on the way, whose rounding error is large near zero, or the difference of a
-    power from 1."""
+    """Whether the value depends on a square root, whose rounding error is large near zero, or on a power
+    minus 1."""
     steep: float = 1.0
-    """The largest slope of curves on the way, which enlarges rounding errors."""
+    """The largest slope of the curves before this value. Rounding errors grow by this factor."""
 
 
 class Graph:
@@ -75,24 +76,25 @@ class Graph:
 
     def __init__(self, empty: str = "") -> None:
         self.empty = empty
-        """The file's text for an empty text of rows. The file's empty text is a missing one."""
+        """The file's text for an empty text of rows. The empty text in a file stands for a missing text."""
         self.nodes: list[Any] = []
         self.inputs: list[Value] = []
         self.constants: dict[str, numpy.ndarray] = {}
         self.details: dict[str, Any] = {}
-        """What the file's metadata says of steps, such as categories, by the names of steps."""
+        """Details of steps for the file's metadata, such as categories, by the names of steps."""
         self.tested: dict[int, list[Any]] = {}
-        """By the position of an input column: the values near which rows are worth a check."""
+        """By the position of an input column: tested values, near which the rows of a check should lie."""
         self.categories: dict[int, list[Any]] = {}
-        """By the position of an input column: the categories that all encoders of the column know."""
+        """By the position of an input column: the categories that all its encoders have in common."""
         self.markers: dict[int, set[str]] = {}
-        """By the position of an input with text: what marks missing values, `None` or `NaN`."""
+        """By the position of an input with text: the markers of missing values, `None` or `NaN`."""
         self.blanks: dict[int, set[str]] = {}
-        """By the position of an input with text: whether a step takes the empty text for a category
-        (`empty`), or missing text for another one than the empty text (`missing`); `None` and `NaN` if steps
-        know different markers of missing text."""
+        """By the position of an input with text: `empty` if a step has the empty text as a category,
+        `missing` if a step treats missing text differently from the empty text, and `None` and `NaN` if steps
+        accept different markers of missing text."""
         self.sums: list[tuple[Value, numpy.ndarray, numpy.ndarray]] = []
-        """Products with coefficients: the rows, and the magnitudes of coefficients and intercepts."""
+        """Sums of products: the factors that depend on rows, and magnitudes of coefficients and
+        intercepts."""
         self._names_of_constants: dict[Any, str] = {}
         self._values_of_nodes: dict[Any, Value] = {}
         self._path: list[str] = []
@@ -100,7 +102,7 @@ class Graph:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """A step of a pipeline, whose name begins the names of the nodes that are added within."""
+        """A context for a step of a pipeline. Names of nodes that are added within begin with the step's."""
         self._path.append(str(name))
         try:
             yield
@@ -109,7 +111,7 @@ class Graph:
 
     @property
     def path(self) -> str:
-        """The names of the current step and of those around it, with dots between."""
+        """The name of the current step after the names of the steps around it, with dots between."""
         return ".".join(self._path)
 
     def input(self, name: str, dtype: numpy.dtype, width: int) -> Value:
@@ -127,7 +129,7 @@ class Graph:
         content = tuple(array.ravel().tolist()) if array.dtype == TEXT else array.tobytes()
         key = (array.dtype.str, array.shape, content)
         if key not in self._names_of_constants:
-            # A column of the rows may have such a name.
+            # Unique, since a column of the rows may be named like a constant.
             self._names_of_constants[key] = name = self._unique(f"c{len(self.constants)}")
             self.constants[name] = array
         return self._names_of_constants[key]
@@ -136,8 +138,8 @@ class Graph:
             promise: Promise | None = None, **attributes: Any) -> Value:
         """Adds a node. Inputs that are no values become constants of the type of the first value.
 
-        The type and the width of the result are by default those of elementwise operations. `promise` states
-        how close the operation itself is, where its name does not say so.
+        The type and the width of the result are by default those of elementwise operations. `promise` is the
+        accuracy of this operation, by default that of its operator.
         """
         from onnx import helper
 
@@ -154,7 +156,7 @@ class Graph:
                 array = array.astype(first)
             wide = max(wide, array.shape[-1] if array.ndim else 0)
             names.append(self.constant(array))
-        # Trees are never alike, and their attributes are long.
+        # Trees are never equal, and comparing their long attributes would take time.
         key = op == "TreeEnsemble" or (op, domain, tuple(names), repr(sorted(attributes.items())))
         if key in self._values_of_nodes:
             return self._values_of_nodes[key]
@@ -176,14 +178,14 @@ class Graph:
         return value
 
     def cast(self, value: Value, dtype: Any) -> Value:
-        """A value in another type; itself if the types have one element type in ONNX."""
+        """Converts a value to a type. Returns the value if both types are one element type in ONNX."""
         dtype = numpy.dtype(dtype)
         if element(dtype) == element(value.dtype):
             return value
         return self.add("Cast", value, dtype=dtype, to=element(dtype))
 
     def take(self, value: Value, positions: Any) -> Value:
-        """Some columns of a value; itself if these are all."""
+        """Some columns of a value; the value itself if these are all columns."""
         positions = [int(at) for at in positions]
         if positions == list(range(value.width)):
             return value
@@ -196,7 +198,7 @@ class Graph:
         return self.add("Concat", *values, axis=1, width=sum(value.width for value in values))
 
     def note(self, source: Any, values: Any) -> None:
-        """Notes that a column derived from the input `source` is compared with these values: numbers or
+        """Notes that a step compares a column derived from the input `source` with these values: numbers or
         texts."""
         if source is None:
             return
@@ -206,33 +208,33 @@ class Graph:
             known.append(value if is_text else float(value) * source.factor + source.offset)
 
     def note_categories(self, source: Any, known: list[Any], unseen: Any) -> None:
-        """Notes that an encoder of a column derived from the input `source` knows these categories, and
-        encodes `unseen` as it does an unseen one."""
+        """Notes the categories of an encoder for a column derived from the input `source`. `unseen` is a
+        value that is none of them."""
         self.note(source, [*known, unseen])
-        # A number that a step has changed is no category of the rows.
+        # If a step has changed the numbers, the categories are no values of the rows.
         if source is not None and (source.factor, source.offset) == (1.0, 0.0):
             own = self.categories.get(source.feature)
             self.categories[source.feature] = [one for one in known if own is None or one in own]
 
     def mark(self, source: Any, markers: Iterable[Any]) -> None:
-        """Notes that a step takes these markers for a missing text, and others for another value."""
+        """Notes that a step treats these markers as missing text, and any other marker as an unseen value."""
         known = {"None" if marker is None else "NaN" for marker in markers}
         if source is not None and known:
             if self.markers.setdefault(source.feature, known) != known:
                 self.blanks.setdefault(source.feature, set()).update(("None", "NaN"))
 
     def note_blank(self, column: Any, kind: str) -> None:
-        """Notes that a step reads the `empty` or the `missing` text of a column."""
+        """Notes in :attr:`blanks` how a step treats the empty or the missing text of a column."""
         if column.source is not None and not column.is_filled:
             self.blanks.setdefault(column.source.feature, set()).add(kind)
 
     def reads(self, at: int, kind: str) -> bool:
-        """Whether the file reads `empty` or `missing` text of an input as the object does."""
+        """Whether the file treats `empty` or `missing` text of an input as the object does."""
         other = {"empty": "missing", "missing": "empty"}[kind]
         return self.empty != "" or other not in self.blanks.get(at, ())
 
     def text(self, value: Any) -> str:
-        """The file's text for a text of rows, or for a missing one."""
+        """The file's text for a text of rows or for a missing value."""
         return "" if is_missing(value) else self.empty if value == "" else str(value)
 
     def texts(self, values: Iterable[Any]) -> numpy.ndarray:
@@ -243,13 +245,13 @@ class Graph:
         return made
 
     def constant_columns(self, like: Value, array: Any) -> Value:
-        """The same numbers for each row of `like`, in f64."""
+        """Repeats numbers for each row of `like`, in f64."""
         row = numpy.asarray(array, FLOAT64).reshape(-1)
         test = self.add("IsNaN", self.take(self.cast(like, FLOAT64), [0]))
         return self.add("Where", test, row, row, dtype=FLOAT64, width=len(row), promise=Promise.EQUAL)
 
     def output_name(self, name: str) -> str:
-        """The name of an output in the file: another one if an input, which is a column, has it."""
+        """The name of an output in the file: `name`, or another name if an input has this one."""
         columns = {value.name for value in self.inputs}
         while name in columns:
             name = f"output.{name}"

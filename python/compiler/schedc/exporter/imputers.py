@@ -1,6 +1,6 @@
-"""Imputers: other values in place of missing ones, and columns that say where values are missing.
+"""Imputers, which fill missing values, and columns that indicate missing values.
 
-Missing text is the empty text in ONNX, which has no other."""
+Missing text is the empty text in ONNX, which has no missing text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .graph import BOOL, FLOAT64, TEXT, Graph, Value, is_missing
 
 
 def missing_mask(graph: Graph, value: Value, marker: Any) -> Value:
-    """Whether values are missing, which `marker` marks: booleans."""
+    """Marks missing values by booleans. `marker` is the value that stands for a missing one."""
     if value.dtype == TEXT:
         return graph.add("Equal", value, graph.texts([marker]))
     if is_missing(marker):
@@ -28,7 +28,8 @@ def missing_mask(graph: Graph, value: Value, marker: Any) -> Value:
 
 
 def _groups(columns: Columns) -> list[list[int]]:
-    """Positions of columns: all together if they are numbers, else one by one. None for no columns."""
+    """Groups of columns by their positions: one group if all are numbers, otherwise a group for each. Empty
+    if there are no columns."""
     if columns.dtype == TEXT:
         return [[at] for at in range(len(columns))]
     return [list(range(len(columns)))] if len(columns) else []
@@ -40,14 +41,14 @@ def _is_nan(value: Any) -> bool:
 
 
 def filled_columns(estimator: Any, count: int) -> list[int]:
-    """The positions of the columns that a SimpleImputer keeps, among `count`. A column without values has
-    none to fill gaps with."""
+    """The positions of the columns that a SimpleImputer keeps, among `count` columns. It drops columns that
+    had no values in training."""
     return [at for at in range(count)
             if estimator.keep_empty_features or not _is_nan(estimator.statistics_[at])]
 
 
 def simple_imputer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """A statistic of each column in place of its missing values."""
+    """Replaces missing values of each column by the column's statistic."""
     statistics = estimator.statistics_
     keeps = filled_columns(estimator, len(columns))
     # Since scikit-learn 1.5, statistics are rounded to the type of the rows of fit.
@@ -78,8 +79,8 @@ def simple_imputer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 
 def _note_text(graph: Graph, marker: Any, column: Column, filling: Any) -> bool:
-    """Notes the texts of a column that an imputer replaces by `filling`, or finds if this is None. Returns
-    whether missing ones become empty ones."""
+    """Notes the texts that an imputer replaces by `filling`, or detects if this is None. Returns whether
+    missing texts become empty texts."""
     if not is_missing(marker):
         if marker == "" and filling != "":
             graph.note_blank(column, "empty")

@@ -24,22 +24,23 @@ class Feature:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The columns of rows, and how a file takes them."""
+    """The columns of rows, and their inputs in a file."""
 
     features: list[Feature]
     named: bool
-    """Whether the object was fitted on a table with these names."""
+    """Whether the object was fitted on a table, whose columns have these names."""
 
     @property
     def together(self) -> bool:
-        """Whether all columns are one tensor `X`: numbers that scikit-learn puts into one array at once."""
+        """Whether all columns are one tensor `X`: they are numbers that scikit-learn first puts into one
+        array."""
         kinds = {feature.dtype for feature in self.features}
         return TEXT not in kinds and (kinds == {FLOAT32} or FLOAT32 not in kinds)
 
     def add(self, graph: Graph) -> Columns:
         """Adds the inputs to a graph.
 
-        Raises Unsupported for columns whose names cannot be those of inputs: empty ones, and equal ones.
+        Raises Unsupported for columns whose names cannot be names of inputs: empty or repeated ones.
         """
         if self.together:
             kinds = {feature.dtype for feature in self.features}
@@ -75,37 +76,39 @@ class Inputs:
         }
 
     def markers(self, graph: Graph) -> tuple[tuple[int, str], ...]:
-        """The columns with text of which a step knows one marker of missing ones, with this marker."""
+        """The columns with text for which a step accepts only one marker of missing text, with this
+        marker."""
         return tuple(
             (at, next(iter(known))) for at, known in sorted(graph.markers.items())
             if len(known) == 1 and self.features[at].dtype == TEXT
         )
 
     def _check_markers(self, rows: Any, at: int, markers: set[str]) -> None:
-        """Raises ValueError for missing text that the object does not take for missing."""
+        """Raises ValueError for a marker of missing text that the object does not treat as missing."""
         cells = self._raw(rows, at).tolist()
         gaps = {"None" if one is None else "NaN" for one in cells if is_missing(one)}
         for other in gaps - markers:
             known = " and ".join(sorted(markers))
             raise ValueError(
                 f"column {self.features[at].name!r} has {other} for missing text, which a step of the "
-                f"pipeline tells from {known}; a file of ONNX has one kind of missing text: replace {other} "
-                f"by {known}"
+                f"pipeline does not treat like {known}; an ONNX file has only one kind of missing text: "
+                f"replace {other} by {known}"
             )
 
     def _check_blanks(self, rows: Any, at: int, kind: str) -> None:
-        """Raises ValueError for `empty` or `missing` texts, which the file takes for each other."""
+        """Raises ValueError if a column has texts of a kind, `empty` or `missing`, that the file cannot tell
+        from the other kind."""
         cells, is_empty = self._raw(rows, at).tolist(), kind == "empty"
         if any(isinstance(cell, str) and not cell if is_empty else is_missing(cell) for cell in cells):
             other = "missing" if is_empty else "empty"
             raise ValueError(
-                f"column {self.features[at].name!r} has {kind} text, which a step of the pipeline tells from "
-                f"{other} text; a file of ONNX cannot: leave these rows out, or compile the object itself by "
-                "schedc.compile, which can"
+                f"column {self.features[at].name!r} has {kind} text, which a step of the pipeline does not "
+                f"treat like {other} text, but an ONNX file does: leave these rows out, or compile the "
+                "object itself by schedc.compile"
             )
 
     def _raw(self, rows: Any, at: int) -> numpy.ndarray:
-        """A column of rows as it is."""
+        """The values of a column of rows, without a conversion."""
         if not hasattr(rows, "columns"):
             return numpy.asarray(rows)[:, at]
         name = self.features[at].name
@@ -128,7 +131,7 @@ def _stored(dtype: numpy.dtype) -> Any:
 
 
 def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
-    """The inputs that rows have, or else those that the fitted object tells of.
+    """The inputs for rows with these columns. Without rows, the inputs for the columns of the fitted object.
 
     `types` is a type of NumPy for all columns with numbers, or types by the names of columns.
     """
@@ -139,7 +142,7 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
         if (first := _first(estimator)) is not None and not is_known(first):
             raise refusal(Graph(), first)
         raise ValueError(
-            f"the {type(estimator).__name__} does not tell how many columns it takes: give rows by check=X")
+            f"the {type(estimator).__name__} lacks the number of its columns: give rows by check=X")
     count = numpy.shape(rows)[1] if count is None else int(count)
     # LightGBM makes up names for the columns of arrays.
     named = names is not None and list(names) != [f"Column_{at}" for at in range(count)]
@@ -178,9 +181,9 @@ def _first(estimator: Any) -> Any:
 
 
 def _width(estimator: Any) -> int | None:
-    """The number of columns that a fitted object takes; None if it does not tell.
+    """The number of columns that a fitted object takes; None if the object lacks it.
 
-    A pipeline asks its first step, which may be none.
+    A pipeline takes it from its first step, and fails if that is no estimator.
     """
     steps = getattr(estimator, "steps", None)
     for _, step in steps if isinstance(steps, list) else []:

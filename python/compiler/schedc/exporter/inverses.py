@@ -1,4 +1,4 @@
-"""Inverses of transformers of numbers, for targets that were transformed."""
+"""Inverses of transformers of numbers, for regressors whose targets were transformed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy
 from .curves import interpolated, not_zero
 from .functions import exp_minus_one, function_of_numpy, log_of_one_plus
 from .graph import FLOAT64, Graph, Value
-from .normal import LEAST_SHARE, normal_share
+from .normal import LEAST_PROBABILITY, normal_probability
 from .scalers import step
 from .stages import key_of, refuse
 from .versions import at_least
 
 
 def inverse(graph: Graph, estimator: Any, transformer: Any, value: Value) -> Value:
-    """The numbers that a fitted transformer turns into `value`, in the type of the value. `estimator`
-    contains the transformer."""
+    """Applies the inverse of a fitted transformer to `value`, in the type of the value. `estimator` contains
+    the transformer, for messages."""
     steps = getattr(transformer, "steps", None)
     if isinstance(steps, list):
         for _, part in reversed(steps):
@@ -43,8 +43,8 @@ def _function(graph: Graph, estimator: Any, transformer: Any, value: Value) -> V
         return value
     function = function_of_numpy(transformer.inverse_func)
     if function is None or transformer.inv_kw_args:
-        raise refuse(graph, estimator, "has an inverse_func that is code; functions of NumPy such as exp and "
-                     "expm1 are exported without options")
+        raise refuse(graph, estimator, "has an inverse_func that schedc does not export; functions of NumPy "
+                     "such as exp and expm1 are exported if they have no options")
     return function.nodes(graph, value)
 
 
@@ -69,7 +69,7 @@ def _max_abs_scaler(graph: Graph, scaler: Any, value: Value) -> Value:
 
 
 def _power_transformer(graph: Graph, transformer: Any, value: Value) -> Value:
-    """The inverse of Box and Cox's powers, or of Yeo and Johnson's, which transform magnitudes."""
+    """The inverse of the power transforms of Box-Cox and Yeo-Johnson. The latter transforms magnitudes."""
     kind = value.dtype
     if transformer.standardize:
         value = _standard_scaler(graph, transformer._scaler, value)
@@ -88,7 +88,7 @@ def _power_transformer(graph: Graph, transformer: Any, value: Value) -> Value:
         )
         made = exp_minus_one(graph, _logarithm_of_root(graph, graph.add("Abs", value), degree, exponent))
         made = graph.add("Where", passes, made, graph.add("Neg", made), dtype=FLOAT64)
-        # scikit-learn subtracts 1 from the root, which cancels near 0.
+        # scikit-learn subtracts 1 from the root, which cancels digits near 0.
         made = replace(made, root=True)
     return graph.cast(made, kind)
 
@@ -99,19 +99,20 @@ def _logarithm_of_root(graph: Graph, value: Value, degree: Any, exponent: Any) -
 
 
 def _quantile_transformer(graph: Graph, transformer: Any, value: Value) -> Value:
-    """The fitted quantile of each share. A normal value's share is that of the smaller values."""
+    """The fitted quantile of each probability. For a normal output, the probability is first computed from
+    the value, by the normal distribution."""
     kind, is_normal = value.dtype, transformer.output_distribution == "normal"
     references = numpy.asarray(transformer.references_, FLOAT64)
     shares = graph.cast(value, FLOAT64)
     if is_normal:
-        shares = normal_share(graph, shares)
+        shares = normal_probability(graph, shares)
     made = []
     for at, quantiles in enumerate(numpy.asarray(transformer.quantiles_, FLOAT64).T):
         share = graph.take(shares, [at])
         found = interpolated(graph, share, references, quantiles)
-        for op, moved, end, bound in (("Greater", LEAST_SHARE, 1.0, quantiles[-1]),
-                                      ("Less", -LEAST_SHARE, 0.0, quantiles[0])) if is_normal else ():
-            # Shares near an end count as it.
+        for op, moved, end, bound in (("Greater", LEAST_PROBABILITY, 1.0, quantiles[-1]),
+                                      ("Less", -LEAST_PROBABILITY, 0.0, quantiles[0])) if is_normal else ():
+            # Probabilities near an end become this end.
             here = graph.add(op, graph.add("Add", share, moved), end)
             found = graph.add("Where", here, bound, found, dtype=FLOAT64, width=1)
         made.append(graph.cast(found, kind))

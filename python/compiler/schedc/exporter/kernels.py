@@ -9,7 +9,8 @@ import numpy
 from .graph import FLOAT64, INT64, Graph, Value
 from .stages import refuse
 
-#: Highest degree of a polynomial kernel that is products; higher ones, and fractions, are powers.
+#: Highest degree of a polynomial kernel that is computed by products. Higher and fractional degrees use
+#: powers.
 _MOST_PRODUCTS = 64
 
 
@@ -20,7 +21,7 @@ def dense(array: Any) -> numpy.ndarray:
 
 def squared_distances(graph: Graph, value: Value, points: numpy.ndarray) -> Value:
     """The squared Euclidean distances of a row from points `[n_points, n_columns]`."""
-    # scikit-learn adds up squares of rows and points, and products of both.
+    # As in scikit-learn: squares of rows plus squares of points minus twice the products of both.
     sizes = numpy.abs(points.T) + numpy.abs(points).max(axis=0, initial=1.0)[:, None]
     graph.sums.append((value, sizes, numpy.square(points).sum(axis=1)))
     apart = graph.add("Sub", graph.add("Unsqueeze", value, numpy.array([1], INT64)), points[None])
@@ -36,7 +37,7 @@ def products(graph: Graph, value: Value, points: numpy.ndarray) -> Value:
 
 
 def power(graph: Graph, value: Value, exponent: float) -> Value:
-    """A power. Whole exponents are products, by repeated squares as in LIBSVM."""
+    """A power. Whole exponents are computed by products of squares, as in LIBSVM."""
     if exponent != int(exponent) or not 0 < exponent <= _MOST_PRODUCTS:
         return graph.add("Pow", value, float(exponent))
     remaining = int(exponent)
@@ -71,5 +72,5 @@ def kernel(graph: Graph, estimator: Any, value: Value, points: numpy.ndarray,
         made = graph.add("Mul", products(graph, value, points), float(options["gamma"]))
         made = graph.add("Add", made, float(options["coef0"])) if options["coef0"] else made
         return graph.add("Tanh", made) if name == "sigmoid" else power(graph, made, options["degree"])
-    name = "a kernel that is code" if callable(name) else f"the kernel {name}"
+    name = "a Python function as kernel" if callable(name) else f"the kernel {name}"
     raise refuse(graph, estimator, f"has {name}; rbf, linear, poly, sigmoid and cosine are exported")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from .boosting import threshold_index, two_chances
+from .boosting import threshold_index, two_probabilities
 from .columns import Columns
 from .forests import best
 from .graph import FLOAT64, Graph, Value
@@ -18,7 +18,7 @@ from .votes import normalized
 def margins_of(graph: Graph, columns: Columns, coefficients: Any, intercept: Any) -> Value:
     """`X @ coefficients.T + intercept`, one column for each row of the coefficients, in NumPy's type."""
     coefficients = numpy.atleast_2d(numpy.asarray(coefficients))
-    # A plain number, such as 0.0 for none, does not decide the type.
+    # A Python number, such as 0.0 for no intercept, has no effect on the type.
     kinds = [] if isinstance(intercept, float) else [numpy.asarray(intercept).dtype]
     kind = numpy.result_type(columns.floating, coefficients.dtype, *kinds)
     kind = kind if kind.kind == "f" else FLOAT64
@@ -56,7 +56,7 @@ def classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 def logistic(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """Logistic regression: one class against the rest, or all at once."""
     margins = margins_of(graph, columns, estimator.coef_, estimator.intercept_)
-    # The parameter is gone since scikit-learn 1.8, and with it the softmax of two classes.
+    # scikit-learn 1.8 removed the parameter, and with it the softmax of two classes.
     kind = getattr(estimator, "multi_class", "auto")
     two = len(estimator.classes_) <= 2
     against_rest = kind == "ovr" or (kind != "multinomial" and (two or estimator.solver == "liblinear"))
@@ -74,7 +74,7 @@ def discriminant(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """Linear discriminant analysis."""
     margins = margins_of(graph, columns, estimator.coef_, estimator.intercept_)
     softmax = margins.width > 1
-    chances = graph.add("Softmax", margins, axis=1) if softmax else two_chances(graph, margins)
+    chances = graph.add("Softmax", margins, axis=1) if softmax else two_probabilities(graph, margins)
     return _prediction(graph, estimator, margins, chances)
 
 
@@ -103,12 +103,12 @@ def _prediction(graph: Graph, estimator: Any, margins: Value, chances: Value | N
 
 
 def _against_rest(graph: Graph, margins: Value) -> Value:
-    """The logistic function of each class, normalized."""
+    """The logistic function of each class's margin, divided by the sum over all classes."""
     if margins.width == 1:
-        return two_chances(graph, margins)
+        return two_probabilities(graph, margins)
     return _shares(graph, graph.add("Sigmoid", margins))
 
 
 def _shares(graph: Graph, shares: Value) -> Value:
-    """Shares divided by their sum; if all are zero, all are alike."""
+    """Scores divided by their sum. If all are zero, all results are equal."""
     return normalized(graph, shares, 1.0 / shares.width)

@@ -1,4 +1,4 @@
-"""Mixtures of normal distributions, and the normal distribution of inliers."""
+"""Mixtures of normal distributions, and the detector of outliers of a single normal distribution."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def bayesian(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 
 
 def _mixture(graph: Graph, estimator: Any, columns: Columns, offsets: numpy.ndarray) -> Prediction:
-    """The components' densities. `offsets` are added to the logarithm of each."""
+    """A mixture, by the densities of its components. `offsets` are added to the logarithm of each density."""
     roots = numpy.asarray(estimator.precisions_cholesky_)
     value = columns.value(graph, numpy.result_type(columns.floating, roots.dtype))
     kind, form, n = value.dtype, estimator.covariance_type, len(columns)
@@ -57,12 +57,12 @@ def _mixture(graph: Graph, estimator: Any, columns: Columns, offsets: numpy.ndar
 
 
 def _in_axes(graph: Graph, value: Value, means: numpy.ndarray, axes: numpy.ndarray) -> Value:
-    """Squared distances from means, in axes in which the distribution is a sphere."""
+    """Squared Mahalanobis distances from means; `axes` transforms the distribution to a sphere."""
     return squared_distances(graph, products(graph, value, axes.T), means @ axes)
 
 
 def _scaled(graph: Graph, value: Value, means: numpy.ndarray, factors: numpy.ndarray) -> Value:
-    """Squared distances from means, each in axes that are stretched by factors of its own."""
+    """Squared distances from means. The factors scale the axes of each component."""
     largest = numpy.abs(means).max(axis=0)[:, None] + numpy.abs(means.T)
     graph.sums.append((value, numpy.square(factors.T) * largest, numpy.square(means * factors).sum(axis=1)))
     wide = graph.add("Mul", graph.add("Unsqueeze", value, numpy.array([1], INT64)), factors[None])
@@ -78,7 +78,7 @@ def elliptic(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     total = graph.add("ReduceSum", graph.add("Mul", turned, value), numpy.array([1], INT64), keepdims=1,
                       width=1)
     margins = graph.add("Sub", graph.add("Neg", total), float(estimator.offset_))
-    # Of margins, so that these are the results that a compiled model sums up.
+    # Computed from the margins, so that the compiled model keeps the margins as its sums.
     scores = graph.add("Add", margins, float(estimator.offset_))
     return Prediction("outliers", index=threshold_index(graph, margins, "GreaterOrEqual"),
                       classes=numpy.array([-1, 1]), margins=margins, scores=scores)

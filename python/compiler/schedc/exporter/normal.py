@@ -1,4 +1,4 @@
-"""Quantiles and shares of the normal distribution, by the operations of SciPy's `ndtri` and `ndtr`."""
+"""Quantiles and probabilities of the normal distribution, by the operations of SciPy's `ndtri` and `ndtr`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TAIL = (
      2.50464946208309415979, -0.142182922854787788574, -0.0380806407691578277194,
      -0.000933259480895457427372),
 )
-#: Coefficients for the error function up to 1, and for the rest of it beyond.
+#: Coefficients for the error function up to 1, and for 1 minus the error function above 1.
 _ERROR = (
     (9.60497373987051638749, 90.0260197203842689217, 2232.00534594684319226, 7003.32514112805075473,
      55592.3013010394962768),
@@ -37,15 +37,16 @@ _REST = (
     (13.2281951154744992508, 86.7072140885989742329, 354.937778887819891062, 975.708501743205489753,
      1823.90916687909736289, 2246.33760818710981792, 1656.66309194161350182, 557.535340817727675546),
 )
-#: The square root of 2 pi, and the square of 1 / e: shares below it, and above 1 minus it, are in the tails.
+#: The square root of 2 pi, and the square of 1 / e: probabilities below this square, and above 1 minus it,
+#: are in the tails.
 _ROOT, _EDGE = 2.50662827463100050242, 0.13533528323661269189
-#: The least share, as of scikit-learn: quantiles beyond it are cut.
-LEAST_SHARE = 1e-7
+#: The smallest probability, as in scikit-learn; smaller ones have the same quantile.
+LEAST_PROBABILITY = 1e-7
 
 
 def normal_quantile(graph: Graph, share: Value) -> Value:
-    """The value below which a share of the normal distribution lies, for f64 shares between `LEAST_SHARE` and
-    1 minus that: the same bits as SciPy's in the middle, and within the rounding of a logarithm elsewhere."""
+    """The normal quantile of a probability, for f64 probabilities between `LEAST_PROBABILITY` and 1 minus
+    that. Has SciPy's bits in the middle, and in the tails is within the rounding error of a logarithm."""
     centered = graph.add("Sub", share, 0.5)
     square = graph.add("Mul", centered, centered)
     ratio = graph.add("Div", graph.add("Mul", square, _polynomial(graph, square, _MIDDLE[0])),
@@ -54,7 +55,7 @@ def normal_quantile(graph: Graph, share: Value) -> Value:
     is_high = graph.add("Greater", share, 1.0 - _EDGE)
     low = graph.add("Where", is_high, graph.add("Sub", 1.0, share), share, dtype=FLOAT64)
     is_middle = graph.add("Greater", low, _EDGE)
-    # The logarithm of a share in the middle does not count.
+    # The result for probabilities in the middle is not used.
     far = graph.add("Sqrt", graph.add("Mul", graph.add("Log", low), -2.0))
     inverse = graph.add("Div", numpy.float64(1), far)
     rest = graph.add("Div", graph.add("Mul", inverse, _polynomial(graph, inverse, _TAIL[0])),
@@ -65,9 +66,9 @@ def normal_quantile(graph: Graph, share: Value) -> Value:
     return graph.add("Where", is_middle, middle, tail, dtype=FLOAT64)
 
 
-def normal_share(graph: Graph, value: Value) -> Value:
-    """The share of the normal distribution below an f64 value. Values beyond 6 count as 6, where 1e-9 of all
-    are left."""
+def normal_probability(graph: Graph, value: Value) -> Value:
+    """The probability that a normal value is below an f64 value. Magnitudes above 6 count as 6, beyond which
+    only 1e-9 of the distribution remains."""
     scaled = graph.add("Mul", graph.add("Clip", value, numpy.float64(-6), numpy.float64(6)), numpy.sqrt(0.5))
     square, size = graph.add("Mul", scaled, scaled), graph.add("Abs", scaled)
     error = graph.add("Mul", scaled, _ratio(graph, square, _ERROR))
@@ -82,7 +83,7 @@ def normal_share(graph: Graph, value: Value) -> Value:
 
 
 def _ratio(graph: Graph, x: Value, coefficients: tuple[Sequence[float], Sequence[float]]) -> Value:
-    """A quotient of polynomials. The divisor begins with the coefficient 1, which is left out."""
+    """A quotient of polynomials. The first coefficient of the divisor is 1, and `coefficients` lacks it."""
     above, below = coefficients
     return graph.add("Div", _polynomial(graph, x, above), _polynomial(graph, x, below, is_monic=True))
 

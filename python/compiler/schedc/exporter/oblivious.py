@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from ..origin import CATBOOST_OF_LABELS
-from .boosting import threshold_index, two_chances
+from .boosting import threshold_index, two_probabilities
 from .columns import Columns
 from .forests import best, single
 from .graph import FLOAT64, Graph, Value
@@ -18,7 +18,7 @@ from .stages import Prediction, refuse
 from .targets import indicators
 from .trees import Tree, add_trees
 
-#: By CatBoost's loss: the operation between margins and the values that `predict` returns.
+#: The operation from margins to the values that `predict` returns, by CatBoost's loss.
 _LINKS = {
     "RMSE": "", "MAE": "", "Quantile": "", "MAPE": "", "Huber": "", "Expectile": "", "LogCosh": "", "Lq": "",
     "Poisson": "Exp", "Tweedie": "Exp", "Logloss": "Sigmoid", "CrossEntropy": "Sigmoid",
@@ -37,7 +37,7 @@ def classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     if margins.width == 1:
         index = threshold_index(graph, margins, "Greater")
         return Prediction("classifier", index=index, classes=classes, margins=margins,
-                          probabilities=two_chances(graph, margins))
+                          probabilities=two_probabilities(graph, margins))
     softmax = _LINKS[loss] == "Softmax"
     chances = graph.add("Softmax", margins, axis=1) if softmax else graph.add("Sigmoid", margins)
     return Prediction("classifier", index=best(graph, margins), classes=classes, probabilities=chances,
@@ -81,7 +81,8 @@ def _margins(graph: Graph, estimator: Any, columns: Columns) -> tuple[Value, str
 
 
 def _tree(graph: Graph, columns: Columns, one: dict[str, Any], places: dict[int, Any], width: int) -> Tree:
-    """A complete tree whose level `l` makes test `l`. The tests' results are the bits of a leaf's number."""
+    """A complete tree with test `l` in all nodes of level `l`. The tests' results are the bits of a leaf's
+    number."""
     tests = one.get("splits") or []
     depth = len(tests)
     inner = 2**depth - 1
@@ -102,7 +103,7 @@ def _tree(graph: Graph, columns: Columns, one: dict[str, Any], places: dict[int,
     leaves = numpy.asarray(one["leaf_values"], FLOAT64).reshape(-1, width)
     value = numpy.zeros((count, width))
     for at in range(2**depth):
-        # Children of the last level stand in the order of the bits from the first test on.
+        # Leaves from left to right: the first test has the highest bit of the position.
         bits = [at >> (depth - 1 - level) & 1 for level in range(depth)]
         value[inner + at] = leaves[sum(bit << level for level, bit in enumerate(bits))]
     return Tree(feature, threshold, left, right, missing_left, value)

@@ -11,14 +11,14 @@ import numpy
 from .graph import FLOAT64, TEXT, Graph
 from .inputs import Feature
 
-#: Rows that are made: enough to touch most thresholds of small models, in some milliseconds.
+#: Number of rows to make: enough for most thresholds of small models. They take some milliseconds.
 _N_ROWS = 256
-#: Share of the cells that are missing.
+#: Fraction of the cells that are missing.
 _MISSING_SHARE = 0.1
 
 
 def rows_for(model: Any, made: Any) -> Any:
-    """Rows near everything that an exported object tests, of which the object accepts each.
+    """Rows near all values that an exported object tests. The object accepts each of the rows.
 
     Raises ValueError if the object accepts none of them.
     """
@@ -33,8 +33,8 @@ def rows_for(model: Any, made: Any) -> Any:
         except (ValueError, TypeError) as problem:
             error = problem
     raise ValueError(
-        f"the {type(model).__name__} takes none of the rows that were made to check the file: {error}; give "
-        "rows by check=X, or check=False"
+        f"the {type(model).__name__} refuses all rows that were made to check the file: {error}; give rows "
+        "by check=X, or skip the check by check=False"
     )
 
 
@@ -55,7 +55,7 @@ def _rows(made: Any, near: bool, missing: bool, unseen: bool) -> Any:
         import pandas
     except ImportError:
         return numpy.column_stack(cells)
-    # Without a type, pandas would make NaN of None in a column of texts.
+    # Without a type, pandas would convert None to NaN in a column of texts.
     return pandas.DataFrame({
         feature.name: pandas.Series(one, dtype=one.dtype)
         for feature, one in zip(made.inputs.features, cells)
@@ -72,7 +72,7 @@ class _Values:
 
 
 def _values(graph: Graph, at: int, near: bool, unseen: bool) -> _Values:
-    """The values of a column: categories alone if it has some and none may be unseen."""
+    """The values of a column. Only the categories if it has some and `unseen` is false."""
     categories = graph.categories.get(at)
     is_exact = categories is not None and not unseen
     tested = categories if is_exact else graph.tested.get(at, [])
@@ -86,7 +86,7 @@ def _cells(source: Any, feature: Feature, values: _Values, markers: set[str] | N
         texts = [value for value in values.tested if isinstance(value, str)] or ["a"]
         cells = source.choice(numpy.array(texts, TEXT), _N_ROWS)
         if missing:
-            # Encoders that know None take NaN for another category.
+            # Encoders that were fitted with None treat NaN as an unseen category.
             gaps = [None if marker == "None" else numpy.nan for marker in sorted(markers or {"NaN"})]
             places = numpy.flatnonzero(source.random(_N_ROWS) < _MISSING_SHARE)
             cells[places] = source.choice(numpy.array(gaps, TEXT), len(places))

@@ -15,8 +15,8 @@ from .versions import at_least
 def step(graph: Graph, op: str, value: Value, parameter: Any, rounds_first: bool = False) -> Value:
     """One operation of a scaler, `value op parameter`, in the type of the value.
 
-    The parameters are f64 mostly. NumPy then computes rows of f32 in f64, and rounds the result.
-    `rounds_first` is for scalers that round the parameter instead.
+    Most parameters are f64. NumPy then computes rows of f32 in f64, and rounds the result. If `rounds_first`
+    is true, the parameter is rounded to the type of the value instead.
     """
     parameter = numpy.asarray(parameter)
     if rounds_first:
@@ -26,7 +26,7 @@ def step(graph: Graph, op: str, value: Value, parameter: Any, rounds_first: bool
 
 
 def _sparse_scale(graph: Graph, value: Value, scale: Any) -> Value:
-    """Multiplication by the reciprocal, as scikit-learn scales sparse matrices."""
+    """Multiplies by the reciprocal of the scale, as scikit-learn does for sparse matrices."""
     return step(graph, "Mul", value, 1 / numpy.asarray(scale))
 
 
@@ -93,7 +93,8 @@ def _clip(graph: Graph, value: Value, low: float, high: float) -> Value:
 def normalizer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     """Each row divided by its norm."""
     if columns.sparse:
-        raise refuse(graph, estimator, "normalizes a sparse matrix; make the encoder before it dense")
+        raise refuse(graph, estimator, "normalizes a sparse matrix; set sparse_output=False in the "
+                     "encoder before it")
     value = columns.value(graph, columns.floating)
     axes = numpy.array([1], numpy.int64)
     if estimator.norm == "l2":
@@ -103,7 +104,7 @@ def normalizer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
         norm = graph.add("ReduceSum", graph.add("Abs", value), axes, keepdims=1, width=1)
     else:
         norm = graph.add("ReduceMax", graph.add("Abs", value), axes, keepdims=1, width=1)
-    # Norms below this count as zero, and zero divides as one.
+    # Norms below this count as zero, and a norm of zero is replaced by one.
     least = value.dtype.type(10 * numpy.finfo(value.dtype).eps)
     one = value.dtype.type(1)
     norm = graph.add("Where", graph.add("Less", norm, least), one, norm, dtype=value.dtype, width=1)
@@ -111,7 +112,7 @@ def normalizer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 
 def polynomial_features(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """Products of columns, degree by degree: each is a product of one degree less, times one column."""
+    """Products of columns, by increasing degree. Each is a product of one degree less, times a column."""
     if not estimator.n_output_features_:
         return Columns(())
     value = columns.value(graph, columns.floating)
@@ -119,7 +120,8 @@ def polynomial_features(graph: Graph, estimator: Any, columns: Columns) -> Colum
     terms = [tuple(numpy.repeat(numpy.arange(len(powers)), powers).tolist()) for powers in estimator.powers_]
     least, most = _degrees(estimator)
     if columns.sparse:
-        raise refuse(graph, estimator, "multiplies a sparse matrix; make the encoder before it dense")
+        raise refuse(graph, estimator, "multiplies a sparse matrix; set sparse_output=False in the "
+                     "encoder before it")
     made: dict[tuple[int, ...], int] = {(at,): at for at in range(len(columns))}
     by_degree = {1: (value, made)}
     for degree in range(2, most + 1):

@@ -1,4 +1,4 @@
-"""Selection of columns: any selector says which it keeps."""
+"""Selection of columns. All selectors of scikit-learn list the columns that they keep."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def kept(estimator: Any, key: str) -> list[int] | None:
 
 
 def model(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """The model of the columns that recursive elimination keeps."""
+    """The model of a recursive elimination, which reads the columns that the elimination keeps."""
     return predict(graph, estimator.estimator_, columns.take(kept(estimator, key_of(estimator)) or ()))

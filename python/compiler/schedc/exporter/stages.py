@@ -31,7 +31,7 @@ class Prediction:
     kind: str
     """`classifier`, `targets`, `regressor`, `outliers`, `clusters` or `mixture`."""
     variable: Value | None = None
-    """What a regressor predicts, `[n_rows, n_outputs]`."""
+    """The predictions of a regressor, `[n_rows, n_outputs]`."""
     is_table: bool = False
     """Whether the object predicts a table, even of a single column."""
     index: Value | None = None
@@ -40,20 +40,20 @@ class Prediction:
     """The labels that `predict` chooses from."""
     probabilities: Value | None = None
     margins: Value | None = None
-    """What `decision_function` returns: one column for two classes, else one for each class."""
+    """The result of `decision_function`: one column for two classes, otherwise one for each class."""
     scores: Value | None = None
-    """What `score_samples` returns."""
+    """The result of `score_samples`."""
     distances: Value | None = None
-    """What `transform` returns: the distance from each centre."""
+    """The result of `transform`: the distance from each centre."""
     joint: Value | None = None
-    """Logarithms of the classes' likelihoods, from which `predict_log_proba` follows."""
+    """Logarithms of the classes' likelihoods, from which `predict_log_proba` is computed."""
     targets: tuple[Prediction, ...] = ()
-    """The classifiers of several targets, in the order of the labels' columns. Of their results, only `index`
-    and `classes` count."""
+    """The classifier of each of several targets, in the order of the labels' columns. Only its `index` and
+    `classes` are used."""
 
 
-#: By the class of an estimator: the module and the function that converts it. Classes built on one of these
-#: are refused, since they may compute something else.
+#: The module and the function that converts an estimator, by its class. Derived classes are refused, since
+#: they may compute something else.
 _TRANSFORMERS: dict[str, str] = {
     "sklearn.Pipeline": "compose:pipeline",
     "imblearn.Pipeline": "compose:pipeline",
@@ -92,7 +92,7 @@ _TRANSFORMERS: dict[str, str] = {
     "sklearn.TargetEncoder": "encoders:target",
 }
 
-#: Encoders of category_encoders and feature-engine: tables from categories to numbers or texts.
+#: Encoders of category_encoders and feature-engine, which map categories to numbers or texts.
 TABLES = {
     "category_encoders": (
         "BackwardDifferenceEncoder", "BaseNEncoder", "BinaryEncoder", "CatBoostEncoder", "CountEncoder",
@@ -217,7 +217,7 @@ _MODELS: dict[str, str] = {
     "lightgbm.LGBMRanker": "boosters:lightgbm_regressor",
 }
 
-#: Estimators that hold one fitted estimator, which answers for them: the attribute.
+#: The attribute with the fitted estimator that makes the predictions, for estimators that hold one.
 _HOLDERS = {
     "GridSearchCV": "best_estimator_",
     "RandomizedSearchCV": "best_estimator_",
@@ -227,8 +227,8 @@ _HOLDERS = {
     "RANSACRegressor": "estimator_",
 }
 
-#: What to do instead, for estimators that people expect to work.
-_WAYS_OUT = {
+#: The advice for well-known estimators that schedc does not export.
+_ADVICE_OF = {
     "CountVectorizer": "text", "TfidfVectorizer": "text", "HashingVectorizer": "text",
     "TfidfTransformer": "text", "FeatureHasher": "text", "DictVectorizer": "text", "HashingEncoder": "text",
     "KNNImputer": "rows", "IterativeImputer": "rows", "KNeighborsClassifier": "rows",
@@ -253,7 +253,7 @@ def key_of(estimator: Any) -> str:
 
 
 def held(estimator: Any) -> Any:
-    """The estimator that answers for another one, such as the best one of a search."""
+    """The estimator inside another one that makes its predictions, such as the best one of a search."""
     while True:
         attribute = _HOLDERS.get(type(estimator).__name__)
         inner = getattr(estimator, attribute, None) if attribute else None
@@ -276,13 +276,13 @@ def answering(estimator: Any) -> Any:
 
 
 def selects(estimator: Any) -> bool:
-    """Whether an estimator selects columns, and predicts by a model of these."""
+    """Whether an estimator selects columns, and predicts by a model that reads these columns."""
     return _MODELS.get(key_of(estimator)) == "selection:model"
 
 
 def log_rule(estimator: Any) -> tuple[str, float]:
-    """How a classifier computes `predict_log_proba`: from probabilities (`shares`) or from scores that are
-    logarithms (`scores`), and the number that stands for a probability of 0 in the logarithm."""
+    """The rule by which a classifier computes `predict_log_proba`: from probabilities (`shares`), or from
+    scores that are logarithms (`scores`). The number replaces a probability of 0 in the logarithm."""
     kinds = {kind.__name__ for kind in type(estimator).__mro__}
     if kinds & {"_BaseNB", "DiscriminantAnalysisPredictionMixin"}:
         return "scores", 0.0
@@ -306,7 +306,7 @@ def is_known(estimator: Any) -> bool:
 
 
 def transform(graph: Graph, estimator: Any, columns: Columns) -> Columns:
-    """Adds a transformer. This and `predict` tie all conversions together.
+    """Adds a transformer to the graph, by the function of its row in the table.
 
     Raises Unsupported for transformers without a row in the table, and for options that have no exact form.
     """
@@ -325,7 +325,7 @@ def transform(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 
 def predict(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
-    """Adds a model.
+    """Adds a model to the graph, by the function of its row in the table.
 
     Raises Unsupported, as `transform` does.
     """
@@ -348,8 +348,8 @@ def refusal(graph: Graph, estimator: Any) -> Unsupported:
     name = type(estimator).__name__
     where = f" (step {graph.path})" if graph.path else ""
     known = {one.partition(".")[2] for one in (*_TRANSFORMERS, *_MODELS)}
-    if name in _WAYS_OUT:
-        reason = _ADVICE[_WAYS_OUT[name]]
+    if name in _ADVICE_OF:
+        reason = _ADVICE[_ADVICE_OF[name]]
     elif name in known:
         reason = f"it is not scikit-learn's {name}, so that it may compute something else"
     else:

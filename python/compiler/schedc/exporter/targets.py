@@ -15,7 +15,7 @@ from .stages import Prediction, predict, refuse
 
 def indicators(graph: Graph, scores: Value, threshold: float, test: str = "Greater",
                dtype: numpy.dtype = INT64) -> tuple[Prediction, ...]:
-    """Targets of the labels 0 and 1, which a row has if its score passes a test with a bound."""
+    """Targets with the labels 0 and 1. A row has label 1 if its score passes a test with the threshold."""
     columns = [graph.take(scores, [at]) for at in range(scores.width)]
     classes = numpy.arange(2, dtype=dtype)
     return tuple(
@@ -67,7 +67,7 @@ def chain(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
         table = Columns((*table, *columns_of(read, [f"output{at}"])), columns.sparse)
     order = numpy.argsort(estimator.order_)
     made = [made[int(at)] for at in order]
-    # The chain keeps all results as numbers in double precision.
+    # The chain converts all results to double precision.
     shares = _beside(graph, [one.probabilities and graph.take(one.probabilities, [1]) for one in made])
     margins = _beside(graph, [one.margins for one in made])
     return Prediction(
@@ -78,7 +78,7 @@ def chain(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 
 
 def _response(graph: Graph, estimator: Any, part: Any, made: Prediction, methods: Any) -> Value:
-    """The result of a part that the parts behind it read: that of the first of several methods."""
+    """The result of a part that later parts read: of the first of several methods that the part has."""
     for method in [methods] if isinstance(methods, str) else methods:
         if not hasattr(part, method):
             continue

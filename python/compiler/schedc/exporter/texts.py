@@ -1,4 +1,5 @@
-"""Columns in which a fitted object expects texts: those of its categories, also behind other steps."""
+"""Columns in which a fitted object expects texts, since a step has categories there. Columns are traced back
+through earlier steps."""
 
 from __future__ import annotations
 
@@ -58,13 +59,13 @@ def _steps(pipeline: Any, count: int) -> list[tuple[Any, int]]:
 
 
 def _behind(step: Any, width: int, places: dict[int, int]) -> dict[int, int]:
-    """The places of columns behind a step, of places before it."""
+    """Maps the columns behind a step to columns of the rows; `places` maps the columns before the step."""
     return {at: places[one] for at, one in handed_on(step, width).items() if one in places}
 
 
 def handed_on(estimator: Any, count: int) -> dict[int, int]:
-    """The columns of a fitted transformer that are columns of its rows, perhaps filled: by their positions,
-    those among the `count` columns of rows."""
+    """The columns that a fitted transformer passes on, perhaps with missing values filled. Maps their
+    positions in the result to positions among the `count` columns of its rows."""
     estimator = held(estimator)
     every = {at: at for at in range(count)}
     if isinstance(estimator, str):
@@ -87,9 +88,9 @@ def handed_on(estimator: Any, count: int) -> dict[int, int]:
 
 
 def _of_parts(estimator: Any) -> dict[int, int]:
-    """The columns that a ColumnTransformer hands on."""
+    """The columns that a ColumnTransformer passes on."""
     made: dict[int, int] = {}
-    # A transformer of no columns at all does not tell their places.
+    # A transformer without columns lacks the attribute.
     places = getattr(estimator, "output_indices_", {})
     for name, step, _ in estimator.transformers_ if places else []:
         positions, first = column_positions(estimator, name), places[name].start
@@ -98,7 +99,7 @@ def _of_parts(estimator: Any) -> dict[int, int]:
 
 
 def _of_union(estimator: Any, count: int) -> dict[int, int]:
-    """The columns that a FeatureUnion hands on, up to a part that does not tell how many it makes."""
+    """The columns that a FeatureUnion passes on, up to the first part whose number of columns is unknown."""
     made: dict[int, int] = {}
     first = 0
     for _, step in estimator.transformer_list:
@@ -119,11 +120,11 @@ def _beside_encoded(estimator: Any) -> dict[int, int]:
 
 
 def _parts(estimator: Any, count: int) -> list[tuple[Any, list[int]]]:
-    """The fitted parts of an estimator that take its rows, each with the columns that it takes: those of a
-    vote, a stack or a bag, of a classifier for each class, or of a model for each target."""
+    """The fitted parts of an estimator that read its rows, each with the columns that it reads. Such
+    estimators are voting, stacking, bagging, and models with a part for each class or target."""
     parts = [part for name in ("estimators_", "calibrated_classifiers_")
              if isinstance(made := getattr(estimator, name, None), (list, tuple)) for part in made]
-    # A calibrated classifier holds another one, and so does a model with a transformed target.
+    # A calibrated classifier holds another classifier, a model with a transformed target a regressor.
     parts += [part for name in ("regressor_", "estimator")
               if hasattr(part := getattr(estimator, name, None), "predict") and not parts]
     chosen = getattr(estimator, "estimators_features_", None)

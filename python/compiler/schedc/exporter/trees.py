@@ -19,7 +19,7 @@ class Tree:
     feature: numpy.ndarray
     threshold: numpy.ndarray
     left: numpy.ndarray
-    """The child of rows that pass the test, or -1 in leaves."""
+    """The child for rows that pass the test; -1 in leaves."""
     right: numpy.ndarray
     missing_left: numpy.ndarray
     """Whether missing values pass."""
@@ -57,7 +57,7 @@ class _Nodes:
         inner = numpy.flatnonzero(tree.left >= 0)
         self.roots.append(self.nodes)
         if not len(inner):
-            # A tree of one leaf is a node whose children both are this leaf.
+            # A tree of one leaf becomes a node with this leaf as both children.
             self.extend(feature=[0], split=[0.0], mode=[LEQ], missing=[0], true_id=[self.leaves],
                         true_leaf=[1], false_id=[self.leaves], false_leaf=[1], target=[target],
                         weight=[values[0]])
@@ -68,8 +68,9 @@ class _Nodes:
         place = numpy.empty(len(tree.left), numpy.int64)
         place[inner] = numpy.arange(len(inner)) + self.nodes
         left, right = tree.left[inner], tree.right[inner]
-        # ONNX Runtime 1.23 takes a node whose children have one number for a leaf, even if one child
-        # is the node and the other the leaf of this number. Another order of the leaves avoids that.
+        # Nodes and leaves are numbered separately. ONNX Runtime 1.23 treats a node as a leaf if the numbers
+        # of its children are equal, even if one child is a node and the other a leaf. Another order of the
+        # leaves avoids this.
         for _ in range(len(leaves)):
             place[leaves] = numpy.arange(len(leaves)) + self.leaves
             if not (place[left] == place[right]).any():
@@ -93,8 +94,8 @@ def add_trees(graph: Graph, value: Value, trees: list[Tree], n_targets: int,
 
     Returns the sums, `[n_rows, n_targets]`.
 
-    A leaf of ONNX has one target. A tree with several becomes as many trees with the same tests, one after
-    the other.
+    A leaf of ONNX has one target. A tree with several targets becomes a tree with the same tests for each
+    target, one after the other.
     """
     from onnx import TensorProto, helper
 

@@ -16,23 +16,23 @@ from .stages import Prediction, refuse
 from .votes import confidences, pairs, votes
 
 #: LIBSVM keeps probabilities of pairs this far from 0 and 1.
-_LEAST_CHANCE = 1e-7
-#: LIBSVM's iteration over the probabilities of two classes stops after two steps, for each probability.
+_LEAST_PROBABILITY = 1e-7
+#: Steps of LIBSVM's iteration over the probabilities of two classes; it stops after two steps for each.
 _STEPS = 2
-#: The error at which that iteration stops.
+#: The error below which this iteration stops.
 _CLOSE = 0.005 / 2
 
 
 def _sums(graph: Graph, estimator: Any, columns: Columns, weights: numpy.ndarray) -> Value:
-    """Kernels of a row and all support vectors, times weights `[n_vectors, n_sums]`, plus the intercepts."""
+    """Kernels of a row with all support vectors, times weights `[n_vectors, n_sums]`, plus intercepts."""
     name = estimator.kernel
     if name == "precomputed" or callable(name):
-        raise refuse(graph, estimator, "takes kernels in place of columns, or has a kernel that is code; "
+        raise refuse(graph, estimator, "has a precomputed kernel, or a Python function as kernel; "
                      "rbf, linear, poly and sigmoid are exported")
     value, vectors = columns.value(graph, FLOAT64), dense(estimator.support_vectors_)
     intercepts = numpy.asarray(estimator.intercept_, FLOAT64)
     if name == "linear":
-        # One sum over columns in place of two over vectors.
+        # The linear kernel: one sum over columns replaces a sum over columns for each support vector.
         sizes = numpy.abs(vectors.T) @ numpy.abs(weights)
         graph.sums.append((value, sizes, numpy.abs(intercepts)))
         return graph.add("Add", products(graph, value, (vectors.T @ weights).T), intercepts)
@@ -105,9 +105,9 @@ def _coupled(graph: Graph, estimator: Any, margins: Value) -> Value:
     slope, start = float(numpy.ravel(estimator._probA)[0]), float(numpy.ravel(estimator._probB)[0])
     # LIBSVM's margins have the opposite sign.
     first = graph.add("Sigmoid", graph.add("Sub", graph.add("Mul", margins, slope), start))
-    first = graph.add("Clip", first, numpy.float64(_LEAST_CHANCE), numpy.float64(1 - _LEAST_CHANCE))
+    first = graph.add("Clip", first, numpy.float64(_LEAST_PROBABILITY), numpy.float64(1 - _LEAST_PROBABILITY))
     second = graph.add("Sub", 1.0, first)
-    # The error of shares p is p Q p, with this matrix Q.
+    # The error of probabilities p is p Q p, with this matrix Q.
     diagonal = [graph.add("Mul", second, second), graph.add("Mul", first, first)]
     beside = graph.add("Neg", graph.add("Mul", second, first))
     shares = [graph.constant_columns(margins, [0.5])] * 2

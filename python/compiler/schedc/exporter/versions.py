@@ -1,4 +1,5 @@
-"""Differences between scikit-learn's releases. The installed release counts, since it predicts."""
+"""Differences between scikit-learn's releases. Exported files follow the installed release, with which the
+object predicts."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def at_least(major: int, minor: int) -> bool:
 
 
 def leaf_values(tree: Any) -> numpy.ndarray:
-    """The values of a fitted `Tree`'s nodes for its only output: `[n_nodes, n_classes]`, or one column."""
+    """The values of a fitted `Tree`'s nodes for its only output: `[n_nodes, n_classes]`, or `[n_nodes, 1]`
+    for a regressor."""
     return numpy.asarray(tree.value)[:, 0, :]
 
 
@@ -34,7 +36,7 @@ def output_values(tree: Any) -> numpy.ndarray:
     return numpy.asarray(tree.value)[:, :, 0]
 
 
-def class_shares(tree: Any, n_classes: Any) -> numpy.ndarray:
+def class_probabilities(tree: Any, n_classes: Any) -> numpy.ndarray:
     """The probabilities of a fitted `Tree`'s nodes, for several targets side by side. `n_classes` is the
     number of classes, or lists those of targets. Releases before 1.4 keep counts there."""
     values = numpy.asarray(tree.value)
@@ -50,14 +52,14 @@ def node_depths(tree: Any) -> numpy.ndarray:
     left, right = tree.children_left, tree.children_right
     depths = numpy.ones(len(left))
     for node in range(len(left)):
-        # Children stand behind their parents.
+        # Children come after their parents in the arrays.
         if left[node] >= 0:
             depths[left[node]] = depths[right[node]] = depths[node] + 1
     return depths
 
 
 def missing_left(tree: Any) -> numpy.ndarray:
-    """Whether missing values go left, for each node. Releases before 1.3 knew none."""
+    """Whether missing values go left, for each node. Releases before 1.3 do not support missing values."""
     nodes = tree.__getstate__()["nodes"]
     if "missing_go_to_left" not in nodes.dtype.names:
         return numpy.zeros(len(nodes), bool)
@@ -65,8 +67,8 @@ def missing_left(tree: Any) -> numpy.ndarray:
 
 
 def last_of_ties() -> bool:
-    """Whether one class against the rest takes the last of the highest scores. The first, since a release
-    that goes through the classes from the last on."""
+    """Whether OneVsRestClassifier predicts the last of several classes with the highest score. Later releases
+    predict the first one."""
     from inspect import getsource
 
     from sklearn.multiclass import OneVsRestClassifier
@@ -75,8 +77,8 @@ def last_of_ties() -> bool:
 
 
 def scales_before_product(estimator: Any) -> bool:
-    """Whether partial least squares divides columns by their deviations before the product. Later releases
-    have coefficients for columns as they are."""
+    """Whether partial least squares divides columns by their standard deviations before the product. In later
+    releases the coefficients include the division."""
     from inspect import getsource
 
     return "_x_std" in getsource(type(estimator).predict)
