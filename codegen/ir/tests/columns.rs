@@ -5,6 +5,7 @@ use sched_columns::{
     Binary, CategoryTable, ColumnId, ColumnType, ColumnValue, Columns, Edges, Expr, Term, Ties, Unary,
 };
 use sched_forest::{CategoryRule, Float, Forest, ForestParts, Leaf, NodeRef, Target, Tree, Types};
+use sched_ir::columns::arrangement::Arrangement;
 use sched_ir::columns::blocks::{BlockSource, CopyBlocks, RowBlocks};
 use sched_ir::columns::code::{ColumnCode, Elements};
 use sched_ir::columns::runs::ColumnRuns;
@@ -282,20 +283,37 @@ fn family(
 
 /// Compares the code of columns with their evaluation, in all forms.
 pub(crate) fn check(prepared: &Prepared, rows: &[f64], features: usize, seed: u64) {
-    let expected: Vec<Vec<f64>> = rows.chunks(features).map(|row| prepared.row(row)).collect();
+    let runs = ColumnRuns::new(prepared, features);
+    check_arranged(prepared, rows, (&runs, &[]), seed);
+}
+
+/// Compares the code of columns, whose layers some arrangements compute, with their evaluation in all forms.
+pub(crate) fn check_arranged(
+    prepared: &Prepared,
+    rows: &[f64],
+    (runs, arrangements): (&ColumnRuns, &[Option<Arrangement>]),
+    seed: u64,
+) {
+    let expected: Vec<Vec<f64>> = rows.chunks(runs.features).map(|row| prepared.row(row)).collect();
     for form in FORMS {
-        check_form(prepared, rows, &expected, form, seed);
+        check_form(prepared, rows, &expected, form, (runs, arrangements), seed);
     }
 }
 
-fn check_form(prepared: &Prepared, rows: &[f64], expected: &[Vec<f64>], form: Form, seed: u64) {
-    let features = rows.len() / expected.len();
-    let runs = ColumnRuns::new(prepared, features);
+fn check_form(
+    prepared: &Prepared,
+    rows: &[f64],
+    expected: &[Vec<f64>],
+    form: Form,
+    (runs, arrangements): (&ColumnRuns, &[Option<Arrangement>]),
+    seed: u64,
+) {
+    let features = runs.features;
     let element = runs.element;
     let mut tables: Vec<Table> = Vec::new();
     // Wide and narrow vector registers, and no vectors.
     let register = [Some(64), Some(16), None][(seed % 3) as usize];
-    let function = function(&runs, form, register, &mut tables);
+    let function = function((runs, arrangements), form, register, &mut tables);
     let by_column = matches!(form, Form::ColumnsToRows | Form::ColumnsToBlocks);
     let values: Vec<f64> = match by_column {
         // The interpreter expects input columns in descending order of features.
@@ -343,7 +361,7 @@ fn described(prepared: &Prepared, column: ColumnId) -> Vec<String> {
 
 /// A function that stores the columns of all rows.
 pub(crate) fn function(
-    runs: &ColumnRuns,
+    (runs, arrangements): (&ColumnRuns, &[Option<Arrangement>]),
     form: Form,
     register: Option<u32>,
     tables: &mut Vec<Table>,
@@ -361,7 +379,7 @@ pub(crate) fn function(
     let pieces = add(Table { name: "pieces".to_string(), bytes: pieces.into() });
     let pieces = b.buffer("pieces", Space::Model(pieces), Scalar::I32);
     let pools = runs.tables(add).declare(&mut b);
-    let code = ColumnCode { runs, pools, register, arrangements: &[] };
+    let code = ColumnCode { runs, pools, register, arrangements };
     let given = InputColumns { values: rows, order, element };
     let transpose =
         Transpose { rows, input: element, features: runs.features as i64, subset: &runs.inputs, pieces };

@@ -1,10 +1,12 @@
 //! Compares code of layers of sums with the evaluation of columns: nets of several depths, distances, and
 //! sums of other columns than those of the layer below.
 
-use crate::columns::{FORMS, check, function, of_columns};
+use crate::columns::{FORMS, check, check_arranged, function, of_columns};
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, Float, Term, Unary};
+use sched_ir::columns::arrangement::{Arrangement, StageBound, StageLoop};
 use sched_ir::columns::runs::ColumnRuns;
 use sched_ir::fault::{Fault, with_fault};
+use sched_nest::Axis;
 use sched_pipeline::Prepared;
 use sched_testing::Rng;
 use std::sync::Arc;
@@ -122,6 +124,60 @@ fn layers_have_the_bits_that_the_evaluation_defines() {
     }
 }
 
+/// The loops of a tile: over the tiles of some numbers, and over the numbers of a tile, `lanes` at a time.
+fn tile(rng: &mut Rng, axis: Axis, stop: i64, lanes: u16) -> [StageLoop; 2] {
+    let size = i64::from(lanes) * rng.pick(&[1, 2, 3, 8]).copied().unwrap_or(1);
+    let unrolls = rng.one_in(2);
+    [
+        StageLoop { axis, stop, step: size, lanes: 1, unroll: false },
+        StageLoop { axis, stop: size, step: lanes.into(), lanes, unroll: unrolls },
+    ]
+}
+
+/// A random arrangement of a layer: tiles of rows, units and terms in any order, with rows or units in lanes.
+fn arrangement(rng: &mut Rng, (units, terms): (u32, u32), panel: u16) -> Arrangement {
+    let rows = *rng.pick(&[1, 2, 4, 8, 16]).unwrap();
+    let most = [1, rows.min(8) as u16, panel][rng.below(3)];
+    let lanes = *rng.pick(&[most, most.min(2), most.min(4)]).unwrap();
+    let is_of_rows = rng.one_in(2) && i64::from(lanes) <= rows;
+    let (of_rows, of_units) = if is_of_rows { (lanes, 1) } else { (1, lanes.min(panel)) };
+    let mut tiles = [
+        tile(rng, Axis::Row, rows, of_rows).to_vec(),
+        tile(rng, Axis::Unit, units.into(), of_units).to_vec(),
+        tile(rng, Axis::Feature, terms.into(), 1).to_vec(),
+    ];
+    let ends = [rows, units.into(), terms.into()];
+    let (mut loops, mut bounds) = (Vec::new(), ends.map(|bound| StageBound { loops: Vec::new(), bound }));
+    while tiles.iter().any(|tile| !tile.is_empty()) {
+        let axis = rng.below(tiles.len());
+        if !tiles[axis].is_empty() {
+            bounds[axis].loops.push(loops.len());
+            loops.push(tiles[axis].remove(0));
+        }
+    }
+    Arrangement::new(loops, bounds.to_vec())
+}
+
+#[test]
+fn arranged_layers_have_the_bits_that_the_evaluation_defines() {
+    for seed in 0..400 {
+        let (prepared, rows) = random_net(seed);
+        let runs = ColumnRuns::new(&prepared, FEATURES);
+        let mut rng = Rng(seed + 1000);
+        let arrange = |(at, (_, units, terms))| {
+            (!rng.one_in(4)).then(|| arrangement(&mut rng, (units, terms), runs.panel(at)))
+        };
+        let arrangements: Vec<_> = runs.stages().into_iter().enumerate().map(arrange).collect();
+        check_arranged(&prepared, &rows, (&runs, &arrangements), seed);
+    }
+}
+
+#[test]
+#[should_panic(expected = "column")]
+fn lost_terms_of_arrangements_are_seen() {
+    with_fault(Fault::ArrangedTermsLost, arranged_layers_have_the_bits_that_the_evaluation_defines);
+}
+
 #[test]
 #[should_panic(expected = "column")]
 fn shared_weights_are_seen() {
@@ -157,7 +213,7 @@ fn code_does_not_grow_with_units() {
     let statements = |prepared: &Prepared, form| {
         let features = prepared.columns.all().count();
         let runs = ColumnRuns::new(prepared, features);
-        function(&runs, form, Some(64), &mut Vec::new()).to_string().lines().count()
+        function((&runs, &[]), form, Some(64), &mut Vec::new()).to_string().lines().count()
     };
     for form in FORMS {
         let nets = [[20, 8, 16, 8], [20, 128, 128, 128], [20, 512, 256, 128]]

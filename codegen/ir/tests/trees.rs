@@ -128,7 +128,7 @@ fn code_does_not_grow_with_trees() {
         let prepared = of_columns(columns, tested, Float::F32);
         let mut tables: Vec<Table> = Vec::new();
         let runs = ColumnRuns::new(&prepared, 1);
-        function(&runs, Form::Blocks, Some(64), &mut tables).to_string().lines().count()
+        function((&runs, &[]), Form::Blocks, Some(64), &mut tables).to_string().lines().count()
     };
     let [few, many] = [2, 20].map(statements);
     assert_eq!(few, many);

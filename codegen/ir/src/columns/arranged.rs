@@ -183,8 +183,7 @@ impl ArrangedCode<'_> {
         let unit = point.value(b, UNIT);
         let first = self.sums.first_constant(b, &self.layer, unit);
         let term = self.term_of(b, point, (0, (first, 0)), 0, &mut Loaded::default());
-        let address = self.address(b, point, (0, 0));
-        let sum = b.load_and(Keep::UntilReload, self.lanes().of(self.sums.run.element), address);
+        let sum = self.load(b, point);
         let sum = b.add(sum, term);
         self.store(b, point, (0, 0), sum);
     }
@@ -318,20 +317,39 @@ impl ArrangedCode<'_> {
         sums.constant(b, index, unit, self.lanes())
     }
 
-    /// The address of a sum, whose row and unit are relative to the point.
-    fn address(&self, b: &mut Builder, point: &Point, (row, unit): (i64, i64)) -> Address {
+    /// The stored sum of a point.
+    fn load(&self, b: &mut Builder, point: &Point) -> Value {
         let element = self.sums.run.element;
-        let own = point.value(b, UNIT);
-        let place = b.add(self.layer.to, own);
-        let place = b.add_int(place, unit);
-        let stored = self.stored(b, point);
-        let index = stored.index(b, place);
-        let address = Address::element(stored.buffer(element), index, element);
-        b.beyond(address, point.plus[ROW] + row)
+        let (stored, place) = (self.stored(b, point), self.place(b, point, 0));
+        if let Lanes::Columns(units) = self.lanes() {
+            return stored.load_columns(b, element, (place, point.plus[ROW]), units);
+        }
+        let address = self.address(b, &stored, (place, point.plus[ROW]));
+        b.load_and(Keep::UntilReload, self.lanes().of(element), address)
     }
 
-    fn store(&self, b: &mut Builder, point: &Point, beside: (i64, i64), sum: Value) {
-        let address = self.address(b, point, beside);
+    /// Stores a sum, whose row and unit are relative to the point.
+    fn store(&self, b: &mut Builder, point: &Point, (row, unit): (i64, i64), sum: Value) {
+        let (stored, place) = (self.stored(b, point), self.place(b, point, unit));
+        let further = point.plus[ROW] + row;
+        if let Lanes::Columns(_) = self.lanes() {
+            return stored.store_columns(b, self.sums.run.element, (place, further), sum);
+        }
+        let address = self.address(b, &stored, (place, further));
         b.store(address, sum);
+    }
+
+    /// The place of the sum of a unit, which is relative to the point.
+    fn place(&self, b: &mut Builder, point: &Point, unit: i64) -> Value {
+        let own = point.value(b, UNIT);
+        let place = b.add(self.layer.to, own);
+        b.add_int(place, unit)
+    }
+
+    /// The address of the sum at a place, for the row `further` rows after the first.
+    fn address(&self, b: &mut Builder, stored: &StoredColumns, (place, further): (Value, i64)) -> Address {
+        let element = self.sums.run.element;
+        let index = stored.index(b, place);
+        b.beyond(Address::element(stored.buffer(element), index, element), further)
     }
 }

@@ -1,7 +1,7 @@
 //! Memory of stored columns: a buffer for each element.
 
 use super::layers::Places;
-use crate::lir::{BufferId, Build, Builder, Cast, Gather, Scalar, Ty, Value};
+use crate::lir::{Address, BufferId, Build, Builder, Cast, Gather, Keep, Scalar, Ty, Value};
 
 /// Number of stored columns of a row, for each type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,18 +94,71 @@ impl StoredColumns {
     /// `places[i]`. Lanes are rows of a block, whose elements have 32-bit indices.
     pub(super) fn of_rows(&self, b: &mut Builder, element: Scalar, places: Value) -> Value {
         let ty = b.ty(places);
-        let stride = match self.stride {
-            Stride::Constant(stride) => b.int_of(ty, stride),
-            Stride::Value(stride) => {
-                let stride = b.cast(Cast::Trunc, stride, Ty::of(Scalar::I32));
-                b.splat(stride, ty.lanes)
-            }
-        };
+        let stride = self.stride_of(b, ty);
         let (base, lane) = (self.row.unwrap_or_else(|| b.int(0)), b.iota(ty));
         let index = b.mul(places, stride);
         let index = b.add(index, lane);
         let (buffer, stride) = (self.buffer(element), element.bytes());
         b.gather(element, Gather { buffer, base, index, stride, offset: 0, mask: None })
+    }
+
+    /// The distance of columns in all lanes of a vector of 32-bit integers.
+    fn stride_of(&self, b: &mut Builder, ty: Ty) -> Value {
+        match self.stride {
+            Stride::Constant(stride) => b.int_of(ty, stride),
+            Stride::Value(stride) => {
+                let stride = b.cast(Cast::Trunc, stride, Ty::of(Scalar::I32));
+                b.splat(stride, ty.lanes)
+            }
+        }
+    }
+
+    /// Loads the sums of one row in consecutive columns: `lanes` of them from `place` on, for the row
+    /// `further` rows after the first.
+    pub(super) fn load_columns(
+        &self,
+        b: &mut Builder,
+        element: Scalar,
+        (place, further): (Value, i64),
+        lanes: u16,
+    ) -> Value {
+        let index = self.index(b, place);
+        let address = b.beyond(Address::element(self.buffer(element), index, element), further);
+        match self.stride {
+            Stride::Constant(1) => b.load_and(Keep::UntilReload, Ty::vector(element, lanes), address),
+            _ => {
+                let base = b.add_int(index, further);
+                let index_type = b.index_type(lanes);
+                let (lane, stride) = (b.iota(index_type), self.stride_of(b, index_type));
+                let index = b.mul(lane, stride);
+                let (buffer, stride) = (self.buffer(element), element.bytes());
+                b.gather(element, Gather { buffer, base, index, stride, offset: 0, mask: None })
+            }
+        }
+    }
+
+    /// Stores the sums of one row in consecutive columns from `place` on, for the row `further` rows after
+    /// the first.
+    pub(super) fn store_columns(
+        &self,
+        b: &mut Builder,
+        element: Scalar,
+        (place, further): (Value, i64),
+        sums: Value,
+    ) {
+        let lanes = b.ty(sums).lanes;
+        if matches!(self.stride, Stride::Constant(1)) {
+            let index = self.index(b, place);
+            let address = b.beyond(Address::element(self.buffer(element), index, element), further);
+            return b.store(address, sums);
+        }
+        for lane in 0..lanes {
+            let place = b.add_int(place, lane.into());
+            let index = self.index(b, place);
+            let address = b.beyond(Address::element(self.buffer(element), index, element), further);
+            let sum = b.extract(sums, lane);
+            b.store(address, sum);
+        }
     }
 
     /// Index of the first row's element in the column at a place.
