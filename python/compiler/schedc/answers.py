@@ -148,6 +148,9 @@ class OneClass(Classifier):
         probabilities = call("value")
         return probabilities.reshape(len(probabilities), 1)
 
+    def log_softmax(self, call: Call) -> Array:
+        return numpy.log(self.predict_proba(call))
+
 
 @dataclass(frozen=True)
 class ByMargin(Classifier):

@@ -10,9 +10,10 @@ pytest.importorskip("pandas")
 lightgbm = pytest.importorskip("lightgbm")
 
 import schedc  # noqa: E402
-from pipelines import GOALS, NUMBERS, TABLE, forest, imputed  # noqa: E402
+from pipelines import GOALS, NUMBERS, TABLE, forest, imputed, results  # noqa: E402
 from sklearn import (  # noqa: E402
     base,
+    calibration,
     cluster,
     compose,
     covariance,
@@ -32,6 +33,7 @@ from sklearn import (  # noqa: E402
     preprocessing,
     random_projection,
     svm,
+    tree,
 )
 from sklearn.pipeline import make_pipeline  # noqa: E402
 
@@ -115,6 +117,34 @@ def test_probabilities_of_zero():
     theirs = scaled(naive_bayes.GaussianNB(), "three")
     assert (theirs.predict_proba(FAR) == 0).any()
     assert numpy.isfinite(schedc.compile(theirs).predict_log_proba(FAR)).all()
+
+
+#: A label for each class of a goal: whole numbers as floats.
+FLOATS = {"two": numpy.array([-1.0, 1.0]), "three": numpy.array([0.0, 1.0, 5.0]), "one": numpy.array([3.0])}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("model", "goal"), [
+    (svm.SVC(), "three"),
+    (discriminant_analysis.QuadraticDiscriminantAnalysis(), "two"),
+    (calibration.CalibratedClassifierCV(linear_model.RidgeClassifier(), cv=2), "two"),
+    (ensemble.VotingClassifier([("a", naive_bayes.GaussianNB())]), "three"),
+    (tree.DecisionTreeClassifier(max_depth=2), "one"),
+    (naive_bayes.GaussianNB(), "one"),
+], ids=str)
+def test_labels_that_are_floats(model, goal, tmp_path):
+    """A file has whole labels as integers, and schedc reads floats as predictions. The compiled object
+    returns the object's floats."""
+    classes = numpy.zeros(len(X), int) if goal == "one" else GOALS[goal]
+    theirs = imputed(model).fit(X, FLOATS[goal][classes])
+    ours = check(theirs, ("transform",) if isinstance(model, ensemble.VotingClassifier) else ())
+    assert ours.predict(X).dtype == "float64"
+    path = str(tmp_path / "p.onnx")
+    schedc.export(theirs, path)
+    found = results(path, X)["label"]
+    assert found.dtype == "int64" and (found == theirs.predict(X)).all()
+    if hasattr(theirs, "predict_proba") and goal != "one":
+        numpy.testing.assert_allclose(schedc.compile(path).predict_proba(X), theirs.predict_proba(X), 1e-9)
 
 
 @pytest.mark.filterwarnings("ignore")

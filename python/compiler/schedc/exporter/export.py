@@ -23,6 +23,7 @@ from .graph import FLOAT64, IR_VERSION, OPSET, OPSET_ML, Graph, Promise, Value, 
 from .inputs import Inputs, inputs_of
 from .rows import rows_for
 from .stages import Prediction, held, is_model, predict, refuse, transform
+from .targets import label_type
 from .targets import labels as target_labels
 from .versions import OLDEST, release
 
@@ -227,9 +228,9 @@ def _label(graph: Graph, made: Prediction) -> Value:
     """The predicted classes, `[n_rows]`, from their indices."""
     assert made.index is not None
     classes = numpy.asarray(made.classes)
-    if classes.dtype.kind in "iu" and numpy.array_equal(classes, numpy.arange(len(classes))):
+    if classes.dtype.kind in "iuf" and numpy.array_equal(classes, numpy.arange(len(classes))):
         return made.index
-    kind = classes.dtype if classes.dtype.kind != "U" else numpy.dtype(object)
+    kind = label_type([classes])
     return graph.add("Gather", classes.astype(kind), made.index, axis=0, dtype=kind, width=0)
 
 

@@ -107,7 +107,8 @@ def labels(graph: Graph, made: Prediction) -> Value:
 
 
 def label_type(classes: list[numpy.ndarray]) -> numpy.dtype:
-    """The type of a file's labels for targets with these classes: integers if all are whole numbers."""
+    """The type of a file's labels for targets with these classes: integers if all are whole numbers.
+    schedc reads labels that are floats as predictions of a regressor."""
     if any(known.dtype.kind in "OUS" for known in classes):
         return numpy.dtype(object)
     kind: numpy.dtype = numpy.result_type(*(known.dtype for known in classes))
