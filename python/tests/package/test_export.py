@@ -32,7 +32,7 @@ from pipelines import (  # noqa: E402
     theirs,
 )
 from schedc.exporter import Mismatch, Unsupported, exported  # noqa: E402
-from schedc.exporter.check import compare  # noqa: E402
+from schedc.exporter.check import compare, differs  # noqa: E402
 from schedc.exporter.rows import rows_for  # noqa: E402
 from schedc.exporter.stages import TABLES  # noqa: E402
 from sklearn import (  # noqa: E402
@@ -322,6 +322,23 @@ def test_zeros_of_sparse_results(scale, tmp_path):
         wanted = numpy.signbit(theirs(model, "variable", rows)[:, 0])
         assert wanted[:10].any() == (threshold == 0)
         numpy.testing.assert_array_equal(numpy.signbit(results(path, rows)["variable"][:, 0]), wanted)
+
+
+@pytest.mark.parametrize("step", [preprocessing.StandardScaler(), preprocessing.KBinsDiscretizer(2),
+                                  "passthrough"], ids=str)
+def test_signs_of_zeros(step, tmp_path):
+    """Beside other columns, scikit-learn's smallest value may become 0.0 where the file has -0.0. The check
+    takes these for equal, and no other numbers."""
+    rows = TABLE[["floor", "age"]].fillna(0.0)
+    parts = [("m", preprocessing.MinMaxScaler(), ["floor"]), ("s", step, ["age"])]
+    model = compose.ColumnTransformer(parts).fit(rows)
+    for check in (None, -rows[:9]):
+        schedc.export(model, tmp_path / "p.onnx", check=check)
+    zero = numpy.array([0.0])
+    output = exported(model).outputs["variable"]
+    assert output.promise == 0
+    for other, apart in ((-0.0, False), (5e-324, True), (numpy.nan, True)):
+        assert differs(numpy.array([other]), zero, output, 1.0) == apart
 
 
 @pytest.mark.parametrize(("last", "outputs"), [

@@ -233,13 +233,12 @@ def _rounding(values: numpy.ndarray, output: Value, scale: float) -> float:
 
 
 def differs(ours: numpy.ndarray, theirs: numpy.ndarray, output: Value, scale: float) -> numpy.ndarray:
-    """Marks the results that differ by more than the output's promise allows."""
-    if theirs.dtype.kind != "f":
+    """Marks the results that differ by more than the output's promise allows. The sign of a zero counts for
+    no output."""
+    if theirs.dtype.kind != "f" or output.dtype.kind != "f":
         return numpy.asarray(ours.astype(theirs.dtype) != theirs)
     if output.promise is Promise.EQUAL:
-        bits = f"u{theirs.dtype.itemsize}"
-        same = numpy.ascontiguousarray(ours.astype(theirs.dtype)).view(bits) == numpy.ascontiguousarray(
-            theirs).view(bits)
+        same = ours.astype(theirs.dtype) == theirs
         return numpy.asarray(~(same | (numpy.isnan(ours) & numpy.isnan(theirs))))
     close = numpy.isclose(ours, theirs, rtol=0, atol=_rounding(theirs, output, scale), equal_nan=True)
     return numpy.asarray(~close)

@@ -36,7 +36,7 @@ class Promise(IntEnum):
     inputs."""
 
     EQUAL = 0
-    """Equal to scikit-learn's value in all bits."""
+    """Equal to scikit-learn's value in all bits but the sign of a zero."""
     BOUND = 1
     """Within the rounding error of the operations, whose order in scikit-learn is not defined."""
     OUTSIDE = 2
