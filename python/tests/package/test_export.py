@@ -43,6 +43,7 @@ from sklearn import (  # noqa: E402
     linear_model,
     naive_bayes,
     neighbors,
+    pipeline,
     preprocessing,
     svm,
     tree,
@@ -339,6 +340,25 @@ def test_signs_of_zeros(step, tmp_path):
     assert output.promise == 0
     for other, apart in ((-0.0, False), (5e-324, True), (numpy.nan, True)):
         assert differs(numpy.array([other]), zero, output, 1.0) == apart
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_that_overflow(tmp_path, monkeypatch):
+    """Rows for the check that overflow in a step are left out, and the others remain."""
+    monkeypatch.setattr("schedc.exporter.rows._N_ROWS", 40)
+    rows = numpy.column_stack([numpy.logspace(-3, 140, 60), numpy.arange(60) % 7])
+    parts = [("a", preprocessing.KBinsDiscretizer(4, encode="ordinal")),
+             ("b", preprocessing.Binarizer(threshold=1e160)), ("c", preprocessing.PolynomialFeatures(2))]
+    model = make(pipeline.FeatureUnion(parts), preprocessing.MaxAbsScaler(), linear_model.Ridge())
+    for given in (rows, pandas.DataFrame(rows, columns=["a", "b"])):
+        model.fit(given, rows[:, 1])
+        made = numpy.asarray(rows_for(model, exported(model)))
+        assert 10 <= len(made) < 40 and not (made > 1e159).any() and (made > 1e100).any()
+        schedc.export(model, tmp_path / "p.onnx")
+    model[0].transformer_list[:2] = parts[1:2]
+    model[1:].fit(model[0].transform(rows), rows[:, 1])
+    with pytest.raises(ValueError, match="refuses all rows that were made .*infinity"):
+        schedc.export(model, tmp_path / "p.onnx")
 
 
 @pytest.mark.parametrize(("last", "outputs"), [
