@@ -335,7 +335,7 @@ def _of_pipeline(trial: Trial) -> None:
     origin, ours = trial.origin, trial.ours
     if trial.is_skipped or not isinstance(origin, PipelineOrigin):
         return
-    from .exporter.check import METHODS, OUTSIDE_FRACTION, ROOT_ROUNDING, magnitude, one_job
+    from .exporter.check import METHODS, OUTSIDE_FRACTION, ROOT_ROUNDING, ROUNDED, magnitude, one_job
     from .exporter.graph import Promise
     from .exporter.inputs import table
     from .exporter.rows import rows_for
@@ -356,7 +356,7 @@ def _of_pipeline(trial: Trial) -> None:
         """Compares a method. If that fails, compares again with a bound for the rounding errors of sums,
         whose products may cancel each other."""
         value = made.outputs[output]
-        is_equal = value.promise == 0
+        is_equal, is_outside = value.promise is Promise.EQUAL, value.promise is Promise.OUTSIDE
         has_slack = value.single or made.graph.sums
         for is_last in (is_equal or not has_slack or trial.slack > 0, True):
             try:
@@ -364,7 +364,7 @@ def _of_pipeline(trial: Trial) -> None:
                     return trial.compare(
                         method, lambda: getattr(theirs, method)(rows), lambda: getattr(ours, method)(rows),
                         0.0 if is_equal else trial.close, rows, counted,
-                        OUTSIDE_FRACTION if value.promise is Promise.OUTSIDE else 0.0,
+                        OUTSIDE_FRACTION if is_outside else 0.0, ROUNDED if is_outside else None,
                     )
             except Difference:
                 if is_last:

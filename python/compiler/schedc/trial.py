@@ -67,11 +67,13 @@ class Trial:
         rows: Any = None,
         counted: Array | None = None,
         share: float = 0.0,
+        reason: tuple[str, str] | None = None,
     ) -> Array | None:
         """Compares the answers of a method, and returns the object's.
 
         ``close`` bounds the difference, relative to the largest answer; ``counted`` selects the rows to
-        compare, and ``share`` of them may differ.
+        compare, and ``share`` of them may differ. ``reason`` is the known cause of differences of numbers,
+        and what to do.
         """
         try:
             expected = side_by_side(theirs())
@@ -95,10 +97,11 @@ class Trial:
         self.compared += 1
         if wrong.mean() > share:
             at = int(numpy.argmax(wrong))
-            self._refuse(method, rows, at, expected[at], found[at])
+            self._refuse(method, rows, at, expected[at], found[at], reason)
         return expected
 
-    def _refuse(self, method: str, rows: Any, at: int, expected: Any, found: Any) -> Any:
+    def _refuse(self, method: str, rows: Any, at: int, expected: Any, found: Any,
+                reason: tuple[str, str] | None = None) -> Any:
         name = self.origin.name
         mine = (
             f"raises {type(found).__name__}: {found}"
@@ -106,10 +109,14 @@ class Trial:
             else f"gives {_shown(found)}"
         )
         row = rows.iloc[at : at + 1] if hasattr(rows, "iloc") else rows[at : at + 1]
+        notes = [f"the row is {self._described(at)}"]
+        if reason is not None:
+            notes.append(reason[0])
         figures = _native.difference(
             f"row {at} of the check: {method} of {name} gives {_shown(expected)}, and the compiled model "
             f"{mine}",
-            [f"the row is {self._described(at)}"],
+            notes,
+            reason[1] if reason is not None else
             "if the object differs on purpose, by a custom `predict` or an option of the trainer, "
             "check=False skips the comparison; otherwise please report this, with the model",
         )

@@ -363,3 +363,28 @@ def test_a_small_power_before_a_sum_is_no_difference():
     steps = pipeline.Pipeline([("power", power), ("line", line)])
     model = schedc.compile(steps, effort="background")
     assert numpy.abs(model.predict(rows) - steps.predict(rows)).max() < 1e-5
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_on_the_edges_of_bins_behind_powers(tmp_path, monkeypatch):
+    """Libraries round powers differently, so that rows on an edge reach another bin. The message has the
+    cause and a remedy, which compiles."""
+    transform = preprocessing.PowerTransformer.transform
+    monkeypatch.setattr(preprocessing.PowerTransformer, "transform",
+                        lambda self, X: numpy.nextafter(transform(self, X), numpy.inf))
+    grid, width = numpy.array([-1.0, 0.0, 0.5, 1.0, 2.0]), 8
+    rows = numpy.random.default_rng(0).normal(size=(200, width))
+    model = pipeline.make_pipeline(preprocessing.PowerTransformer(),
+                                   preprocessing.KBinsDiscretizer(6, encode="ordinal"),
+                                   linear_model.LinearRegression()).fit(rows, rows[:, 0])
+    # Rows that are made for the check have the numbers of the grid.
+    edges = model[0].transform(numpy.repeat(grid[:, None], width, 1))
+    model[1].bin_edges_[:] = [numpy.array([-9.0, *column, 9.0]) for column in edges.T]
+    model[2].coef_ = numpy.ones(width)
+    reason, remedy = "rounds differently from scikit-learn", "compare on rows of your own by check=X"
+    with pytest.raises(schedc.Difference, match=f"(?s)M0060.*{reason}.*help: .*{remedy}") as caught:
+        schedc.compile(model)
+    assert "report this" not in str(caught.value)
+    with pytest.raises(ValueError, match=f"{reason}.*{remedy}"):
+        schedc.export(model, tmp_path / "p.onnx")
+    schedc.compile(model, check=rows)

@@ -21,6 +21,13 @@ ROOT_ROUNDING = 1e-7
 #: Fraction of the rows that may reach other leaves because a tested value has a rounding error. Rows that are
 #: made for the check lie on thresholds, so a few percent of them do.
 OUTSIDE_FRACTION = 0.1
+#: The cause of other results behind a step that is not `equal`, and what to do.
+ROUNDED = (
+    "a step before the model rounds differently from scikit-learn, and a tested value lies that close to a "
+    "threshold",
+    "fit the pipeline on float64 rows, compare on rows of your own by check=X, or accept the difference by "
+    "check=False",
+)
 
 
 class Mismatch(ValueError):
@@ -163,11 +170,7 @@ def compare(model: Any, made: Any, rows: Any) -> None:
             if apart.any():
                 message = _difference(type(model).__name__, name, found, value, apart)
                 if output.promise is Promise.OUTSIDE:
-                    raise Mismatch(
-                        f"{message}: a step before the model rounds differently from scikit-learn, and a "
-                        "tested value lies that close to a threshold; fit the pipeline on float64 rows, or "
-                        "pass check=False to accept the difference"
-                    )
+                    raise Mismatch(f"{message}: {'; '.join(ROUNDED)}")
                 raise Mismatch(f"{message}; this is a bug of schedc, please report it")
 
 
