@@ -18,7 +18,7 @@ from .answers import (
 )
 from .findings import Refused, reworded
 from .origin import Origin, is_read, origin_of
-from .parts import MOST_NAMED, advice, searched
+from .parts import MOST_NAMED, advice, searched, unfitted
 
 if TYPE_CHECKING:
     from .meaning import Meaning
@@ -107,9 +107,8 @@ def _is_exported(model: Any) -> bool:
 
 
 def _pipeline_of(model: Any, rows: str, examples: Any) -> PipelineOrigin:
-    unfitted = advice(model, lambda part: True)
-    if unfitted is not None and unfitted.endswith("call its fit first"):
-        raise ValueError(unfitted)
+    if (message := unfitted(model)) is not None:
+        raise ValueError(message)
     exported = _exporter(model)
     from .exporter.inputs import table
 

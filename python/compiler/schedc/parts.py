@@ -19,8 +19,8 @@ _SEVERAL = ("estimators_", "calibrated_classifiers_")
 _REST = {
     "CalibratedClassifierCV": "the calibration of its probabilities stays with scikit-learn: "
     "CalibratedClassifierCV(FrozenEstimator(compiled)).fit(X, y) calibrates a compiled model",
-    "TunedThresholdClassifierCV": "its threshold, best_threshold_, applies to predict_proba",
-    "FixedThresholdClassifier": "its threshold applies to predict_proba",
+    "TunedThresholdClassifierCV": "its threshold, best_threshold_, then applies to the part's scores",
+    "FixedThresholdClassifier": "its threshold then applies to the part's scores",
     "TransformedTargetRegressor": "its transformer_.inverse_transform then transforms the predictions",
     "BaggingClassifier": "the estimator returns the mean of their predictions; estimators_features_ has the "
     "columns of each",
@@ -59,8 +59,7 @@ def advice(model: Any, is_compiled: Callable[[Any], bool]) -> str | None:
     name = type(model).__name__
     parts = list(_parts(model, "model", 0))
     if not parts:
-        is_made_of = any(hasattr(model, part) for part in ("estimator", "estimators", "regressor"))
-        return f"the {name} is not fitted yet: call its fit first" if is_made_of else None
+        return unfitted(model)
     found: list[str] = []
     for path, part in parts:
         if not any(path.startswith(whole) for whole in found) and is_compiled(part):
@@ -72,10 +71,30 @@ def advice(model: Any, is_compiled: Callable[[Any], bool]) -> str | None:
     calls = ", ".join(f"schedc.compile({path})" for path in found[:MOST_NAMED])
     its = "its part" if len(found) == 1 else "its parts"
     texts = [f"the {name} is not compiled as a whole, but {its} can be: {calls}{more}"]
-    if found[0].endswith("[-1]"):
-        texts.append(f"{found[0][:-len('[-1]')]}[:-1].transform(X) computes its rows")
-    texts.extend(_REST[kind.__name__] for kind in type(model).__mro__ if kind.__name__ in _REST)
+    around = [(path, part) for path, part in [("model", model), *parts]
+              if found[0].startswith(path) and path != found[0]]
+    rows = "X"
+    for path, part in around:
+        rows = f"{path}[:-1].transform({rows})" if _steps(part)[1:] else rows
+    if rows != "X":
+        texts.append(f"{rows} computes its rows")
+    kinds = [kind.__name__ for _, part in around for kind in type(part).__mro__]
+    texts.extend(_REST[kind] for kind in kinds if kind in _REST)
     return "; ".join(texts)
+
+
+def unfitted(model: Any) -> str | None:
+    """The message for an estimator that is made of estimators, but lacks fitted ones; None for others."""
+    is_made_of = any(hasattr(model, part) for part in ("estimator", "estimators", "regressor"))
+    if not is_made_of or _children(model):
+        return None
+    name = type(model).__name__
+    if hasattr(model, "cv_results_"):
+        return f"the {name} has refit=False, and so no fitted estimator: fit it with refit=True"
+    if any(attribute.endswith("_") for attribute in vars(model)):
+        # A SequentialFeatureSelector keeps no estimator.
+        return None
+    return f"the {name} is not fitted yet: call its fit first"
 
 
 def _steps(model: Any) -> list[Any]:
@@ -89,7 +108,7 @@ def _children(model: Any) -> list[tuple[str, Any]]:
     """The parts of an estimator, each with the Python text that follows the estimator to reach it."""
     steps = _steps(model)
     if steps:
-        return [("[-1]", steps[-1])]
+        return [("[-1]", steps[-1])] if hasattr(steps[-1], "fit") else []
     found: list[tuple[str, Any]] = []
     own = vars(model) if hasattr(model, "__dict__") else {}
     for name in _ONE:

@@ -37,6 +37,7 @@ from sklearn import (  # noqa: E402
     compose,
     discriminant_analysis,
     ensemble,
+    feature_selection,
     frozen,
     impute,
     linear_model,
@@ -50,6 +51,7 @@ from sklearn import (  # noqa: E402
     svm,
     tree,
 )
+from sklearn.base import clone  # noqa: E402
 from sklearn.feature_extraction.text import CountVectorizer  # noqa: E402
 
 METHODS = ("predict", "predict_proba", "decision_function")
@@ -942,15 +944,44 @@ def test_parts_that_compile():
     logarithmic = make(code, linear_model.LogisticRegression())
     scaled = make(preprocessing.StandardScaler(), linear_model.LogisticRegression())
     vote = ensemble.VotingClassifier([("a", logarithmic), ("b", scaled)])
-    of_vote = ["model.estimators_[0][-1]", "model.estimators_[1]"]
-    for model, calls in ((logarithmic, ["model[-1]"]), (vote, of_vote)):
+    calibrated = make(preprocessing.StandardScaler(), calibration.CalibratedClassifierCV(logarithmic, cv=2))
+    inner = "model[-1].calibrated_classifiers_[{}].estimator"
+    rows_of_inner = inner.format(0) + "[:-1].transform(model[:-1].transform(X)) computes its rows"
+    cases = [
+        (logarithmic, ["model[-1]"], ["model[:-1].transform(X) computes its rows"]),
+        (vote, ["model.estimators_[0][-1]", "model.estimators_[1]"], ["combines their predictions"]),
+        (calibrated, [inner.format(0) + "[-1]", inner.format(1) + "[-1]"],
+         [rows_of_inner, "calibration of its probabilities stays"]),
+    ]
+    for model, calls, more in cases:
         model.fit(given, goal)
         with pytest.raises(TypeError, match="calls cbrt, which schedc does not export") as caught:
             schedc.compile(model)
         found = re.findall(r"schedc\.compile\((.*?)\)", str(caught.value))
-        assert found == calls
+        assert found == calls and all(text in str(caught.value) for text in more)
         for call in found:
             schedc.compile(eval(call, {"model": model}))
+
+
+def test_models_without_a_fitted_estimator(tmp_path):
+    """The message says what to do: it is not always a call of fit."""
+    given, goal, depths = TABLE[NUMBERS], GOALS["two"], {"max_depth": [2]}
+    search = model_selection.GridSearchCV(tree.DecisionTreeClassifier(), depths, cv=2, refit=False)
+    for theirs, kind, message in (
+        (search, ValueError, "is not fitted yet: call its fit first"),
+        (clone(search).fit(given, goal), ValueError, "has refit=False, .*: fit it with refit=True"),
+        (make("passthrough").fit(given), schedc.Refused, "has no fitted step, .*: give rows by check=X"),
+    ):
+        with pytest.raises(kind, match=message):
+            schedc.compile(theirs)
+        with pytest.raises(kind, match=message):
+            schedc.export(theirs, tmp_path / "p.onnx")
+    numbers = given.fillna(0.0).to_numpy()
+    assert (schedc.compile(theirs, check=numbers).transform(numbers) == numbers).all()
+    # A fitted object that keeps no estimator.
+    chosen = feature_selection.SequentialFeatureSelector(tree.DecisionTreeClassifier(max_depth=2), cv=2)
+    chosen.fit(numbers, goal)
+    assert (schedc.compile(chosen).transform(numbers) == chosen.transform(numbers)).all()
 
 
 @pytest.mark.filterwarnings("ignore")

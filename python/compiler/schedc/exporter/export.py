@@ -16,6 +16,7 @@ from schedc_runtime._columns import EMPTY
 from .. import _native
 from ..findings import Refused, refused
 from ..labels import labels_of
+from ..parts import unfitted
 from ..schedule import values_of
 from .check import Mismatch, compare, expected
 from .columns import Columns
@@ -191,6 +192,8 @@ def _check_fitted(estimator: Any) -> None:
     except NotFittedError:
         name = type(estimator).__name__
         raise ValueError(f"the {name} is not fitted yet: call its fit first") from None
+    if hasattr(estimator, "cv_results_") and (message := unfitted(estimator)) is not None:
+        raise ValueError(message)
 
 
 def _outputs(graph: Graph, made: Prediction, joint: bool) -> dict[str, Value | None]:

@@ -141,8 +141,9 @@ def inputs_of(estimator: Any, rows: Any, types: Any) -> Inputs:
     if count is None and rows is None:
         if (first := _first(estimator)) is not None and not is_known(first):
             raise refusal(Graph(), first)
-        raise ValueError(
-            f"the {type(estimator).__name__} lacks the number of its columns: give rows by check=X")
+        raise Unsupported(
+            f"the {type(estimator).__name__} has no fitted step, and so lacks the number of its columns: "
+            "give rows by check=X")
     count = numpy.shape(rows)[1] if count is None else int(count)
     # LightGBM makes up names for the columns of arrays.
     named = names is not None and list(names) != [f"Column_{at}" for at in range(count)]
