@@ -210,7 +210,7 @@ def _with_margins(content: bytes, made: Any) -> bytes:
 def _answers(model: Any, made: Any) -> Answers:
     """The rules for the results of a pipeline's methods, by its last step."""
     from .exporter.ensembles import divisor_of
-    from .exporter.stages import answering, key_of
+    from .exporter.stages import answering, key_of, thresholded
 
     last = answering(model)
     # If the graph has trees, the sums of the compiled model do not include the margins.
@@ -246,7 +246,7 @@ def _answers(model: Any, made: Any) -> Answers:
         return Scores(columns=margins.width, main="value", **more)
     if has_trees:
         more["lacks"] += ("decision_function",)
-        follows = margins is None and "probabilities" in made.outputs
+        follows = margins is None and "probabilities" in made.outputs and thresholded(last) is None
         return Classifier(**more) if follows else ByClass(**more)
     return ByClass(**more) if margins is None else Scores(columns=margins.width, **more)
 

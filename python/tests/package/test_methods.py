@@ -7,10 +7,11 @@ import pytest
 
 pytest.importorskip("onnx")
 pytest.importorskip("pandas")
+catboost = pytest.importorskip("catboost")
 lightgbm = pytest.importorskip("lightgbm")
 
 import schedc  # noqa: E402
-from pipelines import GOALS, NUMBERS, TABLE, forest, imputed, results  # noqa: E402
+from pipelines import GOALS, NUMBERS, TABLE, boosted, forest, imputed, results  # noqa: E402
 from sklearn import (  # noqa: E402
     base,
     calibration,
@@ -26,6 +27,7 @@ from sklearn import (  # noqa: E402
     kernel_approximation,
     linear_model,
     mixture,
+    model_selection,
     multiclass,
     naive_bayes,
     neighbors,
@@ -145,6 +147,45 @@ def test_labels_that_are_floats(model, goal, tmp_path):
     assert found.dtype == "int64" and (found == theirs.predict(X)).all()
     if hasattr(theirs, "predict_proba") and goal != "one":
         numpy.testing.assert_allclose(schedc.compile(path).predict_proba(X), theirs.predict_proba(X), 1e-9)
+
+
+def thresholds():
+    """Classifiers with a threshold, their goal, and the methods that only the object has."""
+    fixed, tuned = model_selection.FixedThresholdClassifier, model_selection.TunedThresholdClassifierCV
+    logistic = linear_model.LogisticRegression()
+    yield fixed(logistic, threshold=0.3), "words", ()
+    yield fixed(logistic, threshold=0.5, response_method="decision_function"), "words", ()
+    yield fixed(svm.LinearSVC(random_state=0), threshold=0.1, pos_label=0), "two", ()
+    # The probabilities of a forest are on the threshold for some rows.
+    yield fixed(forest(max_leaf_nodes=2), threshold="a probability"), "two", ()
+    yield fixed(forest(max_leaf_nodes=2), threshold="a probability", pos_label="no"), "words", ()
+    yield fixed(make_pipeline(preprocessing.StandardScaler(), boosted())), "two", ("decision_function",)
+    yield tuned(naive_bayes.GaussianNB(), cv=2), "two", ()
+    yield tuned(lightgbm.LGBMClassifier(n_estimators=3, verbose=-1), cv=2, scoring="f1"), "two", ()
+    yield fixed(make_pipeline(preprocessing.StandardScaler(), catboost.CatBoostClassifier(
+        iterations=3, verbose=0, allow_writing_files=False)), threshold=0.4), "two", ()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(not hasattr(model_selection, "FixedThresholdClassifier"), reason="an old scikit-learn")
+@pytest.mark.parametrize("at", range(9))
+def test_classifiers_with_a_threshold(at, tmp_path):
+    """Alone, and at the end of a pipeline."""
+    model, goal, missing = list(thresholds())[at]
+    rows = numpy.nan_to_num(FAR)
+    given, labels = numpy.nan_to_num(X), GOALS[goal]
+    theirs = make_pipeline(preprocessing.StandardScaler(), model) if at % 2 else model
+    if getattr(model, "threshold", None) == "a probability":
+        model.threshold = 0.5
+        shares = theirs.fit(given, labels).predict_proba(given)[:, 0 if model.pos_label else 1]
+        model.threshold = float(numpy.median(shares))
+        assert numpy.count_nonzero(shares == model.threshold) > 5
+    theirs.fit(given, labels)
+    ours = check(theirs, missing, close=1e-9, rows=rows)
+    numpy.testing.assert_array_equal(ours.predict(given), theirs.predict(given))
+    path = str(tmp_path / "p.onnx")
+    schedc.export(theirs, path)
+    numpy.testing.assert_array_equal(results(path, given)["label"], theirs.predict(given))
 
 
 @pytest.mark.filterwarnings("ignore")

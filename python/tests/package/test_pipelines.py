@@ -894,6 +894,8 @@ def of_pipelines():
     sums = [("a", words), ("b", prepared(linear_model.RidgeClassifier()))]
     yield ensemble.StackingClassifier(sums, cv=2), "words"
     yield multiclass.OneVsRestClassifier(words), "three"
+    if hasattr(model_selection, "FixedThresholdClassifier"):
+        yield model_selection.FixedThresholdClassifier(words, threshold=0.3, pos_label="no"), "words"
     yield multioutput.MultiOutputRegressor(number), "two numbers"
     yield compose.TransformedTargetRegressor(number, transformer=preprocessing.StandardScaler()), "number"
     yield model_selection.GridSearchCV(

@@ -197,6 +197,8 @@ _MODELS: dict[str, str] = {
     "sklearn.StackingClassifier": "compound:stacking_classifier",
     "sklearn.StackingRegressor": "compound:stacking_regressor",
     "sklearn.CalibratedClassifierCV": "compound:calibrated",
+    "sklearn.FixedThresholdClassifier": "thresholds:threshold_classifier",
+    "sklearn.TunedThresholdClassifierCV": "thresholds:threshold_classifier",
     "sklearn.OneVsRestClassifier": "compound:one_vs_rest",
     "sklearn._ConstantPredictor": "compound:constant",
     "sklearn.OneVsOneClassifier": "compound:one_vs_one",
@@ -280,9 +282,18 @@ def selects(estimator: Any) -> bool:
     return _MODELS.get(key_of(estimator)) == "selection:model"
 
 
+def thresholded(estimator: Any) -> Any:
+    """The classifier whose scores an estimator compares with a threshold; None for other estimators."""
+    if not _MODELS.get(key_of(estimator), "").startswith("thresholds:"):
+        return None
+    return getattr(estimator, "estimator_", estimator.estimator)
+
+
 def log_rule(estimator: Any) -> tuple[str, float]:
     """The rule by which a classifier computes `predict_log_proba`: from probabilities (`shares`), or from
     scores that are logarithms (`scores`). The number replaces a probability of 0 in the logarithm."""
+    while (inner := thresholded(estimator)) is not None:
+        estimator = answering(inner)
     kinds = {kind.__name__ for kind in type(estimator).__mro__}
     if kinds & {"_BaseNB", "DiscriminantAnalysisPredictionMixin"}:
         return "scores", 0.0

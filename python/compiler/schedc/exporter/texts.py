@@ -11,7 +11,7 @@ from .frames import categories_of, encoded_columns, is_frame_encoder
 from .graph import TEXT
 from .imputers import filled_columns
 from .selection import kept
-from .stages import held, key_of
+from .stages import held, key_of, thresholded
 from .versions import column_positions
 
 
@@ -55,7 +55,8 @@ def _steps(pipeline: Any, count: int) -> list[tuple[Any, int]]:
     """The steps of a pipeline that change rows or read them, each with the number of its columns."""
     steps = [held(step) for _, step in pipeline.steps if step is not None and not isinstance(step, str)]
     steps = [step for step in steps if not hasattr(step, "fit_resample")]
-    return [(step, int(getattr(step, "n_features_in_", count))) for step in steps]
+    # Some estimators of other trainers have None before they are fitted.
+    return [(step, int(getattr(step, "n_features_in_", None) or count)) for step in steps]
 
 
 def _behind(step: Any, width: int, places: dict[int, int]) -> dict[int, int]:
@@ -124,6 +125,8 @@ def _parts(estimator: Any, count: int) -> list[tuple[Any, list[int]]]:
     estimators are voting, stacking, bagging, and models with a part for each class or target."""
     parts = [part for name in ("estimators_", "calibrated_classifiers_")
              if isinstance(made := getattr(estimator, name, None), (list, tuple)) for part in made]
+    if (inner := thresholded(estimator)) is not None:
+        parts = [inner]
     # A calibrated classifier holds another classifier, a model with a transformed target a regressor.
     parts += [part for name in ("regressor_", "estimator")
               if hasattr(part := getattr(estimator, name, None), "predict") and not parts]
