@@ -189,6 +189,24 @@ def test_classifiers_with_a_threshold(at, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("part", "goal"), [
+    (linear_model.LogisticRegression(), "three"),
+    (svm.LinearSVC(random_state=0), "words"),
+    (forest(), "three"),
+    (naive_bayes.GaussianNB(), "words"),
+    (lightgbm.LGBMClassifier(n_estimators=3, verbose=-1), "two"),
+], ids=named)
+def test_temperature(part, goal, tmp_path):
+    """Calibration by a temperature: one factor for the margins, or for logarithms of probabilities."""
+    try:
+        theirs = scaled(calibration.CalibratedClassifierCV(part, method="temperature", cv=2), goal)
+    except ValueError:
+        pytest.skip("scikit-learn before 1.8")
+    check(theirs, close=1e-9)
+    schedc.export(theirs, tmp_path / "p.onnx")
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_featurizers():
     """Pipelines without a model have `transform`, and `predict` only if `output=` requests it."""
     for made in (decomposition.PCA(2), decomposition.PCA(1), preprocessing.MinMaxScaler(),

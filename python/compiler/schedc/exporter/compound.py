@@ -150,14 +150,16 @@ def _calibrated(graph: Graph, estimator: Any, one: Any, columns: Columns) -> Val
     """The probabilities of one calibrated classifier."""
     made = predict(graph, one.estimator, columns)
     classes = len(one.classes)
-    if one.method not in ("sigmoid", "isotonic"):
-        raise refuse(graph, estimator, f"calibrates by {one.method}; use sigmoid or isotonic")
+    if one.method not in ("sigmoid", "isotonic", "temperature"):
+        raise refuse(graph, estimator, f"calibrates by {one.method}; use sigmoid, isotonic or temperature")
     if len(one.estimator.classes_) != classes:
         raise refuse(graph, estimator, "has parts that were not fitted on every class")
     from_margins = hasattr(one.estimator, "decision_function")
     method = "decision_function" if from_margins else "predict_proba"
     raw = _response(graph, estimator, one.estimator, made, method)
     raw = graph.take(raw, [1]) if classes == 2 and raw.width == 2 else raw
+    if one.method == "temperature":
+        return _tempered(graph, one.calibrators[0].beta_, raw, from_margins)
     shares = []
     for at, calibrator in enumerate(one.calibrators):
         column = graph.take(raw, [at])
@@ -171,6 +173,18 @@ def _calibrated(graph: Graph, estimator: Any, one: Any, columns: Columns) -> Val
     if classes == 2:
         return graph.join([graph.add("Sub", 1.0, shares[0]), shares[0]])
     return normalized(graph, graph.join(shares), 1.0 / classes)
+
+
+def _tempered(graph: Graph, factor: Any, raw: Value, are_margins: bool) -> Value:
+    """The softmax of margins, or of logarithms of probabilities, times a factor."""
+    if raw.width == 1:
+        first = graph.add("Neg", raw) if are_margins else graph.add("Sub", 1.0, raw)
+        raw = graph.join([first, raw])
+    scores = raw if are_margins else graph.add("Log", graph.add("Add", raw, 1e-12))
+    # In the type in which NumPy multiplies.
+    kind = numpy.result_type(numpy.empty(0, scores.dtype), factor)
+    scores = graph.add("Mul", graph.cast(scores, kind), kind.type(factor))
+    return graph.cast(graph.add("Softmax", scores, axis=1), FLOAT64)
 
 
 #: Maximum slope of a curve that loosens the comparison; steeper curves count as this steep.
