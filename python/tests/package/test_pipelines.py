@@ -241,7 +241,7 @@ def test_empty_and_missing_texts(step, refused, at, tmp_path):
     numpy.testing.assert_array_equal(served.values(rows), expected)
     path = str(tmp_path / "p.onnx")
     if refused[at]:
-        with pytest.raises(schedc.Refused, match="empty text from missing values in column 'city'.*compile"):
+        with pytest.raises(schedc.Refused, match="empty text and missing values in column 'city'.*compile"):
             schedc.export(theirs, path)
         return
     schedc.export(theirs, path)
