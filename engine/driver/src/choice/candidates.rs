@@ -25,6 +25,8 @@ const MOST_ONE_BY_ONE: u32 = 128;
 const WORD_LOOKUP_BITS: u32 = 256;
 /// Bytes of the registers of processors that have 32 of them: eight vectors of bins have room there.
 const MANY_REGISTERS_BYTES: u32 = 64;
+/// Numbers of scalar walks that advance together. More hide more of the latency of loads, and spill more.
+const WALKS_TOGETHER: [u32; 2] = [4, 8];
 /// Block sizes, in rows, of candidates for small calls of a model with layers. A layer reads its constants
 /// once for a block; calls with fewer rows than a vector would otherwise read them for each row.
 const FEW_ROWS: [u32; 2] = [2, 4];
@@ -201,7 +203,13 @@ impl<'a> Candidates<'a> {
                 }
                 all
             }
-            Form::Rows { .. } => Vec::new(),
+            Form::Rows { block, lanes, copied, tiled, .. } => {
+                let form = |together: &u32| Form::Rows { block, lanes, together: *together, copied, tiled };
+                WALKS_TOGETHER
+                    .iter()
+                    .map(|together| Candidate { form: form(together), ..*candidate })
+                    .collect()
+            }
         }
     }
 
