@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use sched_forest::{Float, Types};
-use sched_nest::{Body, Layout, LoopId, Nest};
+use sched_nest::{Axis, Body, Layout, LoopId, Nest};
 use std::collections::BTreeMap;
 
 /// Fewest cases for which rare features are checked.
@@ -23,7 +23,7 @@ pub fn wanted() -> impl Iterator<Item = &'static str> {
 }
 
 /// Features that must occur in at least one of twenty cases, apart from layouts.
-const WANTED: [&str; 38] = [
+const WANTED: [&str; 39] = [
     "tile",
     "split",
     "splitByDepth",
@@ -62,17 +62,20 @@ const WANTED: [&str; 38] = [
     "expressions behind trees",
     "linear models",
     "arranged stages of sums",
+    "units in lanes",
 ];
 
 /// Features that need several random choices, or that only few trees allow. They must occur in at least one
 /// of fifty cases.
-const COMBINED: [&str; 6] = [
+const COMBINED: [&str; 8] = [
     "cached rows with a bank for each lane",
     "cached trees side by side",
     "cached oblivious trees",
     "preorder",
     "arranged stages of sums",
+    "units in lanes",
     "sets tested by class",
+    "likely tiles",
 ];
 
 impl Cover {
@@ -112,6 +115,8 @@ impl Cover {
         self.count("linear leaves", case.forest.has_linear_leaves() && has_nodes);
         let arranges = case.nests.iter().any(|(_, nest)| !nest.stages.is_empty());
         self.count("arranged stages of sums", arranges);
+        let mut stages = case.nests.iter().flat_map(|(_, nest)| &nest.stages);
+        self.count("units in lanes", stages.any(|stage| has_units_in_lanes(&stage.nest)));
         self.count("linear models", case.forest.has_linear_leaves() && !has_nodes);
     }
 
@@ -187,4 +192,10 @@ fn swapped<'n>(nest: &'n Nest, id: LoopId, above: &mut Vec<&'n str>, pairs: &[(&
     let found = children.into_iter().any(|child| swapped(nest, child, above, pairs));
     above.pop();
     found
+}
+
+/// Whether the lanes of vectors are units of a layer.
+fn has_units_in_lanes(nest: &Nest) -> bool {
+    let is_vector = |lanes: Option<u32>| lanes.is_some_and(|lanes| lanes > 1);
+    nest.loops.iter().any(|this| this.axis == Axis::Unit && is_vector(this.annotations.vectorize))
 }
