@@ -18,6 +18,7 @@ from .findings import Difference
 from .fitted import FAMILY, PipelineOrigin
 from .model import Model
 from .origin import Origin
+from .precision import model_for
 from .trial import CLOSE, Trial, codes_of
 
 #: A name that no model has for a category.
@@ -345,9 +346,14 @@ def _of_pipeline(trial: Trial) -> None:
         rows = trial.rows = table(trial.examples)
         # Raises an error for rows that do not fit the pipeline; otherwise they would count as a difference.
         made.feeds(rows)
+        # Parts of scikit-learn take no tables of pyarrow.
+        given = rows if type(trial.examples).__module__.startswith("pyarrow") else trial.examples
+        compiled = model_for(ours, given)._origin
+        made = compiled.exported if isinstance(compiled, PipelineOrigin) else made
+        trial.close = CLOSE if any(value.single for value in made.outputs.values()) else trial.close
     else:
         try:
-            rows = trial.rows = rows_for(theirs, made)
+            given = rows = trial.rows = rows_for(theirs, made)
         except ValueError as error:
             trial.failure = error
             return
@@ -362,7 +368,7 @@ def _of_pipeline(trial: Trial) -> None:
             try:
                 with one_job(theirs):
                     return trial.compare(
-                        method, lambda: getattr(theirs, method)(rows), lambda: getattr(ours, method)(rows),
+                        method, lambda: getattr(theirs, method)(given), lambda: getattr(ours, method)(given),
                         0.0 if is_equal else trial.close, rows, counted,
                         OUTSIDE_FRACTION if is_outside else 0.0, ROUNDED if is_outside else None,
                     )

@@ -6,8 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from schedc_runtime.batch import is_frame
@@ -18,20 +17,16 @@ from .answers import (
 )
 from .findings import Refused, reworded
 from .origin import Origin, is_read, origin_of
-from .parts import MOST_NAMED, advice, searched, unfitted
+from .parts import advice, searched, unfitted
 
 if TYPE_CHECKING:
-    from .meaning import Meaning
-    from .model import Model
+    from .exporter.inputs import RowTypes
 
 #: The family of fitted pipelines.
 FAMILY = "pipeline"
 
 #: Libraries with estimators that schedc exports. Classes derived from scikit-learn's are exported, too.
 _LIBRARIES = ("sklearn", "imblearn")
-
-#: Types of Polars in single or half precision.
-_SINGLE = ("Float16", "Float32")
 
 #: The compiler's name of a column, if the file has one tensor for all columns.
 _CELL = re.compile(r"\bX\[(\d+)\]")
@@ -43,20 +38,15 @@ class PipelineOrigin(Origin):
 
     exported: Any = None
     """The file with its inputs: an ``Exported`` of the exporter."""
-    export: Callable[[Any], Any] | None = None
-    """Exports the object again; the argument has types by the names of columns."""
+    export: Callable[..., Any] | None = None
+    """Exports the object again; the arguments are the types of columns."""
     parts: Callable[[], str | None] | None = None
     """Returns a sentence that names the parts of the object that schedc can compile."""
 
-    def with_single(self, names: frozenset[str]) -> PipelineOrigin:
-        """Exports the object for rows whose columns ``names`` are in single precision."""
+    def with_rows(self, types: RowTypes) -> PipelineOrigin:
+        """Exports the object for rows of other types than double precision."""
         assert self.export is not None
-        is_whole = len(names) == len(self.exported.inputs.features)
-        types = {
-            feature.name: "float32" if feature.name in names else feature.dtype
-            for feature in self.exported.inputs.features
-        }
-        made = self.export("float32" if is_whole else types)
+        made = self.export("float64", row_types=types)
         return replace(self, model=_model_of(made, self.answers), exported=made, row_types=None)
 
 
@@ -115,8 +105,8 @@ def _pipeline_of(model: Any, rows: str, examples: Any) -> PipelineOrigin:
     # One row suffices for the number and the types of columns; the model must not keep all rows.
     first = None if examples is None else table(examples)[:1]
 
-    def export(types: Any, known: Any = first) -> Any:
-        return exported(model, rows=known, types=types, joint=True)
+    def export(types: Any, known: Any = first, row_types: RowTypes | None = None) -> Any:
+        return exported(model, rows=known, types=types, joint=True, row_types=row_types)
 
     try:
         made = export("float32" if rows == "f32" else "float64", examples)
@@ -299,107 +289,6 @@ def _methods_of(model: Any, last: Any, made: Any) -> dict[str, Any]:
     return {"lacks": lacks, "logarithm": rule, "smallest": smallest, "shares": kind}
 
 
-def direct_types(meaning: Meaning) -> tuple[Any, ...]:
-    """The types of arrays that the library reads without a conversion."""
-    single, double = numpy.dtype("float32"), numpy.dtype("float64")
-    if meaning.single or meaning.row_types == "f32":
-        return (single,)
-    return (double,) if meaning.row_types == "f64" else (single, double)
-
-
-def model_for(model: Model, X: Any) -> Model:
-    """The model compiled for the types of these rows: scikit-learn scales rows in single precision in single
-    precision. A pipeline is compiled again at the first call with such rows.
-
-    Raises ValueError for a loaded model, since it lacks the pipeline, and for rows in double precision if the
-    model was compiled for single precision alone.
-    """
-    is_narrow = model._meaning.row_types == "f32"
-    if model._meaning.row_types is None or not (is_narrow or _may_be_single(X)):
-        return model
-    known, types = model._last_types, _Types.of(X)
-    if known is not None and types is not None and known[0].are(types):
-        return known[1]
-    names = list(model._names or model._native.feature_names or map(str, range(model.n_features_in_)))
-    if is_narrow:
-        _refuse_double(X, names, model._by_position)
-        found = model
-    else:
-        single = _single_columns(X, names, model._by_position)
-        found = _for_single(model, single) if single else model
-    if types is not None:
-        model._last_types = types, found
-    return found
-
-
-def _refuse_double(X: Any, names: list[str], by_position: bool) -> None:
-    """Raises ValueError for numbers that are not in single precision."""
-    types = _types_of(X)
-    if not isinstance(types, Mapping):
-        double = [] if types is not None and _is_single(types) else ["all"]
-    else:
-        double = [str(name) for name, kind in types.items()
-                  if (by_position or name in names) and (kind is None or _is_number(kind))
-                  and not _is_single(kind)]
-    if double:
-        shown = ", ".join(double[:MOST_NAMED]) + (", .." if len(double) > MOST_NAMED else "")
-        raise ValueError(
-            f"columns are not in single precision ({shown}), but the model was compiled with rows=\"f32\", "
-            "and scikit-learn computes rows in other types differently; give float32, as in "
-            'rows.astype("float32"), or compile without rows="f32"'
-        )
-
-
-@lru_cache(maxsize=256, typed=True)
-def _is_number(kind: Any) -> bool:
-    """Whether columns of a type hold numbers; truth values are none."""
-    return str(kind).lower().startswith(("float", "double", "half", "int", "uint", "decimal"))
-
-
-def _for_single(model: Model, single: frozenset[str]) -> Model:
-    """The model compiled for rows whose columns ``single`` are in single precision."""
-    if not isinstance(model._origin, PipelineOrigin) or model._recipe is None:
-        names = ", ".join(sorted(single)[:MOST_NAMED]) + (", .." if len(single) > MOST_NAMED else "")
-        raise ValueError(
-            f"columns are in single precision ({names}), which scikit-learn computes differently, but the "
-            'library is for double precision: give float64, as in rows.astype("float64"), or load a library '
-            'of schedc.compile(pipeline, rows="f32"), if all columns are float32'
-        )
-    return model._of_single(single)
-
-
-class _Types(NamedTuple):
-    """The types of the columns of rows: an array of NumPy, a frame of pandas, or a table of pyarrow."""
-
-    blocks: tuple[Any, ...]
-    """The type of the array, or of each block of columns."""
-    block_of: bytes = b""
-    """The number of the block of each column."""
-    header: Any = None
-    """The names of the columns, in pyarrow with their types."""
-
-    @staticmethod
-    def of(X: Any) -> _Types | None:
-        """Returns the types of rows; None for rows of another kind."""
-        if type(X) is numpy.ndarray:
-            return _Types((X.dtype,))
-        try:
-            if type(X).__module__.partition(".")[0] == "pyarrow":
-                return _Types((), b"", X.schema)
-            manager = X._mgr
-            blocks = tuple(block.values.dtype for block in manager.blocks)
-            return _Types(blocks, manager.blknos.tobytes(), X.columns)
-        except AttributeError:
-            return None
-
-    def are(self, others: _Types) -> bool:
-        """Whether rows with these types and others have columns of the same names and types."""
-        mine, theirs = self.header, others.header
-        if self.blocks != others.blocks or self.block_of != others.block_of or type(mine) is not type(theirs):
-            return False
-        return mine is theirs or bool(mine.equals(theirs))
-
-
 def absent_columns(unread: Sequence[str], X: Any) -> dict[str, str | None] | None:
     """A value of the argument ``columns`` for a table that lacks features that the pipeline drops; None for
     other rows."""
@@ -425,63 +314,3 @@ def _unread(model: Any) -> tuple[str, ...]:
 
 def _is_drop(part: Any) -> bool:
     return isinstance(part, str) and part == "drop"
-
-
-def _single_columns(X: Any, names: list[str], by_position: bool) -> frozenset[str]:
-    """The features of rows that are in single precision. ``names`` are the names of all features.
-
-    Raises ValueError for rows in half precision.
-    """
-    types = _types_of(X)
-    if isinstance(types, Mapping) and not by_position:
-        return frozenset(name for name in names if name in types and _is_single(types[name]))
-    kinds = list(types.values()) if isinstance(types, Mapping) else [types]
-    return frozenset(names if kinds and all(map(_is_single, kinds)) else ())
-
-
-def _may_be_single(X: Any) -> bool:
-    """Whether columns of rows may be in single or half precision; False only if none is."""
-    if type(X) is numpy.ndarray:
-        return bool(X.dtype.kind == "f" and X.dtype.itemsize < 8)
-    if type(X).__module__.partition(".")[0] == "polars":
-        kinds = getattr(X, "dtypes", ())
-        return any(getattr(kind, "__name__", type(kind).__name__) in _SINGLE for kind in kinds)
-    try:
-        # Much faster than `X.dtypes`, for which pandas creates a Series.
-        for block in X._mgr.blocks:
-            kind = block.values.dtype
-            if isinstance(kind, numpy.dtype) and kind.kind == "f" and kind.itemsize < 8:
-                return True
-    except AttributeError:
-        return True
-    return False
-
-
-@lru_cache(maxsize=256, typed=True)
-def _is_single(kind: Any) -> bool:
-    """Whether scikit-learn computes columns of a type in single precision. It converts those of pandas' own
-    types, such as ``Float32`` and ``float32[pyarrow]``, to double precision.
-
-    Raises ValueError for half precision.
-    """
-    if type(kind).__module__.partition(".")[0] == "pandas":
-        return False
-    text = str(kind).lower()
-    if text in ("float16", "halffloat", "half"):
-        raise ValueError("a compiled pipeline does not accept rows in half precision, in which scikit-learn "
-                         "would compute; give them as float32 or float64")
-    return text in ("float32", "float")
-
-
-def _types_of(X: Any) -> Any:
-    """The type of an array, or the types of a table's columns by name."""
-    if isinstance(X, Mapping):
-        return {name: getattr(column, "dtype", None) for name, column in X.items()}
-    schema: Any = getattr(X, "schema", None)
-    if hasattr(schema, "items"):
-        return dict(schema.items())
-    if hasattr(schema, "names") and hasattr(schema, "types"):
-        return dict(zip(schema.names, schema.types))
-    if hasattr(X, "dtypes") and hasattr(X, "columns"):
-        return {str(name): kind for name, kind in zip(X.columns, X.dtypes)}
-    return getattr(X, "dtype", None)

@@ -26,11 +26,12 @@ from .device import is_on_gpu, predict_on_gpu, refuse_gpu
 from .elsewhere import no_attribute, output_of
 from .estimator import conditional
 from .findings import Findings
-from .fitted import FAMILY, PipelineOrigin, absent_columns, direct_types, model_for
+from .fitted import FAMILY, PipelineOrigin, absent_columns
 from .labels import labels_in
 from .meaning import SECTION, Meaning
 from .methods import Methods, lacking, put
 from .origin import Origin
+from .precision import direct_types, model_for
 from .saving import checked_path, write_library
 from .schedule import Schedule
 from .sparse import is_sparse, predict_sparse
@@ -84,8 +85,8 @@ class Model(Methods):
         self._direct = () if self._names_in_arrays else direct_types(meaning)
         self._lacking = lacking(meaning.answers, meaning.family, bool(whole["outputs"]["class"]))
         self._variants: dict[tuple[str, bool], Model] = {}
-        # The pipeline compiled for rows whose columns of the key are in single precision.
-        self._singles: dict[frozenset[str], Model] = {}
+        # The pipeline compiled for rows of the types of the key, a `RowTypes`.
+        self._of_types: dict[Any, Model] = {}
         # The types of the columns of the last table that may have single precision, and the model for them.
         self._last_types: tuple[Any, Model] | None = None
         self._predictors: dict[tuple[Any, ...], BatchPredictor] = {}
@@ -390,17 +391,18 @@ class Model(Methods):
                 known = self._variants[key] = Model(code, self._origin, recipe)
             return known
 
-    def _of_single(self, names: frozenset[str]) -> Model:
-        """The pipeline, compiled for rows whose columns ``names`` are in single precision."""
+    def _of_rows(self, types: Any) -> Model:
+        """The pipeline, compiled for rows of these types, a ``RowTypes``."""
         from ._compile import built
 
         assert isinstance(self._origin, PipelineOrigin) and self._recipe is not None
         with self._lock:
-            known = self._singles.get(names)
+            known = self._of_types.get(types)
             if known is None:
-                origin = self._origin.with_single(names)
+                origin = self._origin.with_rows(types)
                 recipe = self._recipe._replace(rows="both", lock=None, locked=False, frozen=True)
-                known = self._singles[names] = Model(built(origin, recipe), origin, recipe)
+                same = origin.model == self._origin.model
+                known = self._of_types[types] = self if same else Model(built(origin, recipe), origin, recipe)
             return known
 
     # Files.
@@ -410,8 +412,7 @@ class Model(Methods):
         file is replaced atomically.
 
         Raises ValueError for a name that ends like a model's or a table's file, such as ``.json``. Warns if
-        the library cannot keep the labels of the classes, or if the model has predicted rows in single
-        precision that the library refuses.
+        the library cannot keep the labels of the classes, or if it refuses rows that the model has predicted.
         """
         place = checked_path(path)
         if self._origin is not None and not Meaning.of(self._origin).text():
@@ -420,10 +421,10 @@ class Model(Methods):
                 "model returns the results of the model's file; a pickle keeps the labels",
                 stacklevel=2,
             )
-        if self._singles:
+        if any(other is not self for other in self._of_types.values()):
             warnings.warn(
-                "the file accepts only rows in double precision, but this model has also predicted rows in "
-                'single precision; for these, save schedc.compile(pipeline, rows="f32")',
+                "the file accepts only dense rows in double precision, but this model has predicted others; "
+                'for arrays of float32, save schedc.compile(pipeline, rows="f32")',
                 stacklevel=2,
             )
         write_library(place, self._code.library)

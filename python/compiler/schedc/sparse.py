@@ -48,3 +48,8 @@ def predict_sparse(
     if out is not None:
         return out
     return pieces[0] if len(pieces) == 1 else numpy.concatenate(pieces)
+
+
+def has_stored_zeros(rows: Any) -> bool:
+    """Whether a sparse matrix has zeros among its stored cells."""
+    return bool((rows.tocsr().data == 0).any())

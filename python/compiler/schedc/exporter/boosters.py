@@ -132,8 +132,12 @@ def _xgboost_columns(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     value = single(graph, columns)
     marks = []
     if columns.sparse:
+        if graph.stores_zeros:
+            raise refuse(graph, estimator, "reads a sparse matrix into which a step fills zeros, and treats "
+                         "these unlike absent cells")
+        graph.zeros_are_absent = True
         # A cell of a sparse matrix is absent if it is zero before rounding.
-        marks.append(graph.add("Equal", columns.value(graph, columns.floating), 0.0))
+        marks.append(graph.add("Equal", columns.value(graph, columns.numeric), 0.0))
     if own is not None:
         marks.append(graph.add("Equal", value, FLOAT32.type(own)))
     for mark in marks:

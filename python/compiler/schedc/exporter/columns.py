@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from .graph import FLOAT32, FLOAT64, TEXT, Graph, Value
+from .graph import BOOL, FLOAT32, FLOAT64, TEXT, Graph, Value
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,12 @@ class Column:
     source: Source | None = None
     is_filled: bool = False
     """Whether an earlier step has replaced missing texts by empty texts."""
+    narrow: numpy.dtype | None = None
+    """The type of rows that hold truth values or integers of at most 16 bits, which the file reads in f64.
+    NumPy joins such columns with columns of f32 to f32."""
+    own: bool = False
+    """Whether the rows hold numbers of at most 32 bits in one of pandas' own types, such as `Float32`.
+    scikit-learn converts these to f64, but NumPy may not."""
 
     @property
     def dtype(self) -> numpy.dtype:
@@ -45,6 +51,9 @@ class Columns:
     sparse: bool = False
     """Whether scikit-learn passes on a sparse matrix. Some steps then round differently, and XGBoost treats
     zeros as missing values."""
+    opaque: bool = False
+    """Whether scikit-learn passes on a frame whose types its `check_array` does not read, such as one of
+    Polars. Steps that compute in f32 or in f64 convert such a frame to f64."""
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -56,12 +65,38 @@ class Columns:
     def dtype(self) -> numpy.dtype:
         """The type of the array into which scikit-learn converts all columns."""
         kinds = {column.dtype for column in self.columns}
+        if FLOAT32 in kinds:
+            kinds = {column.dtype for column in self.columns if column.narrow is None}
         return TEXT if TEXT in kinds else numpy.result_type(*kinds) if kinds else FLOAT64
 
     @property
-    def floating(self) -> numpy.dtype:
-        """The type that scikit-learn computes in: f32 if all columns allow it, else f64."""
+    def numeric(self) -> numpy.dtype:
+        """The type of numbers in steps that take any type of numbers: f32 if all columns allow it, else
+        f64."""
         return FLOAT32 if self.dtype == FLOAT32 else FLOAT64
+
+    @property
+    def floating(self) -> numpy.dtype:
+        """The type of numbers in steps that compute in f32 or in f64, as most steps do."""
+        return FLOAT64 if self.opaque else self.numeric
+
+    def as_array(self, graph: Graph) -> Columns:
+        """The columns as one array of NumPy, whose numbers have a single type."""
+        # Numbers in an array of Python objects become f64 in the next step.
+        return self._cast(graph, FLOAT64 if self.dtype == TEXT else self.dtype)
+
+    def _cast(self, graph: Graph, kind: numpy.dtype) -> Columns:
+        """Columns of an array of the type `kind`. Integers and truth values that become f64 stay as they
+        are."""
+        made = self.columns
+        if kind.kind == "f" and any(column.narrow is None for column in made):
+            made = tuple(
+                replace(column, value=graph.cast(column.value, kind), narrow=None, own=False)
+                if column.narrow or column.own or (column.dtype != TEXT and FLOAT32 in (column.dtype, kind))
+                else column
+                for column in made
+            )
+        return replace(self, columns=made, opaque=False)
 
     def take(self, positions: Iterable[int]) -> Columns:
         """Some of the columns."""
@@ -102,6 +137,11 @@ def same_names(columns: Columns, value: Value, sources: Sequence[Source | None] 
     return columns_of(value, names, sources, columns.sparse if sparse is None else sparse)
 
 
+def in_floating(graph: Graph, columns: Columns) -> Columns:
+    """Columns as a step reads them that computes in f32 or in f64."""
+    return same_names(columns, columns.value(graph, FLOAT64)) if columns.opaque else columns
+
+
 def in_double(graph: Graph, columns: Columns) -> Columns:
     """Columns in double precision, as a chain of estimators reads them beside its results."""
     return same_names(columns, columns.value(graph, FLOAT64))
@@ -124,6 +164,21 @@ def scaled(sources: Sequence[Source | None], factors: Any, offsets: Any) -> list
         one and Source(one.feature, one.factor * factor, one.factor * offset + one.offset)
         for one, factor, offset in zip(sources, factors.tolist(), offsets.tolist())
     ]
+
+
+def beside(graph: Graph, parts: Sequence[Columns]) -> list[Columns]:
+    """Tables that NumPy puts side by side into one array, whose numbers have a single type."""
+    whole = Columns(tuple(column for part in parts for column in part))
+    kind = FLOAT64 if any(map(_is_of_objects, parts)) or whole.dtype == TEXT else whole.dtype
+    if all(column.narrow for column in whole):
+        return list(parts)
+    return [part._cast(graph, kind) for part in parts]
+
+
+def _is_of_objects(part: Columns) -> bool:
+    """Whether NumPy makes an array of Python objects of a frame of pandas: of truth values beside numbers."""
+    kinds = {column.narrow for column in part}
+    return BOOL in kinds and len(kinds) > 1 and not part.opaque
 
 
 def join(parts: Sequence[Columns], prefixes: Sequence[str], sparse: bool) -> Columns:

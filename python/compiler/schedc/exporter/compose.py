@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from .columns import Columns, join, same_names, scaled
+from .columns import Column, Columns, Source, beside, columns_of, join, same_names, scaled
 from .functions import function_of_numpy
-from .graph import TEXT, Graph
+from .graph import FLOAT32, FLOAT64, TEXT, Graph, Value
 from .stages import Prediction, predict, refuse, transform
-from .versions import column_positions
+from .versions import column_positions, output_container
 
 
 def pipeline(graph: Graph, estimator: Any, columns: Columns) -> Columns:
@@ -37,13 +40,15 @@ def _steps(graph: Graph, steps: Any, columns: Columns) -> Columns:
 def column_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     """Transformers that each read some columns; their results side by side."""
     parts, names = [], []
-    weights = estimator.transformer_weights or {}
+    weights, output = estimator.transformer_weights or {}, output_container(estimator)
     for name, step, _ in estimator.transformers_:
         positions = column_positions(estimator, name)
         if not positions or (isinstance(step, str) and step == "drop"):
             continue
         part = columns.take(positions)
-        if not (isinstance(step, str) and step == "passthrough"):
+        if isinstance(step, str) and step == "passthrough":
+            part = part if output == "default" else replace(part, opaque=output == "polars")
+        else:
             with graph.step(name):
                 part = transform(graph, step, part)
         parts.append(_weighted(graph, part, weights.get(name)))
@@ -52,7 +57,7 @@ def column_transformer(graph: Graph, estimator: Any, columns: Columns) -> Column
     sparse = bool(getattr(estimator, "sparse_output_", False))
     if sparse and any(part.dtype == TEXT for part in parts):
         raise refuse(graph, estimator, "returns text in a sparse matrix")
-    return join(parts, names, sparse)
+    return join(_joined(graph, estimator, parts), names, sparse)
 
 
 def feature_union(graph: Graph, estimator: Any, columns: Columns) -> Columns:
@@ -68,15 +73,48 @@ def feature_union(graph: Graph, estimator: Any, columns: Columns) -> Columns:
                 part = transform(graph, step, part)
         parts.append(_weighted(graph, part, weights.get(name)))
         names.append(name)
-    return join(parts, names, any(part.sparse for part in parts))
+    return join(_joined(graph, estimator, parts), names, any(part.sparse for part in parts))
+
+
+def _joined(graph: Graph, estimator: Any, parts: list[Columns]) -> list[Columns]:
+    """The results of the parts, in one array or in a frame, whose columns keep their types."""
+    if output_container(estimator) != "default":
+        return parts
+    for part in parts:
+        _refuse_own(graph, estimator, part)
+    return beside(graph, parts)
+
+
+def _refuse_own(graph: Graph, estimator: Any, columns: Columns) -> None:
+    """Raises Unsupported for columns of pandas' own types that scikit-learn has not converted to f64."""
+    own = [column.name for column in columns if column.own]
+    if own:
+        raise refuse(graph, estimator, f"reads the column {own[0]!r} by NumPy, whose type depends on missing "
+                     "cells: give rows in NumPy's types, as in rows.astype(\"float64\"), not in pandas' own, "
+                     "such as Float32")
 
 
 def _weighted(graph: Graph, part: Columns, weight: float | None) -> Columns:
     """Columns times the weight of their part."""
     if weight is None or not len(part):
         return part
-    value = graph.add("Mul", part.value(graph, part.floating), weight)
-    return same_names(part, value, scaled(part.sources(), 1 / weight, 0.0))
+    sources = scaled(part.sources(), 1 / weight, 0.0)
+    return _mapped(graph, part, lambda value: graph.add("Mul", value, weight), sources)
+
+
+def _mapped(graph: Graph, columns: Columns, function: Callable[[Value], Value],
+            sources: Sequence[Source | None]) -> Columns:
+    """A function of each column, in f32 or f64 by the column's own type."""
+    # Polars multiplies in f64.
+    single = [column.dtype == FLOAT32 and not columns.opaque for column in columns]
+    if len(set(single)) == 1:
+        value = columns.value(graph, FLOAT32 if single[0] else FLOAT64)
+        return same_names(columns, function(value), sources)
+    made: list[Column] = []
+    for at, column in enumerate(columns):
+        part, kind = columns.take([at]), FLOAT32 if single[at] else FLOAT64
+        made += columns_of(function(part.value(graph, kind)), [column.name], [sources[at]])
+    return replace(columns, columns=tuple(made))
 
 
 def function_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
@@ -97,5 +135,10 @@ def function_transformer(graph: Graph, estimator: Any, columns: Columns) -> Colu
         raise refuse(graph, estimator, f"computes {estimator.func.__name__} of {of_what}; give it numbers")
     for column in columns:
         graph.note(column.source, function.tested)
-    value = function.nodes(graph, columns.value(graph, columns.floating))
-    return same_names(columns, value, [None] * len(columns))
+    if columns.opaque or estimator.validate:
+        columns = columns.as_array(graph)
+    _refuse_own(graph, estimator, columns)
+    if any(column.narrow for column in columns):
+        raise refuse(graph, estimator, f"computes {estimator.func.__name__} of truth values or of integers of "
+                     "8 or 16 bits, which NumPy computes in their own precision; give it float64 or float32")
+    return _mapped(graph, columns, partial(function.nodes, graph), [None] * len(columns))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from .boosting import threshold_index
-from .columns import Columns, columns_of, in_double
+from .columns import Columns, beside, columns_of, in_double
 from .curves import interpolated_as_scipy
 from .forests import best
 from .graph import FLOAT64, INT64, Graph, Promise, Value
@@ -107,18 +107,18 @@ def _response(graph: Graph, estimator: Any, part: Any, made: Prediction, method:
 def _stacked(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     if isinstance(getattr(estimator, "classes_", None), list):
         raise refuse(graph, estimator, "predicts several targets; fit one model for each")
-    table: list[Any] = []
+    tables: list[Columns] = []
     for (part, made), method in zip(_parts(graph, estimator, columns), estimator.stack_method_):
         value = _response(graph, estimator, part, made, method)
         if method == "predict_proba" and len(estimator.classes_) == 2:
             value = graph.take(value, [1])
-        table += columns_of(value, [f"{type(part).__name__}{at}" for at in range(value.width)])
-    sparse = False
-    if estimator.passthrough:
-        table += columns
-        sparse = columns.sparse
+        names = [f"{type(part).__name__}{at}" for at in range(value.width)]
+        tables.append(columns_of(value, names))
+    tables += [columns] if estimator.passthrough else []
+    whole = Columns(tuple(column for table in beside(graph, tables) for column in table),
+                    estimator.passthrough and columns.sparse)
     with graph.step("final_estimator"):
-        return predict(graph, estimator.final_estimator_, Columns(tuple(table), sparse))
+        return predict(graph, estimator.final_estimator_, whole)
 
 
 def stacking_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
@@ -251,7 +251,7 @@ def one_vs_rest(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 def constant(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """The part of a one-vs-rest classifier for a class that all training rows had, or none of them."""
     answer = float(numpy.ravel(estimator.y_)[0])
-    value = columns.value(graph, columns.floating)
+    value = columns.value(graph, columns.numeric)
     margins = graph.constant_columns(value, [answer])
     return Prediction(
         "classifier", index=threshold_index(graph, margins, "Greater"), classes=numpy.arange(2),
@@ -263,6 +263,7 @@ def one_vs_one(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """A classifier for each pair of classes; their votes and margins are the scores."""
     if estimator.pairwise_indices_ is not None:
         raise refuse(graph, estimator, "reads a precomputed kernel matrix in place of columns")
+    columns = columns.as_array(graph)
     choices, duels = [], []
     parts, count = estimator.estimators_, len(estimator.classes_)
     has_margins = all(hasattr(part, "decision_function") for part in parts)

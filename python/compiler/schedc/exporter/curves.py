@@ -134,7 +134,7 @@ def spline_transformer(graph: Graph, estimator: Any, columns: Columns) -> Column
                      "'constant', 'continue' and 'error' are exported, for dense rows")
     if getattr(estimator, "handle_missing", "error") != "error":
         raise refuse(graph, estimator, "gives zeros to missing values; put a SimpleImputer before it")
-    kind = columns.floating
+    kind = columns.numeric
     value = graph.cast(columns.value(graph, kind), FLOAT64)
     made = []
     for at, spline in enumerate(estimator.bsplines_):

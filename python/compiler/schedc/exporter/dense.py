@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from .boosting import threshold_index
-from .columns import Columns, columns_of, names_out
+from .columns import Columns, columns_of, in_floating, names_out
 from .forests import best
 from .graph import FLOAT64, INT64, Graph, Value
 from .linear import margins_of
@@ -24,6 +24,8 @@ def projection(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     """Principal or independent components, singular vectors, and random projections."""
     components = estimator.components_
     components = components.toarray() if hasattr(components, "toarray") else numpy.asarray(components)
+    if type(estimator).__name__ != "TruncatedSVD":
+        columns = in_floating(graph, columns)
     product = _projected(graph, estimator, columns, components, getattr(estimator, "mean_", None))
     if getattr(estimator, "whiten", False) is True and hasattr(estimator, "explained_variance_"):
         scale = numpy.sqrt(estimator.explained_variance_)
@@ -36,7 +38,7 @@ def _projected(graph: Graph, estimator: Any, columns: Columns, components: numpy
                mean: Any) -> Value:
     """`(X - mean) @ components.T`"""
     if mean is not None and not columns.sparse:
-        kind = numpy.result_type(columns.floating, numpy.asarray(mean).dtype)
+        kind = numpy.result_type(columns.numeric, numpy.asarray(mean).dtype)
         value = graph.add("Sub", columns.value(graph, kind), numpy.asarray(mean).astype(kind))
         graph.sums.append((columns.value(graph, kind), numpy.abs(components.T), numpy.abs(components @ mean)))
         columns = columns_of(value, [column.name for column in columns])

@@ -24,6 +24,7 @@ def _are(estimators: list[Any], names: tuple[str, ...]) -> bool:
 
 def bagging_classifier(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """The mean of the probabilities of classifiers that each read some columns."""
+    columns = columns.as_array(graph)
     parts, count = estimator.estimators_, int(estimator.n_classes_)
     features = estimator.estimators_features_
     total: Value | None = None
@@ -68,6 +69,7 @@ def _probabilities_of(graph: Graph, estimator: Any, made: Prediction, count: int
 
 def bagging_regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """The mean of regressors that each read some columns."""
+    columns = columns.as_array(graph)
     parts, features = estimator.estimators_, estimator.estimators_features_
     total: Value | None = None
     if _are(parts, _TREE_REGRESSORS):

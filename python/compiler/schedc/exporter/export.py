@@ -21,7 +21,7 @@ from ..schedule import values_of
 from .check import Mismatch, compare, expected
 from .columns import Columns
 from .graph import FLOAT64, IR_VERSION, OPSET, OPSET_ML, Graph, Promise, Value, element, tensor
-from .inputs import Inputs, inputs_of
+from .inputs import Inputs, RowTypes, inputs_of
 from .rows import rows_for
 from .stages import Prediction, held, is_model, predict, refuse, transform
 from .targets import label_type
@@ -122,16 +122,18 @@ def _checked_path(path: str | os.PathLike[str]) -> Path:
 
 
 def exported(model: Any, *, rows: Any = None, types: Any = None, joint: bool = False,
-             labels: Any = None) -> Exported:
+             labels: Any = None, row_types: RowTypes | None = None) -> Exported:
     """A fitted object as a file of ONNX, without a comparison.
 
-    `joint` is for a file that is compiled in memory. If the object has `predict_log_proba`, the file gets the
-    output `joint`, from which that is computed. The empty text has the name `EMPTY` in the file.
+    `row_types` replaces the types of columns. `joint` is for a file that is compiled in memory. If the object
+    has `predict_log_proba`, the file gets the output `joint`, from which that is computed. The empty text has
+    the name `EMPTY` in the file.
     """
     _require()
     estimator = held(model)
     _check_fitted(estimator)
     inputs = inputs_of(estimator, rows, types)
+    inputs = inputs if row_types is None else inputs.typed(row_types)
     graph = Graph(EMPTY if joint else "")
     columns = inputs.add(graph)
     with nullcontext() if hasattr(estimator, "steps") else graph.step(type(estimator).__name__):

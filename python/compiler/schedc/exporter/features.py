@@ -23,7 +23,7 @@ def _weighted(graph: Graph, kernels: Value, weights: numpy.ndarray, offsets: Any
 def _made(graph: Graph, estimator: Any, columns: Columns, value: Value, fitted: Any) -> Columns:
     """A value as columns, in the type that scikit-learn returns. `fitted` is an array or a sparse matrix of
     the estimator, on which this type depends."""
-    value = graph.cast(value, numpy.result_type(columns.floating, fitted.dtype))
+    value = graph.cast(value, numpy.result_type(columns.numeric, fitted.dtype))
     return columns_of(value, names_out(estimator, columns, value.width))
 
 
@@ -67,6 +67,7 @@ def fourier(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 
 def agglomeration(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     """The mean, the largest or the smallest value of each group of similar columns."""
+    columns = columns.as_array(graph)
     labels, pool = numpy.asarray(estimator.labels_), estimator.pooling_func
     groups = [numpy.flatnonzero(labels == label) for label in numpy.unique(labels)]
     if pool is numpy.mean and not columns.sparse:
@@ -74,7 +75,7 @@ def agglomeration(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     elif pool in (numpy.max, numpy.min) and not columns.sparse:
         op = "ReduceMax" if pool is numpy.max else "ReduceMin"
         axes = numpy.array([1], INT64)
-        made = [graph.add(op, columns.take(group).value(graph, columns.floating), axes, keepdims=1, width=1)
+        made = [graph.add(op, columns.take(group).value(graph, columns.numeric), axes, keepdims=1, width=1)
                 for group in groups]
     else:
         name = getattr(pool, "__name__", "code")

@@ -92,6 +92,10 @@ class Graph:
         """By the position of an input with text: `empty` if a step has the empty text as a category,
         `missing` if a step treats missing text differently from the empty text, and `None` and `NaN` if steps
         accept different markers of missing text."""
+        self.stores_zeros = False
+        """Whether a step fills zeros into a sparse matrix, whose other zeros are absent cells."""
+        self.zeros_are_absent = False
+        """Whether a model treats the zeros of sparse rows as absent cells."""
         self.sums: list[tuple[Value, numpy.ndarray, numpy.ndarray]] = []
         """Sums of products: the factors that depend on rows, and magnitudes of coefficients and
         intercepts."""

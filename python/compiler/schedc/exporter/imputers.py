@@ -68,6 +68,7 @@ def simple_imputer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
         is_filled = False
         if kind == TEXT:
             is_filled = _note_text(graph, estimator.missing_values, part.columns[0], statistics[positions[0]])
+        graph.stores_zeros |= columns.sparse and kind != TEXT and not numpy.all(filling)
         if kind.kind in "iu":
             filling = filling.astype("int64")
         filled = graph.add("Where", mask, filling, value, dtype=kind, width=value.width)
@@ -75,7 +76,7 @@ def simple_imputer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
         made += [replace(column, is_filled=is_filled) for column in columns_of(filled, names, part.sources())]
     if estimator.add_indicator:
         made += _indicator(graph, estimator.indicator_, columns)
-    return Columns(tuple(made))
+    return Columns(tuple(made), columns.sparse).as_array(graph)
 
 
 def _note_text(graph: Graph, marker: Any, column: Column, filling: Any) -> bool:
@@ -93,7 +94,8 @@ def _note_text(graph: Graph, marker: Any, column: Column, filling: Any) -> bool:
 
 def missing_indicator(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     """A column of booleans for each column that may have missing values."""
-    return Columns(tuple(_indicator(graph, estimator, columns)))
+    sparse = estimator.sparse is True or (estimator.sparse == "auto" and columns.sparse)
+    return Columns(tuple(_indicator(graph, estimator, columns)), sparse)
 
 
 def _indicator(graph: Graph, estimator: Any, columns: Columns) -> list[Column]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy
@@ -20,6 +20,25 @@ class Feature:
 
     name: str
     dtype: numpy.dtype
+    narrow: numpy.dtype | None = None
+    """The type of the rows, as in `Column`."""
+    own: bool = False
+    """Whether the type is one of pandas' own, as in `Column`."""
+
+
+@dataclass(frozen=True)
+class RowTypes:
+    """The types of rows on which scikit-learn's results depend. Columns of other types are in f64."""
+
+    single: frozenset[int] = frozenset()
+    """The positions of the columns in f32."""
+    narrow: frozenset[tuple[int, str]] = frozenset()
+    """The positions of columns of truth values and of integers of at most 16 bits, with their types."""
+    own: frozenset[int] = frozenset()
+    """The positions of columns in pandas' own types with at most 32 bits, such as `Float32`."""
+    container: str = "array"
+    """`array` for arrays of NumPy and frames of pandas; `frame` for other frames, whose types scikit-learn's
+    `check_array` does not read; `sparse` for sparse matrices of SciPy."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +48,18 @@ class Inputs:
     features: list[Feature]
     named: bool
     """Whether the object was fitted on a table, whose columns have these names."""
+    container: str = "array"
+    """The container of the rows, as in `RowTypes`."""
+
+    def typed(self, rows: RowTypes) -> Inputs:
+        """The inputs for rows of other types. Texts stay texts."""
+        narrow = {at: numpy.dtype(kind) for at, kind in rows.narrow}
+        made = [
+            one if one.dtype == TEXT else Feature(one.name, FLOAT32) if at in rows.single
+            else Feature(one.name, FLOAT64, narrow.get(at), at in rows.own)
+            for at, one in enumerate(self.features)
+        ]
+        return Inputs(made, self.named, rows.container)
 
     @property
     def together(self) -> bool:
@@ -46,17 +77,20 @@ class Inputs:
             kinds = {feature.dtype for feature in self.features}
             kind = kinds.pop() if len(kinds) == 1 else FLOAT64
             value = graph.input("X", kind, len(self.features))
-            return Columns(tuple(
-                Column(value, at, one.name, Source(at)) for at, one in enumerate(self.features)))
+            return self._columns([Column(value, at, one.name, Source(at))
+                                  for at, one in enumerate(self.features)])
         names = [one.name for one in self.features]
         for name in names:
             if not name or names.count(name) > 1:
                 raise Unsupported("each column of a table with text is an input with a name: rename "
                                   f"{name!r}")
-        return Columns(tuple(
-            Column(graph.input(one.name, one.dtype, 1), 0, one.name, Source(at))
-            for at, one in enumerate(self.features)
-        ))
+        return self._columns([Column(graph.input(one.name, one.dtype, 1), 0, one.name, Source(at))
+                              for at, one in enumerate(self.features)])
+
+    def _columns(self, columns: list[Column]) -> Columns:
+        typed = tuple(replace(column, narrow=one.narrow, own=one.own)
+                      for column, one in zip(columns, self.features))
+        return Columns(typed, self.container == "sparse", self.container == "frame")
 
     def feeds(self, graph: Graph, rows: Any) -> dict[str, numpy.ndarray]:
         """Rows as the inputs of a file."""

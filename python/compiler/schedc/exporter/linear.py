@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from .boosting import threshold_index, two_probabilities
-from .columns import Columns
+from .columns import Columns, in_floating
 from .forests import best
 from .graph import FLOAT64, Graph, Value
 from .stages import Prediction
@@ -20,7 +20,7 @@ def margins_of(graph: Graph, columns: Columns, coefficients: Any, intercept: Any
     coefficients = numpy.atleast_2d(numpy.asarray(coefficients))
     # A Python number, such as 0.0 for no intercept, has no effect on the type.
     kinds = [] if isinstance(intercept, float) else [numpy.asarray(intercept).dtype]
-    kind = numpy.result_type(columns.floating, coefficients.dtype, *kinds)
+    kind = numpy.result_type(columns.numeric, coefficients.dtype, *kinds)
     kind = kind if kind.kind == "f" else FLOAT64
     weights = numpy.ascontiguousarray(coefficients.T.astype(kind))
     intercepts = numpy.broadcast_to(intercept, len(coefficients)).astype(kind)
@@ -38,7 +38,7 @@ def regressor(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 
 def generalized(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """Regressors with a link: Poisson, gamma and Tweedie."""
-    margins = margins_of(graph, columns, estimator.coef_, estimator.intercept_)
+    margins = margins_of(graph, in_floating(graph, columns), estimator.coef_, estimator.intercept_)
     if type(estimator._base_loss.link).__name__ == "LogLink":
         margins = graph.add("Exp", margins)
     return Prediction("regressor", variable=margins)

@@ -33,7 +33,7 @@ def bayesian(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
 def _mixture(graph: Graph, estimator: Any, columns: Columns, offsets: numpy.ndarray) -> Prediction:
     """A mixture, by the densities of its components. `offsets` are added to the logarithm of each density."""
     roots = numpy.asarray(estimator.precisions_cholesky_)
-    value = columns.value(graph, numpy.result_type(columns.floating, roots.dtype))
+    value = columns.value(graph, numpy.result_type(columns.numeric, roots.dtype))
     kind, form, n = value.dtype, estimator.covariance_type, len(columns)
     means, roots = numpy.asarray(estimator.means_).astype(kind), roots.astype(kind)
     if form == "full":
@@ -47,7 +47,7 @@ def _mixture(graph: Graph, estimator: Any, columns: Columns, offsets: numpy.ndar
         squares = graph.add("Mul", squared_distances(graph, value, means), numpy.square(roots))
         sizes = n * numpy.log(roots)
     # scikit-learn adds up some of the numbers in the type of rows or of parameters.
-    kinds = (columns.floating, numpy.asarray(estimator.means_).dtype)
+    kinds = (columns.numeric, numpy.asarray(estimator.means_).dtype)
     squares = replace(squares, single=FLOAT32 in kinds)
     constants = offsets + sizes - 0.5 * n * numpy.log(2 * numpy.pi)
     scores = graph.add("Add", graph.add("Mul", squares, -0.5), numpy.asarray(constants, kind))

@@ -95,7 +95,7 @@ def normalizer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     if columns.sparse:
         raise refuse(graph, estimator, "normalizes a sparse matrix; set sparse_output=False in the "
                      "encoder before it")
-    value = columns.value(graph, columns.floating)
+    value = columns.value(graph, columns.numeric)
     axes = numpy.array([1], numpy.int64)
     if estimator.norm == "l2":
         squares = graph.add("Mul", value, value)

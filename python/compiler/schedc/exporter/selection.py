@@ -8,7 +8,7 @@ import numpy
 
 from .columns import Columns
 from .graph import Graph
-from .stages import Prediction, key_of, predict
+from .stages import Prediction, predict, transform
 
 #: Selectors of scikit-learn, which all have `get_support`.
 _SELECTORS = {
@@ -27,4 +27,4 @@ def kept(estimator: Any, key: str) -> list[int] | None:
 
 def model(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     """The model of a recursive elimination, which reads the columns that the elimination keeps."""
-    return predict(graph, estimator.estimator_, columns.take(kept(estimator, key_of(estimator)) or ()))
+    return predict(graph, estimator.estimator_, transform(graph, estimator, columns))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy
 from ..findings import Refused, refused_text
 from .columns import Columns
 from .graph import Graph, Value
+from .versions import output_container
 
 
 class Unsupported(Refused, TypeError):
@@ -326,13 +327,19 @@ def transform(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     estimator = held(estimator)
     key = key_of(estimator)
     row = _TRANSFORMERS.get(key)
+    output = output_container(estimator)
     if row is not None:
         made: Columns = _function(row)(graph, estimator, columns)
+    elif (positions := kept(estimator, key)) is not None:
+        # A selector that returns frames keeps the types of the columns of a frame of pandas.
+        keeps = output != "default" and not columns.opaque
+        made = (columns if keeps else columns.as_array(graph)).take(positions)
+    else:
+        raise refusal(graph, estimator)
+    # The last step of a pipeline has determined the container.
+    if hasattr(estimator, "steps") or (made is columns and output == "default"):
         return made
-    positions = kept(estimator, key)
-    if positions is not None:
-        return columns.take(positions)
-    raise refusal(graph, estimator)
+    return replace(made, opaque=output == "polars")
 
 
 def predict(graph: Graph, estimator: Any, columns: Columns) -> Prediction:

@@ -87,3 +87,13 @@ def scales_before_product(estimator: Any) -> bool:
 def column_positions(estimator: Any, name: str) -> list[int]:
     """The positions of the columns that a part of a ColumnTransformer takes."""
     return [int(at) for at in estimator._transformer_to_input_indices[name]]
+
+
+def output_container(estimator: Any) -> str:
+    """The container in which a transformer returns its columns, by its `set_output` or the global
+    configuration: `default`, `pandas` or `polars`."""
+    from sklearn.utils._set_output import _auto_wrap_is_configured, _get_output_config
+
+    if not _auto_wrap_is_configured(estimator):
+        return "default"
+    return str(_get_output_config("transform", estimator)["dense"])

@@ -1,0 +1,281 @@
+"""The types of rows on which the results of a fitted pipeline depend, and the compiled model for them.
+
+scikit-learn computes some rows in single precision, and sparse matrices by other operations. A pipeline is
+compiled for rows in double precision, and again at the first call with other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy
+
+from .fitted import PipelineOrigin
+from .parts import MOST_NAMED
+from .sparse import has_stored_zeros, is_sparse
+
+if TYPE_CHECKING:
+    from .meaning import Meaning
+    from .model import Model
+
+#: Types of Polars in single or half precision.
+_SINGLE = ("Float16", "Float32")
+
+#: Types of NumPy that have common values with single precision, and are joined with it to single precision.
+_NARROW = ("bool", "int8", "uint8", "int16", "uint16")
+
+
+def direct_types(meaning: Meaning) -> tuple[Any, ...]:
+    """The types of arrays that the library reads without a conversion."""
+    single, double = numpy.dtype("float32"), numpy.dtype("float64")
+    if meaning.single or meaning.row_types == "f32":
+        return (single,)
+    return (double,) if meaning.row_types == "f64" else (single, double)
+
+
+def model_for(model: Model, X: Any) -> Model:
+    """The model compiled for the types of these rows.
+
+    Raises ValueError for a loaded model, since it lacks the pipeline, and for rows in double precision if the
+    model was compiled for single precision alone.
+    """
+    is_narrow = model._meaning.row_types == "f32"
+    if model._meaning.row_types is None or not (is_narrow or _may_differ(X)):
+        return model
+    known, types = model._last_types, _Types.of(X)
+    if known is not None and types is not None and known[0].are(types):
+        return known[1]
+    columns = _Columns.of(X)
+    if is_narrow:
+        _refuse_double(columns, model)
+        found = model
+    else:
+        found = _for_rows(model, columns, X)
+    if types is not None:
+        model._last_types = types, found
+    return found
+
+
+class _Columns(NamedTuple):
+    """The columns of rows, as scikit-learn reads their types."""
+
+    container: str
+    """As in ``RowTypes``."""
+    kinds: dict[Any, Any] | None
+    """The types of the columns of a table by name; None for an array."""
+    kind: Any = None
+    """The type of an array."""
+
+    @staticmethod
+    def of(X: Any) -> _Columns:
+        if is_sparse(X):
+            return _Columns("sparse", None, X.dtype)
+        if isinstance(X, Mapping):
+            return _Columns("array", {name: getattr(column, "dtype", None) for name, column in X.items()})
+        if hasattr(X, "columns") and hasattr(getattr(X, "dtypes", None), "__array__"):
+            return _Columns("array", {str(name): kind for name, kind in zip(X.columns, X.dtypes)})
+        schema: Any = getattr(X, "schema", None)
+        if hasattr(schema, "items"):
+            return _Columns("frame", dict(schema.items()))
+        if hasattr(schema, "names") and hasattr(schema, "types"):
+            kinds = dict(zip(schema.names, schema.types))
+            # scikit-learn converts columns of integers or truth values to others if cells are missing.
+            absent = [name for name, kind in kinds.items() if _is_narrow(kind) and X.column(name).null_count]
+            return _Columns("frame", {**kinds, **dict.fromkeys(absent)})
+        if hasattr(X, "dtypes") and hasattr(X, "columns"):
+            return _Columns("frame", {str(name): kind for name, kind in zip(X.columns, X.dtypes)})
+        return _Columns("array", None, getattr(X, "dtype", None))
+
+    def at(self, model: Model) -> dict[int, Any]:
+        """The types of columns by the position of the model's feature."""
+        if self.kinds is None:
+            return dict.fromkeys(range(model.n_features_in_), self.kind)
+        names = _names_of(model)
+        if not model._by_position or set(names) <= set(self.kinds):
+            return {at: self.kinds[name] for at, name in enumerate(names) if name in self.kinds}
+        return dict(zip(range(len(names)), self.kinds.values()))
+
+
+def _names_of(model: Model) -> list[str]:
+    """The names of the features of a model."""
+    return list(model._names or model._native.feature_names or map(str, range(model.n_features_in_)))
+
+
+def _refuse_double(columns: _Columns, model: Model) -> None:
+    """Raises ValueError for rows that scikit-learn does not compute in single precision."""
+    if columns.container == "sparse":
+        raise ValueError('the model was compiled with rows="f32", for dense rows: compile it without '
+                         'rows="f32", or give rows.toarray()')
+    if columns.kinds is None:
+        double = [] if columns.kind is not None and _is_single(columns.kind) else ["all"]
+    else:
+        names = _names_of(model)
+        double = [names[at] for at, kind in columns.at(model).items()
+                  if (kind is None or _is_number(kind)) and not _is_single(kind)]
+    if double:
+        raise ValueError(
+            f"columns are not in single precision ({_listed(double)}), but the model was compiled with "
+            'rows="f32", and scikit-learn computes rows in other types differently; give float32, as in '
+            'rows.astype("float32"), or compile without rows="f32"'
+        )
+    if columns.container == "frame":
+        raise ValueError(
+            'the model was compiled with rows="f32", but scikit-learn computes float32 columns in double '
+            "precision in frames other than pandas'; give rows.to_pandas(), or compile without rows=\"f32\""
+        )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:MOST_NAMED]) + (", .." if len(names) > MOST_NAMED else "")
+
+
+@lru_cache(maxsize=256, typed=True)
+def _is_number(kind: Any) -> bool:
+    """Whether columns of a type hold numbers or truth values."""
+    return str(kind).lower().startswith(("float", "double", "half", "int", "uint", "decimal", "bool"))
+
+
+def _for_rows(model: Model, columns: _Columns, X: Any) -> Model:
+    """The model compiled for rows with these columns."""
+    kinds = columns.at(model)
+    single = frozenset(at for at, kind in kinds.items() if kind is not None and _is_single(kind))
+    is_sparse = columns.container == "sparse"
+    own = {at: _own_type(kind) for at, kind in kinds.items() if kind is not None and _own_type(kind)}
+    if not single and "float32" not in own.values() and not is_sparse:
+        return model
+    if not isinstance(model._origin, PipelineOrigin) or model._recipe is None:
+        raise ValueError(_SPARSE if is_sparse else _single_text(sorted(single | own.keys()), model))
+    from .exporter import Unsupported
+    from .exporter.inputs import RowTypes
+
+    narrow = frozenset((at, _type_of_narrow(kind)) for at, kind in kinds.items() if _is_narrow(kind))
+    try:
+        found = model._of_rows(RowTypes(single, narrow, frozenset(own), columns.container))
+    except Unsupported as error:
+        if not is_sparse:
+            raise
+        raise Unsupported(f"{error}; the rows are a sparse matrix: give rows.toarray()") from None
+    assert isinstance(found._origin, PipelineOrigin)
+    if is_sparse and found._origin.exported.graph.zeros_are_absent and has_stored_zeros(X):
+        raise ValueError("the sparse matrix stores zeros, which XGBoost treats unlike absent cells, and a "
+                         "compiled model does not; call rows.eliminate_zeros(), or give rows.toarray()")
+    return found
+
+
+#: The error for sparse rows of a loaded model.
+_SPARSE = (
+    "the rows are a sparse matrix, which scikit-learn computes by other operations than dense rows, but the "
+    "library is for dense rows: give rows.toarray(), or compile the pipeline, schedc.compile(pipeline)"
+)
+
+
+def _single_text(single: list[int], model: Model) -> str:
+    """The error for columns in single precision of a loaded model."""
+    names = _names_of(model)
+    return (
+        f"columns are in single precision ({_listed([names[at] for at in single])}), which scikit-learn "
+        "computes differently, but the library is for double precision: give float64, as in "
+        'rows.astype("float64"), or load a library of schedc.compile(pipeline, rows="f32"), if all columns '
+        "are float32 in arrays or in frames of pandas"
+    )
+
+
+class _Types(NamedTuple):
+    """The types of the columns of rows: an array of NumPy, a frame of pandas, or a table of pyarrow."""
+
+    blocks: tuple[Any, ...]
+    """The type of the array, or of each block of columns."""
+    block_of: bytes = b""
+    """The number of the block of each column."""
+    header: Any = None
+    """The names of the columns, in pyarrow with their types."""
+
+    @staticmethod
+    def of(X: Any) -> _Types | None:
+        """Returns the types of rows; None for rows of another kind."""
+        if type(X) is numpy.ndarray:
+            return _Types((X.dtype,))
+        try:
+            if type(X).__module__.partition(".")[0] == "pyarrow":
+                # Missing cells matter in narrow columns.
+                return None if any(map(_is_narrow, X.schema.types)) else _Types((), b"", X.schema)
+            manager = X._mgr
+            blocks = tuple(block.values.dtype for block in manager.blocks)
+            return _Types(blocks, manager.blknos.tobytes(), X.columns)
+        except AttributeError:
+            return None
+
+    def are(self, others: _Types) -> bool:
+        """Whether rows with these types and others have columns of the same names and types."""
+        mine, theirs = self.header, others.header
+        if self.blocks != others.blocks or self.block_of != others.block_of or type(mine) is not type(theirs):
+            return False
+        return mine is theirs or bool(mine.equals(theirs))
+
+
+def _may_differ(X: Any) -> bool:
+    """Whether rows may have columns in single or half precision, or may be sparse; False only if not."""
+    if type(X) is numpy.ndarray:
+        return bool(X.dtype.kind == "f" and X.dtype.itemsize < 8)
+    if type(X).__module__.partition(".")[0] == "polars":
+        kinds = getattr(X, "dtypes", ())
+        return any(getattr(kind, "__name__", type(kind).__name__) in _SINGLE for kind in kinds)
+    try:
+        # Much faster than `X.dtypes`, for which pandas creates a Series.
+        for block in X._mgr.blocks:
+            kind = block.values.dtype
+            if isinstance(kind, numpy.dtype):
+                if kind.kind == "f" and kind.itemsize < 8:
+                    return True
+            elif type(kind).__name__ == "SparseDtype" or _own_type(kind) == "float32":
+                return True
+    except AttributeError:
+        return True
+    return False
+
+
+@lru_cache(maxsize=256, typed=True)
+def _is_single(kind: Any) -> bool:
+    """Whether columns of a type are in single precision for scikit-learn. It converts those of pandas' own
+    types, such as ``Float32`` and ``float32[pyarrow]``, to double precision.
+
+    Raises ValueError for half precision, and for sparse columns of pandas.
+    """
+    if type(kind).__module__.partition(".")[0] == "pandas":
+        if type(kind).__name__ == "SparseDtype":
+            raise ValueError("a compiled pipeline does not accept sparse columns of pandas, which make a "
+                             "sparse matrix in scikit-learn if a step reads no others; give dense columns, "
+                             "as in rows.sparse.to_dense()")
+        return False
+    text = str(kind).lower()
+    if text in ("float16", "halffloat", "half"):
+        raise ValueError("a compiled pipeline does not accept rows in half precision, in which scikit-learn "
+                         "would compute; give them as float32 or float64")
+    return text in ("float32", "float")
+
+
+@lru_cache(maxsize=256, typed=True)
+def _type_of_narrow(kind: Any) -> str:
+    """The name of NumPy for a type of truth values or of integers of at most 16 bits; empty for other types,
+    and for pandas' own types, which scikit-learn converts to double precision."""
+    if type(kind).__module__.partition(".")[0] == "pandas":
+        return ""
+    text = str(kind).lower().replace("boolean", "bool")
+    return text if text in _NARROW else ""
+
+
+@lru_cache(maxsize=256, typed=True)
+def _own_type(kind: Any) -> str:
+    """The name of NumPy for one of pandas' own types of single precision, truth values or integers of at most
+    16 bits; empty for other types."""
+    if type(kind).__module__.partition(".")[0] != "pandas":
+        return ""
+    text = str(kind).lower().removesuffix("[pyarrow]")
+    name = {"float": "float32", "boolean": "bool"}.get(text, text)
+    return name if name in ("float32", *_NARROW) else ""
+
+
+def _is_narrow(kind: Any) -> bool:
+    return kind is not None and _type_of_narrow(kind) != ""

@@ -1,0 +1,155 @@
+"""Compiled pipelines follow the precision in which scikit-learn computes rows of each type and container."""
+
+import numpy
+import pytest
+
+pytest.importorskip("onnx")
+pandas = pytest.importorskip("pandas")
+
+import schedc  # noqa: E402
+from pipelines import NUMBERS, TABLE, forest, make  # noqa: E402
+from sklearn import compose, decomposition, feature_selection, impute, pipeline, preprocessing  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+#: Rows whose values change if they are scaled in another precision.
+ROWS = (TABLE[NUMBERS].fillna(1.0) / 3).assign(flag=TABLE["age"].fillna(30) > 40, whole=range(len(TABLE)))
+GOAL = (ROWS["age"] > 13).to_numpy()
+SINGLE = ROWS.astype(dict.fromkeys(NUMBERS, "float32"))
+
+
+def same(ours, theirs, given, read=None):
+    """Compares all bits of the results, where the object returns numbers. ``read`` replaces the rows for the
+    object."""
+    method = "predict_proba" if hasattr(theirs, "predict_proba") else "transform"
+    expected = getattr(theirs, method)(given if read is None else read)
+    expected = numpy.asarray(expected.toarray() if hasattr(expected, "toarray") else expected)
+    found = getattr(ours, method)(given)
+    if expected.dtype != object:
+        assert found.dtype == expected.dtype
+    numpy.testing.assert_array_equal(found, expected.astype(found.dtype))
+
+
+def steps():
+    """Steps that convert frames of other libraries than pandas to double precision, or take any type."""
+    constant = impute.SimpleImputer(strategy="constant", fill_value=0.1, missing_values=1.5)
+    best = feature_selection.SelectKBest(k=2)
+    weighted = pipeline.FeatureUnion(
+        [("a", preprocessing.StandardScaler()), ("b", "passthrough")], transformer_weights={"b": 0.3})
+    yield preprocessing.StandardScaler()
+    yield constant
+    yield make(constant, preprocessing.StandardScaler())
+    yield make(best, preprocessing.RobustScaler())
+    yield make(preprocessing.FunctionTransformer(), preprocessing.MinMaxScaler())
+    yield make(preprocessing.FunctionTransformer(numpy.sqrt), preprocessing.MaxAbsScaler())
+    yield make(weighted, preprocessing.MinMaxScaler())
+    yield make(preprocessing.MinMaxScaler(), preprocessing.PolynomialFeatures())
+
+
+@pytest.mark.parametrize("step", steps(), ids=lambda step: " ".join(str(step).split())[:60])
+@pytest.mark.parametrize("output", ["default", "polars"])
+def test_frames_of_other_libraries(step, output):
+    """scikit-learn reads the types of arrays and of pandas. Steps that compute in single or double precision
+    convert other frames to double precision, also between steps."""
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    theirs = step.set_output(transform=output).fit(ROWS[NUMBERS], GOAL)
+    ours = schedc.compile(theirs, effort="fast")
+    mixed = SINGLE.assign(distance=ROWS["whole"].astype("int16"))[NUMBERS]
+    for frame in (SINGLE[NUMBERS], mixed, ROWS[NUMBERS]):
+        given = polars.from_pandas(frame)
+        if frame is not mixed:
+            same(ours, theirs, frame)
+        same(ours, theirs, given)
+        # scikit-learn's unions take no tables of pyarrow.
+        same(ours, theirs, pyarrow.Table.from_pandas(frame), given)
+
+
+@pytest.mark.parametrize("kind", ["bool", "int8", "uint16", "int32", "Int8", "boolean"])
+def test_narrow_columns(kind):
+    """NumPy joins truth values and integers of at most 16 bits with single precision to single precision."""
+    rows = SINGLE.assign(flag=(ROWS["whole"] % 2).astype(kind))
+    scale, both = preprocessing.StandardScaler, ["age", "flag"]
+    own = [
+        make(compose.ColumnTransformer([("a", "passthrough", both)]), scale()),
+        make(compose.ColumnTransformer([("a", scale(), ["age"]), ("b", "passthrough", ["flag"])]), scale()),
+        make(compose.ColumnTransformer([("a", "passthrough", both)]), compose.ColumnTransformer(
+            [("b", scale(), [0]), ("c", preprocessing.MaxAbsScaler(), [1])])),
+    ]
+    for prepare in (
+        compose.ColumnTransformer([("both", scale(), both), ("alone", scale(), ["flag"])]),
+        *([] if kind[0].isupper() or kind == "boolean" else own),
+    ):
+        theirs = prepare.fit(ROWS[both] * 1.0)
+        same(schedc.compile(theirs, effort="fast"), theirs, rows[both])
+        if kind.islower() and kind != "boolean":
+            narrow = schedc.compile(theirs, effort="fast", rows="f32")
+            same(narrow, theirs, rows[both].astype("float32"))
+            with pytest.raises(ValueError, match=r"not in single precision \(flag\)"):
+                narrow.transform(rows[both])
+
+
+@pytest.mark.parametrize("kind", ["bool", "int16", "Float32", "Int8"])
+def test_refused_columns(kind):
+    """The result of NumPy for these columns depends on their types, or even on missing cells."""
+    pass_on = compose.ColumnTransformer([("a", "passthrough", ["age", "flag"])])
+    for step in (preprocessing.FunctionTransformer(numpy.sqrt), pass_on):
+        theirs = make(step, preprocessing.StandardScaler()).fit(ROWS[["age", "flag"]] * 1.0)
+        rows = SINGLE.assign(flag=(ROWS["whole"] % 2).astype(kind))[["age", "flag"]]
+        ours = schedc.compile(theirs, effort="fast")
+        if step is pass_on and kind.islower():
+            same(ours, theirs, rows)
+            continue
+        with pytest.raises(TypeError, match=r"float64"):
+            ours.transform(rows)
+
+
+def test_columns_behind_one_array():
+    """Columns of one array have one type, also if a later step reads only some of them."""
+    both = ["age", "hours"]
+    first = compose.ColumnTransformer([(name, "passthrough", [name]) for name in both])
+    for prepare in (first, feature_selection.VarianceThreshold()):
+        for output in ("default", "pandas"):
+            theirs = make(prepare.set_output(transform=output), compose.ColumnTransformer(
+                [("a", preprocessing.StandardScaler(), [0]), ("b", preprocessing.MinMaxScaler(), [1])]))
+            theirs.fit(ROWS[both])
+            same(schedc.compile(theirs, effort="fast"), theirs, ROWS[both].astype({"age": "float32"}))
+
+
+@pytest.mark.parametrize("step", [
+    preprocessing.MaxAbsScaler(), preprocessing.StandardScaler(with_mean=False),
+    preprocessing.RobustScaler(with_centering=False), decomposition.TruncatedSVD(2),
+], ids=lambda step: type(step).__name__)
+def test_sparse_rows(step, tmp_path):
+    """scikit-learn scales sparse matrices by reciprocals."""
+    sparse = pytest.importorskip("scipy.sparse")
+    dense = ROWS[NUMBERS].where(ROWS[NUMBERS] > 5, 0.0).to_numpy()
+    theirs = make(step, forest()).fit(dense, GOAL)
+    ours = schedc.compile(theirs, effort="fast")
+    for kind in ("float64", "float32"):
+        rows = sparse.csr_matrix(dense.astype(kind))
+        same(ours, theirs, rows)
+        same(ours, theirs, rows.tocsc())
+        assert schedc.compile(theirs, effort="fast", check=rows).predict(rows).shape == (len(dense),)
+    same(ours, theirs, dense)
+    ours.save(tmp_path / "p.so")
+    for other in (schedc.load(tmp_path / "p.so"), schedc.compile(theirs, effort="fast", rows="f32")):
+        with pytest.raises(ValueError, match=r"rows\.toarray\(\)"):
+            other.predict(rows)
+
+
+def test_refused_sparse_rows():
+    sparse, xgboost = pytest.importorskip("scipy.sparse"), pytest.importorskip("xgboost")
+    dense = ROWS[NUMBERS].where(ROWS[NUMBERS] > 5, 0.0).to_numpy()
+    rows = sparse.csr_matrix(dense)
+    theirs = make(preprocessing.MaxAbsScaler(), xgboost.XGBClassifier(n_estimators=5)).fit(rows, GOAL)
+    ours = schedc.compile(theirs, effort="fast")
+    numpy.testing.assert_array_equal(ours.predict(rows), theirs.predict(rows))
+    numpy.testing.assert_array_equal(ours.predict(dense), theirs.predict(dense))
+    rows.data[3] = 0.0
+    with pytest.raises(ValueError, match=r"stores zeros.*eliminate_zeros\(\)"):
+        ours.predict(rows)
+    theirs = make(preprocessing.PolynomialFeatures(), forest()).fit(dense, GOAL)
+    with pytest.raises(TypeError, match=r"multiplies a sparse matrix.*rows\.toarray\(\)"):
+        schedc.compile(theirs, effort="fast").predict(rows)
+    theirs = preprocessing.MaxAbsScaler().fit(ROWS[NUMBERS])
+    with pytest.raises(ValueError, match=r"sparse columns of pandas.*rows\.sparse\.to_dense\(\)"):
+        schedc.compile(theirs, effort="fast").transform(ROWS[NUMBERS].astype(pandas.SparseDtype("float64", 0)))
