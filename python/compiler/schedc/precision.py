@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Types of Polars in single or half precision.
 _SINGLE = ("Float16", "Float32")
 
-#: Types of NumPy that have common values with single precision, and are joined with it to single precision.
+#: Types that NumPy joins with single precision to single precision.
 _NARROW = ("bool", "int8", "uint8", "int16", "uint16")
 
 

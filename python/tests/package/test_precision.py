@@ -147,9 +147,11 @@ def test_refused_sparse_rows():
     rows.data[3] = 0.0
     with pytest.raises(ValueError, match=r"stores zeros.*eliminate_zeros\(\)"):
         ours.predict(rows)
-    theirs = make(preprocessing.PolynomialFeatures(), forest()).fit(dense, GOAL)
-    with pytest.raises(TypeError, match=r"multiplies a sparse matrix.*rows\.toarray\(\)"):
-        schedc.compile(theirs, effort="fast").predict(rows)
+    for step, reason in ((preprocessing.PolynomialFeatures(), "multiplies a sparse matrix"),
+                         (preprocessing.StandardScaler(), "centers a sparse matrix")):
+        theirs = make(step, forest()).fit(dense, GOAL)
+        with pytest.raises(TypeError, match=rf"{reason}.*rows\.toarray\(\)"):
+            schedc.compile(theirs, effort="fast").predict(rows)
     theirs = preprocessing.MaxAbsScaler().fit(ROWS[NUMBERS])
     with pytest.raises(ValueError, match=r"sparse columns of pandas.*rows\.sparse\.to_dense\(\)"):
         schedc.compile(theirs, effort="fast").transform(ROWS[NUMBERS].astype(pandas.SparseDtype("float64", 0)))

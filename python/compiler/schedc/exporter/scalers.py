@@ -36,6 +36,9 @@ def standard_scaler(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     mean = estimator.mean_ if estimator.with_mean else None
     scale = estimator.scale_ if estimator.with_std else None
     if columns.sparse:
+        if mean is not None:
+            raise refuse(graph, estimator, "centers a sparse matrix, which scikit-learn refuses; set "
+                         "with_mean=False, or give it dense columns")
         value = value if scale is None else _sparse_scale(graph, value, scale)
     else:
         # Since scikit-learn 1.8, parameters are rounded to the type of the rows.
