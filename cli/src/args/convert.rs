@@ -10,8 +10,8 @@ use std::path::PathBuf;
 Examples:
   schedc convert model.json -o model.treelite
   schedc convert model.txt --iterations 0..100 -o model.treelite
-An error names what Treelite cannot represent. Treelite adds base scores after the trees, so sums may
-differ in the last digit.")]
+An error names what Treelite cannot represent. Treelite adds base scores after the trees, so
+sums may differ in the last digit.")]
 pub struct Convert {
     /// A model file
     pub model: PathBuf,

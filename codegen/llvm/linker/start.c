@@ -7,7 +7,7 @@ extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), voi
 // Handle of the library, by which the C library finds the functions that it has registered.
 __attribute__((visibility("hidden"))) void *__dso_handle = &__dso_handle;
 
-// The same function as in `libc_nonshared.a`, the part of the C library that C compilers link statically.
+// As in `libc_nonshared.a`, the part of the C library that C compilers link statically.
 __attribute__((visibility("hidden"))) int pthread_atfork(void (*prepare)(void), void (*parent)(void),
                                                          void (*child)(void)) {
     return __register_atfork(prepare, parent, child, __dso_handle);

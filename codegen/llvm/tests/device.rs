@@ -567,10 +567,7 @@ fn one_call_measures_a_folder() {
         assert!(result.contains(part), "{part}: {result}");
     }
     let (status, out, err) = run(Path::new("no-such-driver.so"));
-    assert!(
-        status == Some(1) && err.contains("this machine has no GPU or no driver"),
-        "{err}{out}"
-    );
+    assert!(status == Some(1) && err.contains("this machine has no GPU or no driver"), "{err}{out}");
 }
 
 /// The harness detects wrong margins, within a bound if trees are added in another order.

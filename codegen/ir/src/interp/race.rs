@@ -144,7 +144,7 @@ impl<'f> Tasks<'f> {
     }
 }
 
-/// Kept access times of a byte, by [`Touch`]. An array of integers, because the allocator zeroes it at no
+/// Access times of a byte that are remembered, by [`Touch`]. An array of integers, because the allocator zeroes it at no
 /// cost.
 pub(super) type Touches = [Time; 3];
 

@@ -60,7 +60,7 @@ struct Stamp {
     thread: u32,
 }
 
-/// Kept accesses of threads to a byte, by [`Touch`].
+/// Accesses of threads to a byte that are remembered, by [`Touch`].
 #[derive(Clone, Copy, Default)]
 pub(super) struct ThreadTouches([[Stamp; 2]; 3]);
 

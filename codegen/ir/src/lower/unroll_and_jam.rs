@@ -48,7 +48,7 @@ pub(super) struct TreeLoop<'m> {
 }
 
 impl<'m> TreeLoop<'m> {
-    /// The tree loop, if the plan unrolls and jams it. Kernels without sums never do.
+    /// The tree loop, if the plan has unroll-and-jam for it. Kernels without sums never do.
     pub(super) fn of<'k: 'm>(k: &KernelBuilder<'k>, this: &'m Loop) -> Option<TreeLoop<'m>> {
         let (before, walks) = this.only_walks()?;
         let plan = k.ports.lowering.plan.walks.get(&walks.id)?;

@@ -126,8 +126,8 @@ pub(super) fn keeps_zero<N: Number>(x: N, result: N) -> N {
 
 /// The hyperbolic tangent.
 pub(super) fn tanh<N: Number>(x: N) -> N {
-    // With e = e^2x - 1: e / (e + 2). For x above 22 the result is 1. Sums are no pairs here: kernels and nets
-    // compute this function in their innermost loops, where pairs would take twice the operations.
+    // With e = e^2x - 1: e / (e + 2). For x above 22 the result is 1. Sums are no pairs here: kernels and
+    // nets compute this function in their innermost loops, where pairs would take twice the operations.
     let size = x.magnitude().at_most(22.0);
     let (power, rest) = plain(size + size);
     let e = power.fma(rest, power - x.of(1.0));

@@ -333,8 +333,7 @@ fn targets(model: &Model, num_margins: usize) -> Result<Vec<u32>, ModelError> {
     }
     let target = |(index, &target): (usize, &i64)| {
         u32::try_from(target).ok().filter(|&it| (it as usize) < num_margins).ok_or_else(|| {
-            let message =
-                format!("tree {index} adds to output {target}, and the model has {num_margins} outputs");
+            let message = format!("tree {index} adds to output {target}; number of outputs: {num_margins}");
             ModelError::new(codes::TARGET_OUT_OF_RANGE, message).at(format!("{place}[{index}]"))
         })
     };
