@@ -8,7 +8,16 @@ pandas = pytest.importorskip("pandas")
 
 import schedc  # noqa: E402
 from pipelines import NUMBERS, TABLE, forest, make  # noqa: E402
-from sklearn import compose, decomposition, feature_selection, impute, pipeline, preprocessing  # noqa: E402
+from sklearn import (  # noqa: E402
+    compose,
+    decomposition,
+    discriminant_analysis,
+    feature_selection,
+    impute,
+    naive_bayes,
+    pipeline,
+    preprocessing,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 #: Rows whose values change if they are scaled in another precision.
@@ -45,7 +54,7 @@ def steps():
     yield make(preprocessing.MinMaxScaler(), preprocessing.PolynomialFeatures())
 
 
-@pytest.mark.parametrize("step", steps(), ids=lambda step: " ".join(str(step).split())[:60])
+@pytest.mark.parametrize("step", list(steps()), ids=lambda step: " ".join(str(step).split())[:60])
 @pytest.mark.parametrize("output", ["default", "polars"])
 def test_frames_of_other_libraries(step, output):
     """scikit-learn reads the types of arrays and of pandas. Steps that compute in single or double precision
@@ -154,4 +163,24 @@ def test_refused_sparse_rows():
             schedc.compile(theirs, effort="fast").predict(rows)
     theirs = preprocessing.MaxAbsScaler().fit(ROWS[NUMBERS])
     with pytest.raises(ValueError, match=r"sparse columns of pandas.*rows\.sparse\.to_dense\(\)"):
-        schedc.compile(theirs, effort="fast").transform(ROWS[NUMBERS].astype(pandas.SparseDtype("float64", 0)))
+        sparse = ROWS[NUMBERS].astype(pandas.SparseDtype("float64", 0))
+        schedc.compile(theirs, effort="fast").transform(sparse)
+
+
+def of_singles():
+    """Estimators whose fitted arrays are in single precision if the training rows are."""
+    yield naive_bayes.GaussianNB()
+    yield discriminant_analysis.QuadraticDiscriminantAnalysis()
+    yield decomposition.PCA(2)
+    yield decomposition.PCA(2, whiten=True)
+    yield preprocessing.PowerTransformer()
+
+
+@pytest.mark.parametrize("model", list(of_singles()), ids=str)
+def test_fitted_on_singles(model):
+    """Rows of doubles are computed with constants as scikit-learn rounds them."""
+    theirs = model.fit(SINGLE[NUMBERS].to_numpy() - 3, GOAL)
+    rows, ours = ROWS[NUMBERS].to_numpy() - 3, schedc.compile(theirs, effort="fast")
+    method = "predict_proba" if hasattr(theirs, "predict_proba") else "transform"
+    expected = getattr(theirs, method)(rows)
+    numpy.testing.assert_allclose(getattr(ours, method)(rows), expected, rtol=1e-9, atol=1e-9)

@@ -24,13 +24,15 @@ def gaussian(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     value = columns.value(graph, FLOAT64)
     variances = numpy.asarray(estimator.var_)
     apart = graph.add("Sub", graph.add("Unsqueeze", value, numpy.array([1], INT64)),
-                      numpy.asarray(estimator.theta_)[None])
-    scaled = graph.add("Div", graph.add("Mul", apart, apart), variances[None])
+                      numpy.asarray(estimator.theta_, FLOAT64)[None])
+    scaled = graph.add("Div", graph.add("Mul", apart, apart), variances.astype(FLOAT64)[None])
     classes = len(estimator.classes_)
     total = graph.add("ReduceSum", scaled, numpy.array([2], INT64), keepdims=0, width=classes)
+    # scikit-learn adds these logarithms in the type of the training rows.
     constant = -0.5 * numpy.sum(numpy.log(2.0 * numpy.pi * variances), axis=1)
-    scores = graph.add("Sub", constant, graph.add("Mul", total, 0.5))
-    return _prediction(graph, estimator, graph.add("Add", scores, numpy.log(estimator.class_prior_)))
+    scores = graph.add("Sub", constant.astype(FLOAT64), graph.add("Mul", total, 0.5))
+    prior = numpy.log(estimator.class_prior_).astype(FLOAT64)
+    return _prediction(graph, estimator, graph.add("Add", scores, prior))
 
 
 def multinomial(graph: Graph, estimator: Any, columns: Columns) -> Prediction:

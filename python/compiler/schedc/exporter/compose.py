@@ -139,6 +139,7 @@ def function_transformer(graph: Graph, estimator: Any, columns: Columns) -> Colu
         columns = columns.as_array(graph)
     _refuse_own(graph, estimator, columns)
     if any(column.narrow for column in columns):
-        raise refuse(graph, estimator, f"computes {estimator.func.__name__} of truth values or of integers of "
-                     "8 or 16 bits, which NumPy computes in their own precision; give it float64 or float32")
+        raise refuse(graph, estimator, f"computes {estimator.func.__name__} of truth values or of integers "
+                     "of 8 or 16 bits, which NumPy computes in their own precision; give it float64 or "
+                     "float32")
     return _mapped(graph, columns, partial(function.nodes, graph), [None] * len(columns))

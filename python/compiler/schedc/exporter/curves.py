@@ -19,13 +19,15 @@ def power_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns
     """The power transforms of Yeo-Johnson and Box-Cox."""
     kind = columns.floating
     value = graph.cast(columns.value(graph, kind), FLOAT64)
-    powers = numpy.asarray(estimator.lambdas_, FLOAT64)
+    powers = numpy.asarray(estimator.lambdas_)
     if estimator.method == "box-cox":
-        made = _power(graph, graph.add("Log", value), not_zero(powers))
+        made = _power(graph, graph.add("Log", value), not_zero(powers).astype(FLOAT64))
     else:
         # A value below 0 is the negated power of its magnitude, with another exponent.
         passes = graph.add("GreaterOrEqual", value, 0.0, promise=value.promise)
-        chosen = graph.add("Where", passes, not_zero(powers), not_zero(2.0 - powers), dtype=FLOAT64)
+        # scikit-learn subtracts in the type of the powers, which is that of the training rows.
+        above, below = (not_zero(one).astype(FLOAT64) for one in (powers, 2 - powers))
+        chosen = graph.add("Where", passes, above, below, dtype=FLOAT64)
         made = _power(graph, log_of_one_plus(graph, graph.add("Abs", value)), chosen)
         made = graph.add("Where", passes, made, graph.add("Neg", made), dtype=FLOAT64)
         # Releases with their own Yeo-Johnson transform subtract 1 from the power, which cancels digits for

@@ -14,8 +14,10 @@ from .linear import margins_of
 from .scalers import step
 from .stages import Prediction, refuse
 from .targets import indicators
-from .versions import scales_before_product
+from .versions import at_least, scales_before_product
 
+#: Estimators that subtract the product of the mean from the product of the row.
+_CENTERED_AFTERWARDS = ("PCA", "IncrementalPCA")
 _ACTIVATIONS = {"identity": "", "logistic": "Sigmoid", "tanh": "Tanh", "relu": "Relu", "softmax": "Softmax",
                 "exp": "Exp"}
 
@@ -37,17 +39,23 @@ def projection(graph: Graph, estimator: Any, columns: Columns) -> Columns:
 def _projected(graph: Graph, estimator: Any, columns: Columns, components: numpy.ndarray,
                mean: Any) -> Value:
     """`(X - mean) @ components.T`"""
+    summand: Any = 0.0
     if mean is not None and not columns.sparse:
         kind = numpy.result_type(columns.numeric, numpy.asarray(mean).dtype)
         value = graph.add("Sub", columns.value(graph, kind), numpy.asarray(mean).astype(kind))
         graph.sums.append((columns.value(graph, kind), numpy.abs(components.T), numpy.abs(components @ mean)))
         columns = columns_of(value, [column.name for column in columns])
+        is_mixed = kind == FLOAT64 and components.dtype != FLOAT64
+        if is_mixed and type(estimator).__name__ in _CENTERED_AFTERWARDS and at_least(1, 5):
+            # scikit-learn multiplies the mean by itself, in the type of the training rows.
+            exact = numpy.asarray(mean, FLOAT64) @ components.T.astype(FLOAT64)
+            summand = exact - (numpy.asarray(mean) @ components.T).astype(FLOAT64)
     elif mean is not None:
         raise refuse(graph, estimator, "centers a sparse matrix; set sparse_output=False in the "
                      "encoder before it")
     for column in columns:
         graph.note(column.source, [-1.0, 0.0, 1.0, 10.0])
-    return margins_of(graph, columns, components, 0.0)
+    return margins_of(graph, columns, components, summand)
 
 
 def factors(graph: Graph, estimator: Any, columns: Columns) -> Columns:
@@ -87,7 +95,8 @@ def quadratic(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     scores = []
     for mean, rotation, scaling, prior in zip(estimator.means_, estimator.rotations_, estimator.scalings_,
                                               estimator.priors_):
-        axes = numpy.asarray(rotation, FLOAT64) * numpy.asarray(scaling, FLOAT64) ** -0.5
+        # scikit-learn scales the axes in the type of the training rows.
+        axes = (rotation * scaling ** (-0.5)).astype(FLOAT64)
         apart = graph.add("Sub", value, numpy.asarray(mean, FLOAT64))
         graph.sums.append((apart, numpy.abs(axes), numpy.zeros(axes.shape[1])))
         turned = graph.add("MatMul", apart, axes, width=axes.shape[1])
