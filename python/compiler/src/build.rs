@@ -43,8 +43,8 @@ pub struct Artefact {
     findings: (String, String, String),
     /// The reason why the lock is unused, if it has entries for the model but none matches.
     miss: Option<String>,
-    /// Rows on which the library is compared with the Python object of the model, if requested: doubles in
-    /// row-major order, and a bound of the magnitude of sums.
+    /// Rows for comparing the library with the Python object, if requested: doubles in row-major order, and a
+    /// bound of the magnitude of sums.
     probes: Option<(Py<PyBytes>, f64)>,
 }
 
@@ -195,8 +195,8 @@ impl Compilation {
         PyCapsule::new_with_value(py, WalkerCapsule { handle, walker }, HANDLE).map(Some)
     }
 
-    /// Rows on which the library is compared with the Python object of the model, if requested: doubles in
-    /// row-major order, and a bound of the magnitude of sums.
+    /// Rows for comparing the library with the Python object, if requested: doubles in row-major order, and a
+    /// bound of the magnitude of sums.
     fn probes<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyBytes>, f64)> {
         let Stage::Begun { prepared, .. } = &self.stage else { return None };
         let Prepared { model, options, .. } = prepared.as_ref();

@@ -182,8 +182,8 @@ impl Placement<'_> {
     /// fetch.
     fn of(&self, access: &Access) -> Residency {
         let mut lines = 1.0;
-        // For an access whose address data decides: the shares of its executions that use a line again in
-        // the loops visited so far, and the remaining share.
+        // If data decides the address: the shares of executions that use a line again in the loops visited
+        // so far, and the remaining share.
         let (mut shares, mut rest) = (Vec::new(), 1.0);
         for (depth, around) in access.around.iter().enumerate().rev() {
             let fresh = access.new_lines(depth);

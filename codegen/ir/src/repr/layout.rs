@@ -67,9 +67,10 @@ impl From<Axis> for WalkAxis {
     }
 }
 
-/// Declares the formats in the order of their tables in a model. Each line has the format's name, its text in
-/// printed plans, the leaf loops that it suits (requested layout and access pattern), and the constructor of
-/// its layout. A format that cannot hold all trees also has a test of the trees and a fallback.
+/// Declares the formats in the order of their tables in a model. Each line has the format's name and its text
+/// in printed plans. The requested layout and the access pattern of the leaf loops that it suits follow, then
+/// the constructor of its layout. A format that cannot hold all trees also has a test of the trees and a
+/// fallback.
 macro_rules! formats {
     ($($(#[$doc:meta])* $name:ident $text:literal $([$requested:ident: $walking:pat])? $layout:path
         $(, if $holds:path, else $other:ident)?;)*) => {
