@@ -209,7 +209,7 @@ def pipelines():
     numbers = numpy.random.default_rng(1).normal(size=(4_000, 20))
     model = make_pipeline(preprocessing.StandardScaler(), linear_model.LogisticRegression())
     model.fit(numbers, numbers[:, 0] > 0)
-    yield "20 numbers", model, {"array": numbers, "array of float32": numbers.astype("float32")}
+    yield "Pipeline of 20 numbers", model, {"array": numbers, "array of float32": numbers.astype("float32")}
     frame = texts_and_numbers(4_000)
     texts = [name for name in frame if name.startswith("text")]
     scaled = make_pipeline(impute.SimpleImputer(), preprocessing.StandardScaler())
@@ -218,7 +218,7 @@ def pipelines():
     model = make_pipeline(compose.ColumnTransformer(parts), linear_model.LogisticRegression(max_iter=300))
     model.fit(frame, frame["number_0"] > 0)
     table = pyarrow.Table.from_pandas(frame, preserve_index=False)
-    yield "8 numbers and 4 texts", model, {
+    yield "Pipeline of 8 numbers and 4 texts", model, {
         "pandas": frame,
         "pandas, columns of objects": frame.astype(dict.fromkeys(texts, object)),
         "pandas, categories": frame.astype(dict.fromkeys(texts, "category")),
@@ -261,7 +261,7 @@ def table(name, figures):
     sizes = list(next(iter(figures.values())))
     yield f"### {name}, microseconds a call"
     yield ""
-    yield "| | " + " | ".join(f"{size:,}" for size in sizes) + " |"
+    yield "| rows a call | " + " | ".join(f"{size:,}" for size in sizes) + " |"
     yield "|---|" + "---:|" * len(sizes)
     for contender, times in figures.items():
         cells = (f"{times[size] * 1e6:,.{1 if times[size] < 1e-3 else 0}f}" if size in times else ""

@@ -116,7 +116,7 @@ problems! {
         REORDER_FORK => ReorderFork {
             /// The loop.
             outer: String,
-            /// The first of the loops inside.
+            /// The first loops directly inside, at most four.
             inside: Vec<String>,
         },
         /// Loops without a name in the reorder are between two that have one.
@@ -290,7 +290,7 @@ problems! {
             /// The layout.
             layout: Layout,
         },
-        /// A cache of rows at the second loop, over threads, or inside it.
+        /// A cache of rows at the second loop, which is over threads, or inside that loop.
         BLOCK_CANNOT_CACHE => ThreadCache,
         /// A cache of rows that the second loop does not limit.
         BLOCK_CANNOT_CACHE => UnlimitedCache,
@@ -300,7 +300,8 @@ problems! {
         SUMS_OF_LAUNCH => SeveralTreeLoops,
         /// Two loops add to the same sums in different threads.
         SUMS_OF_LAUNCH => SameSums,
-        /// The threads of a block share the slots of unlimited rows.
+        /// `sharedReduce`, although the threads of a block walk an unlimited number of rows, whose slots
+        /// shared memory cannot hold. The last loop is the outermost loop over these threads.
         SUMS_OF_LAUNCH => UnlimitedSums,
         /// The threads of a block share slots, but other blocks have rows between the rows of the block.
         SUMS_OF_LAUNCH => SplitSums,

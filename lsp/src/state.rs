@@ -37,7 +37,7 @@ pub struct Shared {
     pub serving: Serving,
     /// Sends models to the task that reads them.
     pub to_read: tokio::sync::mpsc::UnboundedSender<ToRead>,
-    /// The declarations of schedules on disk.
+    /// Symbols of the workspace's schedules on disk, for `workspace/symbol`.
     pub symbols: Mutex<SymbolCache>,
     /// Measured ledgers.
     pub ledgers: Ledgers,

@@ -1,4 +1,4 @@
-//! The declarations of a workspace's schedules, both open documents and files on disk.
+//! Symbols of a workspace's schedules, both open documents and files on disk, for `workspace/symbol`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ const MOST_FOLDERS: usize = 10_000;
 /// Longest schedule on disk that the index reads, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// The declarations of schedules on disk, by their paths.
+/// Symbols of schedules on disk, by the paths of the schedules.
 #[derive(Debug, Default)]
 pub struct SymbolCache(HashMap<PathBuf, (Stamp, Arc<Vec<SymbolInformation>>)>);
 

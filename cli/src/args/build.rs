@@ -139,7 +139,7 @@ pub struct Build {
     /// Also write a .pc file beside the library, with the flags by which pkg-config links it
     #[arg(long)]
     pub pkg_config: bool,
-    /// Print the text of the schedule that the code is compiled by, to standard error
+    /// Print the schedule that the code is compiled with, to standard error
     #[arg(long)]
     pub explain_schedule: bool,
     /// For GPU schedules, print the registers, spilled bytes and shared memory of each kernel

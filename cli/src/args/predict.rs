@@ -89,7 +89,7 @@ pub struct Predict {
     /// barriers and accesses
     #[arg(long, value_name = "FILE", requires = "simulate")]
     pub report: Option<PathBuf>,
-    /// Print the text of the schedule that the code is compiled by, to standard error
+    /// Print the schedule that the code is compiled with, to standard error
     #[arg(long)]
     pub explain_schedule: bool,
     /// Print no timings and no notes about the model or the columns

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, env, error::Error, fmt::Write, fs, path::Path};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Compiles these parts into `out`.
+/// Compiles the parts for linking without a C toolchain into `out`.
 pub fn build(config: &Config, runtime: &cc::Build, out: &Path) -> Result<()> {
     linker(config)?;
     stubs(out)?;
@@ -17,7 +17,7 @@ pub fn build(config: &Config, runtime: &cc::Build, out: &Path) -> Result<()> {
 }
 
 fn linker(config: &Config) -> Result<()> {
-    let (headers, libraries) = (config.headers()?, config.libraries()?);
+    let (headers, libraries) = (config.header_folder()?, config.library_folder()?);
     if !headers.join("lld/Common/Driver.h").is_file() || !libraries.join("liblldELF.a").is_file() {
         return Err(
             "LLVM's linker is not installed as a library (on Debian and Ubuntu: the package liblld-19-dev)"

@@ -68,13 +68,13 @@ impl Config {
         output(Command::new(&self.0).args(arguments))
     }
 
-    /// Returns the folder of its headers.
-    pub fn headers(&self) -> Result<PathBuf> {
+    /// Returns the folder of LLVM's headers.
+    pub fn header_folder(&self) -> Result<PathBuf> {
         Ok(self.ask(["--includedir"])?.into())
     }
 
-    /// Returns the folder of its libraries.
-    pub fn libraries(&self) -> Result<PathBuf> {
+    /// Returns the folder of LLVM's archives.
+    pub fn library_folder(&self) -> Result<PathBuf> {
         Ok(self.ask(["--libdir"])?.into())
     }
 
@@ -103,7 +103,7 @@ impl Config {
         let mut build = cc::Build::new();
         build.flag("-fvisibility=hidden").file(text).file("linker/arc4random.c");
         build.try_compile("schedc_replacements")?;
-        println!("cargo::rustc-link-search=native={}", self.libraries()?.display());
+        println!("cargo::rustc-link-search=native={}", self.library_folder()?.display());
         let targets = TARGETS.map(str::to_lowercase);
         let components = COMPONENTS.into_iter().chain(targets.iter().map(String::as_str));
         let question = ["--link-static", "--libnames"].into_iter().chain(components);

@@ -20,7 +20,7 @@ const ROWS: usize = 8 * PLACES;
 const BRIEFLY: Duration = Duration::from_millis(3);
 /// Operations of a step of the scalar probe. Each waits for the one before, and takes one cycle.
 const SCALARS: f64 = 2.0;
-/// Bytes of the largest memory to read. Larger memory takes longer to pass through.
+/// Largest buffer, in bytes, that probes of memory read. Larger buffers take longer.
 const MOST_BYTES: usize = 96 << 20;
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -120,8 +120,8 @@ fn window(cpu: Cpu, machine: &Machine) -> Result<f64, Failure> {
     Ok(window.max(LEAST_WINDOW))
 }
 
-/// Nanoseconds to compile one operation: the difference between kernels of several chains and of one chain of
-/// the same operations.
+/// Returns the nanoseconds to compile one operation. Each kind has a probe of one chain and a probe of
+/// several: their difference in compile time is divided by their difference in operations.
 fn compile(all: &[Probe], times: &[Time]) -> f64 {
     let operations = |probe: &Probe| -> f64 {
         probe.module.kernels.iter().map(|(_, kernel)| kernel.types.len() as f64).sum()
@@ -205,7 +205,7 @@ fn round_trip(lines: usize) -> Vec<f32> {
     rows
 }
 
-/// The code of a kernel in this process.
+/// Compiles a module, whose rows have `features` values, to code in this process.
 fn compiled(module: &Module, cpu: Cpu, features: i32) -> Result<Jit, Failure> {
     let about = EntryInfo {
         num_features: features,

@@ -14,7 +14,7 @@ pub struct ExplainedDifference {
     pub difference: Difference,
     /// Whether a call with only this row differs, too.
     pub alone: bool,
-    /// The row, widened.
+    /// The row, in double precision.
     pub row: Vec<f64>,
     /// The node at which the code's walk leaves the right path, if it can be located.
     pub divergence: Option<Divergence>,
@@ -22,7 +22,7 @@ pub struct ExplainedDifference {
 
 /// The point at which the code's walk diverges from the walker's.
 pub struct Divergence {
-    /// The tree, by the model's numbers.
+    /// The tree's number in the model's file.
     pub tree: u32,
     /// The leaf that the walker reaches.
     pub expected: u32,
@@ -31,7 +31,8 @@ pub struct Divergence {
     /// Whether the code's leaf was inferred from a margin, so that it may be another leaf with the same
     /// value.
     pub from_margin: bool,
-    /// The node at which both paths diverge; `None` if the tree has no leaf of this number.
+    /// First node at which the paths to both leaves differ; `None` if the tree has no leaf `expected` or no
+    /// leaf `found`.
     pub node: Option<Test>,
 }
 
@@ -114,7 +115,7 @@ impl ExplainedDifference {
     }
 }
 
-/// The bits of a number, in its narrowest type.
+/// The bits of a number as hexadecimal text: of a single if it represents the number, else of a double.
 pub fn bits(x: f64) -> String {
     let narrow = x as f32;
     if x.is_nan() || f64::from(narrow) == x {
@@ -124,7 +125,7 @@ pub fn bits(x: f64) -> String {
     }
 }
 
-/// The node at which the paths to two leaves diverge.
+/// The divergence of the paths to two leaves.
 pub fn divergence(forest: &Forest, tree: &Tree, row: &[f64], expected: u32, found: u32) -> Divergence {
     let paths = [expected, found].map(|source| path_to_leaf(tree, source));
     let node = match paths {

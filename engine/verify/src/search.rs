@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 /// Most rows of a block.
 const MOST_ROWS: usize = 8192;
-/// Most rows of the only block for slow code.
-const FEW_ROWS: usize = 192;
+/// Most rows of a block for code in the simulator, which is slow. Of the solved rows, it runs only one block.
+const MOST_SIMULATED_ROWS: usize = 192;
 /// Most values of a block, and most leaf indices of its results.
 const MOST_NUMBERS: usize = 1 << 22;
 
@@ -56,8 +56,8 @@ pub struct Verified {
 }
 
 impl Search<'_> {
-    /// The columns of each output that is compared; 0 for the others. Compared are outputs for which code and
-    /// model have the same number of columns, and whose error has a known bound.
+    /// Number of columns of each output that is compared; 0 for the others. An output is compared if code and
+    /// model have the same number of columns for it, and if its error has a known bound.
     pub fn widths(&self) -> PerKind<usize> {
         let counts = self.forest.counts();
         Kind::ALL.map(|kind| {
@@ -104,7 +104,7 @@ impl Search<'_> {
         Ok(verified)
     }
 
-    /// The model's numbers of a tree and of a leaf.
+    /// The numbers of a tree and of a leaf in the model's file.
     fn numbers(&self, tree: usize, leaf: u32) -> (u32, u32) {
         let tree = &self.forest.trees[tree];
         (tree.source, tree.leaves[leaf as usize].source)
@@ -112,7 +112,7 @@ impl Search<'_> {
 
     fn rows_of_block(&self) -> usize {
         let widest = self.forest.num_features.max(self.forest.trees.len()).max(1);
-        (MOST_NUMBERS / widest).clamp(1, if self.code.is_simulated { FEW_ROWS } else { MOST_ROWS })
+        (MOST_NUMBERS / widest).clamp(1, if self.code.is_simulated { MOST_SIMULATED_ROWS } else { MOST_ROWS })
     }
 
     fn solved(

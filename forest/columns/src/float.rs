@@ -10,7 +10,7 @@ pub enum Float {
 }
 
 impl Float {
-    /// The type in texts about models: `f32` or `f64`.
+    /// Name of the type in JSON and messages: `f32` or `f64`.
     pub fn word(self) -> &'static str {
         match self {
             Float::F32 => "f32",

@@ -9,7 +9,7 @@
 //! categories become sets of classes ([`SetTests::OfClasses`]).
 
 use crate::category_classes::{CategoryClasses, Side};
-use crate::test_columns::{ClassPart, TablesTooLarge, Test, TestColumns};
+use crate::node_test_columns::{ClassPart, NodeTestColumns, TablesTooLarge, Test};
 use sched_columns::{ColumnId, Columns};
 use sched_forest::{ComputedColumns, Forest, Inner, Predicate};
 use std::collections::{BTreeMap, HashMap};
@@ -104,7 +104,7 @@ impl Prepared {
             *feature = place(&Test::Value(*feature));
         }
         let set_columns = wanted.iter().filter(|test| matches!(test, Test::Member(..))).count();
-        let (columns, tested) = TestColumns::new(original, &classes).all(&wanted)?;
+        let (columns, tested) = NodeTestColumns::new(original, &classes).all(&wanted)?;
         let forest = Arc::new(forest);
         Ok(Some(Prepared { forest, columns, tested, class_features: classes.len(), set_columns }))
     }

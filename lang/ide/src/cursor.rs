@@ -17,7 +17,7 @@ pub(crate) enum Cursor<'a> {
     Header {
         /// The first word.
         keyword: &'a str,
-        /// Number of words and signs between the first word and the cursor.
+        /// Number of tokens between the first word and the word being written.
         words: usize,
         /// The word being written.
         typed: Typed<'a>,

@@ -93,10 +93,10 @@ impl Names {
         }
         // Numbers first: they are visible in the whole file, and a loop cannot have their names.
         parsed.file.flat().for_each(|stmt| names.declare_number(stmt));
-        names.schedule(&parsed.file.stmts);
+        names.read_schedule(&parsed.file.stmts);
         for block in parsed.file.stmts.iter().filter_map(Block::of) {
             names.part += 1;
-            names.schedule(&block.when.body);
+            names.read_schedule(&block.when.body);
         }
         names.occurrences.sort_by_key(|occurrence| occurrence.span);
         if !parsed.errors.is_empty() {
@@ -106,7 +106,7 @@ impl Names {
     }
 
     /// Reads the names of one of the schedules.
-    fn schedule(&mut self, stmts: &[Stmt]) {
+    fn read_schedule(&mut self, stmts: &[Stmt]) {
         stmts.iter().for_each(|stmt| self.declare_loops(stmt));
         stmts.iter().for_each(|stmt| self.statement(stmt));
     }

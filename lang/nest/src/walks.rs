@@ -29,17 +29,22 @@ pub struct LeafLoop {
 
 /// A tree-loop bound that is still symbolic, so the range of trees is unknown.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NotKnown(pub Sym);
+pub struct UnknownBound(pub Sym);
 
-fn constant(sym: &Sym) -> Result<i64, NotKnown> {
-    sym.as_int().ok_or_else(|| NotKnown(sym.clone()))
+fn constant(sym: &Sym) -> Result<i64, UnknownBound> {
+    sym.as_int().ok_or_else(|| UnknownBound(sym.clone()))
 }
 
 /// All walks of a nest by leaf loop. `deepest` holds the depth of each tree in the order of the nest.
 /// `layout` is the layout of walks without an annotation.
 ///
+/// # Errors
 /// When a bound of a tree loop is unknown.
-pub fn collect(nest: &Nest, deepest: &[u32], layout: Layout) -> Result<BTreeMap<LoopId, LeafLoop>, NotKnown> {
+pub fn collect(
+    nest: &Nest,
+    deepest: &[u32],
+    layout: Layout,
+) -> Result<BTreeMap<LoopId, LeafLoop>, UnknownBound> {
     let mut collector = Collector { nest, deepest, leaf_loops: BTreeMap::new() };
     let wanted = WalkAnnotations { unroll: None, peel: None, speculate: None, layout };
     for root in &nest.roots {
@@ -49,8 +54,9 @@ pub fn collect(nest: &Nest, deepest: &[u32], layout: Layout) -> Result<BTreeMap<
     Ok(collector.leaf_loops)
 }
 
-/// Makes walks of straight layouts straight-line to the leaf: all trees of a leaf loop get one depth. Leaf
-/// loops that share trees deepen each other until nothing changes.
+/// Extends the walks of straight layouts ([`Layout::is_straight`]) to straight-line code down to the leaf.
+/// All trees of such a leaf loop are padded to the depth of the deepest one. Leaf loops may share trees, so
+/// padding repeats until no depth changes.
 fn straighten_levels(leaf_loops: &mut BTreeMap<LoopId, LeafLoop>, deepest: &[u32]) {
     let mut depths = deepest.to_vec();
     for leaf_loop in leaf_loops.values() {
@@ -110,7 +116,7 @@ impl Collector<'_> {
         id: LoopId,
         path: &mut Vec<EnclosingLoop>,
         wanted: WalkAnnotations,
-    ) -> Result<(), NotKnown> {
+    ) -> Result<(), UnknownBound> {
         let this = self.nest.get(id);
         let wanted = wanted.refined(&this.annotations);
         path.push((id, None));
@@ -153,7 +159,7 @@ impl Collector<'_> {
 
     /// The hull of the tree numbers at the end of a path: from the sum of the smallest values to the sum of
     /// the largest ones, cut by the constraints on the path.
-    fn tree_range(&self, path: &[EnclosingLoop]) -> Result<Range<usize>, NotKnown> {
+    fn tree_range(&self, path: &[EnclosingLoop]) -> Result<Range<usize>, UnknownBound> {
         let (mut low, mut high) = (0i64, 1i64);
         let mut on_path = BTreeMap::new();
         for (id, fixed) in path {

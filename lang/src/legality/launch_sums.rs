@@ -83,7 +83,8 @@ impl Adder {
         (self.id, self.is_fold)
     }
 
-    /// Adds an owner for each used dimension that no loop of the addition has: its first block or thread.
+    /// Adds the first block or thread as an owner, for each used dimension that no loop of this adder is
+    /// mapped to. For a fold, only dimensions of the grid count.
     fn complete(&mut self, used: &[GpuDimension]) {
         for dimension in used {
             let is_of_blocks = dimension.level == GpuLevel::Grid;
@@ -94,7 +95,7 @@ impl Adder {
         }
     }
 
-    /// Whether the same threads run two additions; whether the same blocks do, if one of them is a fold.
+    /// Whether the same threads run both adders. If one of them is a fold, the same blocks suffice.
     fn has_owners_of(&self, other: &Adder) -> bool {
         let only_blocks = self.is_fold || other.is_fold;
         let counts = |owner: &&Owner| !only_blocks || owner.dimension().level == GpuLevel::Grid;
@@ -103,7 +104,7 @@ impl Adder {
         own.len() == others.len() && own.iter().all(|owner| others.contains(owner))
     }
 
-    /// Whether two additions have rows in common.
+    /// Whether two adders add to sums of common rows.
     fn shares_rows(&self, other: &Adder) -> bool {
         let is_in = |adder: &Adder, id: LoopId| adder.rows.loops.iter().any(|(own, ..)| *own == id);
         let is_common = |id: LoopId| is_in(self, id) && is_in(other, id);
@@ -134,8 +135,8 @@ impl Launches<'_> {
         path.iter().map(|around| around.id).find(|id| self.paths.dimension(*id).is_some())
     }
 
-    /// Number of loops with slots among a loop and the loops inside, counting only outermost ones. Refuses
-    /// several of them inside another one, and returns `None`.
+    /// Number of outermost loops with slots among a loop and the loops inside it. Refuses several loops with
+    /// slots inside another one, and then returns `None`.
     fn chains(&self, id: LoopId, found: &mut Found) -> Option<usize> {
         let this = self.paths.get(id);
         let mut inside = Vec::new();
@@ -214,7 +215,7 @@ impl Launches<'_> {
         rows
     }
 
-    /// The additions of a leaf loop.
+    /// The adder of a leaf loop.
     fn walks(&self, path: &Path) -> Adder {
         let target = self.shared(path).map(|(head, _)| head).or_else(|| self.head(path));
         let id = path.last().map_or(LoopId(0), |leaf| leaf.id);

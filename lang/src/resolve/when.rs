@@ -113,7 +113,8 @@ fn bound(when: &When, scope: &Scope, report: &mut Report) -> Option<u32> {
     let value = scope.eval(&when.right, report)?;
     let span = when.right.span;
     let Some(value) = value.as_int() else {
-        let message = format!("the bound of a block must be a known number, and {value} is not");
+        let text = report.source_text(span);
+        let message = format!("the bound of a block must be a known number, and `{text}` is not");
         let help = "Write a number, or an expression of params and consts that have values.";
         report.push(Diagnostic::new(codes::BLOCK_BOUND, span, message).label("unknown").help(help));
         return None;

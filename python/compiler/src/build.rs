@@ -43,8 +43,8 @@ pub struct Artefact {
     findings: (String, String, String),
     /// The reason why the lock is unused, if it has entries for the model but none matches.
     miss: Option<String>,
-    /// Rows for a comparison with the model's object, if requested: doubles in row-major order, and a bound
-    /// of the magnitude of sums.
+    /// Rows for comparing the library with the Python object, if requested: doubles in row-major order, and a
+    /// bound of the magnitude of sums.
     probes: Option<(Py<PyBytes>, f64)>,
 }
 
@@ -95,7 +95,7 @@ pub struct Keywords {
     encoded: Vec<(u32, Encoded)>,
     /// Whether rows for a comparison are requested.
     probes: bool,
-    /// JSON text about the object, for a section of the library.
+    /// JSON text about the Python object of the model, for a section of the library.
     object: String,
     /// Name of the output that `predict` returns.
     output: String,
@@ -171,9 +171,10 @@ enum Stage {
     Begun { prepared: Box<Prepared>, walker: Arc<Walker>, key: Option<CacheKey> },
 }
 
-/// Content of a capsule: the handle of a walker, and the walker itself, which the capsule keeps alive.
+/// Content of a Python capsule: the walker, which predicts without compiled code, and its handle. The capsule
+/// keeps the walker alive.
 #[repr(C)]
-struct HandleOfWalker {
+struct WalkerCapsule {
     // The first field, since the package `schedc_runtime` reads the handle at the capsule's address.
     handle: ModelHandle,
     walker: Arc<Walker>,
@@ -191,11 +192,11 @@ impl Compilation {
         let walker = Arc::clone(walker);
         // SAFETY: the capsule keeps the walker alive, and the walker does not move.
         let handle = unsafe { walker.handle() };
-        PyCapsule::new_with_value(py, HandleOfWalker { handle, walker }, HANDLE).map(Some)
+        PyCapsule::new_with_value(py, WalkerCapsule { handle, walker }, HANDLE).map(Some)
     }
 
-    /// Rows for a comparison with the model's object, if requested: doubles in row-major order, and a bound
-    /// of the magnitude of sums.
+    /// Rows for comparing the library with the Python object, if requested: doubles in row-major order, and a
+    /// bound of the magnitude of sums.
     fn probes<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyBytes>, f64)> {
         let Stage::Begun { prepared, .. } = &self.stage else { return None };
         let Prepared { model, options, .. } = prepared.as_ref();
@@ -229,16 +230,16 @@ impl Artefact {
     fn of(py: Python<'_>, build: &Build) -> PyResult<Artefact> {
         let wrong = || PyValueError::new_err("the build in the cache has another form");
         let [library, probes] = build.files.as_slice() else { return Err(wrong()) };
-        let Described { header, schedules, notes, findings, miss, magnitude } =
-            Described::of(&build.about).ok_or_else(wrong)?;
+        let LibraryReport { header, schedules, notes, findings, miss, magnitude } =
+            LibraryReport::of(&build.about).ok_or_else(wrong)?;
         let bytes = |bytes: &[u8]| PyBytes::new(py, bytes).unbind();
         let probes = magnitude.map(|magnitude| (bytes(probes), magnitude));
         Ok(Artefact { library: bytes(library), header, schedules, notes, findings, miss, probes })
     }
 }
 
-/// The report about a library.
-struct Described {
+/// Report that the cache stores with a library: its C header, schedules, notes and findings.
+struct LibraryReport {
     header: String,
     schedules: Vec<(String, String, String)>,
     notes: Vec<String>,
@@ -247,12 +248,12 @@ struct Described {
     magnitude: Option<f64>,
 }
 
-impl Described {
+impl LibraryReport {
     /// Reads the report from the JSON that is cached with a build.
-    fn of(about: &Value) -> Option<Described> {
+    fn of(about: &Value) -> Option<LibraryReport> {
         let text = |value: &Value| value.as_str().map(str::to_string);
         let three = |value: &Value| Some((text(&value[0])?, text(&value[1])?, text(&value[2])?));
-        Some(Described {
+        Some(LibraryReport {
             header: text(&about["header"])?,
             schedules: about["schedules"].as_array()?.iter().map(three).collect::<Option<_>>()?,
             notes: about["notes"].as_array()?.iter().map(text).collect::<Option<_>>()?,

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 /// Findings as JSON and as text.
 #[derive(Clone, Debug, Default)]
 pub struct FindingsReport {
-    /// One JSON array.
+    /// Findings as one JSON array.
     pub json: String,
     /// Text with the source lines.
     pub text: String,

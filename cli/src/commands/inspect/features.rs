@@ -19,13 +19,14 @@ const COLUMNS: [Column; 7] = [
     Column { title: "number", width: 6, cell: |it| it.feature.to_string(), always: true },
     Column { title: "nodes", width: 8, cell: |it| it.nodes.to_string(), always: true },
     Column { title: "thresholds", width: 10, cell: |it| it.thresholds.to_string(), always: true },
-    Column { title: "values", width: 6, cell: |it| count(it.values), always: false },
-    Column { title: "sets", width: 6, cell: |it| count(it.sets), always: false },
-    Column { title: "categories", width: 10, cell: |it| count(it.categories), always: false },
+    Column { title: "values", width: 6, cell: |it| nonzero_cell(it.values), always: false },
+    Column { title: "sets", width: 6, cell: |it| nonzero_cell(it.sets), always: false },
+    Column { title: "categories", width: 10, cell: |it| nonzero_cell(it.categories), always: false },
     Column { title: "type", width: 5, cell: |it| it.trainer_type.clone().unwrap_or_default(), always: false },
 ];
 
-fn count(number: usize) -> String {
+/// The text of a cell; empty for 0.
+fn nonzero_cell(number: usize) -> String {
     if number == 0 { String::new() } else { number.to_string() }
 }
 

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, HashMap};
 /// The levels of memory in which an access finds its cache lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Residency {
-    /// Shares of the accesses, each with the bytes that the core touches before it returns to the line.
+    /// Reuse distances: shares of the accesses, each with the bytes that the core touches between two uses of
+    /// a cache line.
     shares: Vec<(f64, f64)>,
     /// Lines that one access fetches, on average.
     lines: f64,
@@ -181,8 +182,8 @@ impl Placement<'_> {
     /// fetch.
     fn of(&self, access: &Access) -> Residency {
         let mut lines = 1.0;
-        // For an access whose address data decides: the shares that return to a line in the loops visited so
-        // far, and the remaining share.
+        // If data decides the address: the shares of executions that use a line again in the loops visited
+        // so far, and the remaining share.
         let (mut shares, mut rest) = (Vec::new(), 1.0);
         for (depth, around) in access.around.iter().enumerate().rev() {
             let fresh = access.new_lines(depth);

@@ -46,7 +46,7 @@ impl SumTerm {
 pub(super) struct LayerRun {
     /// The terms of the sums.
     pub term: SumTerm,
-    /// Element of the sums and of their operands.
+    /// Element type of the sums and of their operands.
     pub element: Scalar,
     /// Number of layers.
     pub layers: i64,
@@ -57,10 +57,10 @@ pub(super) struct LayerRun {
     /// Number of sums whose constants are adjacent, a power of two. The constants of a panel are those of the
     /// first term of all its sums, then those of the second term, and so on.
     pub panel: i64,
-    /// Position of the first layer's constants in the pool of the element. Panels are padded.
+    /// Position of the first layer's constants in the pool of the element type. Panels are padded.
     pub constants: i64,
-    /// Position, in the pool of the element, of the first layer's first summands. `None` if all layers start
-    /// with 0.
+    /// Position, in the pool of the element type, of the first layer's first summands. `None` if all layers
+    /// start with 0.
     pub starts: Option<i64>,
     /// The operands of each layer.
     pub operands: Operands,

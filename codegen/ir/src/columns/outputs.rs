@@ -22,7 +22,7 @@ pub struct OutputRuns {
 pub struct OutputRun {
     /// The expressions. Their features are the values that they read.
     pub runs: Arc<ColumnRuns>,
-    /// Element of the results.
+    /// Element type of the results.
     pub element: Scalar,
 }
 

@@ -24,7 +24,7 @@ use std::collections::{BTreeSet, HashMap};
 /// The columns of a model, as shapes and pools of parameters.
 #[derive(Clone, Debug)]
 pub struct ColumnRuns {
-    /// Element of rows and of columns.
+    /// Element type of rows and of columns.
     pub element: Scalar,
     /// Number of features of a row.
     pub features: usize,
@@ -68,7 +68,7 @@ pub(super) enum StoredRun {
 /// Adjacent columns of one shape.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnRun {
-    /// Element of the columns.
+    /// Element type of the columns.
     pub element: Scalar,
     /// Number of the first column, or its place if the columns are stored.
     pub first: i64,

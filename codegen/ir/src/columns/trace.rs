@@ -45,7 +45,8 @@ pub enum ShapeOp {
     Bit,
 }
 
-/// Conditions for a value to have a category, besides being below the number of categories.
+/// Rule that decides which values are categories. A category is also below the number of categories, and not
+/// negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// Whether values between -1 and 0 have the category 0.
@@ -285,7 +286,7 @@ impl Tracer<'_> {
     }
 }
 
-/// The element that holds all values of a type.
+/// The element type that holds all values of a column type.
 fn element(column_type: ColumnType) -> Scalar {
     match column_type {
         ColumnType::F32 => Scalar::F32,
@@ -295,7 +296,7 @@ fn element(column_type: ColumnType) -> Scalar {
     }
 }
 
-/// The narrowest element that holds some values of one type.
+/// The narrowest element type that holds some values of one column type.
 fn narrowest_type(values: &[ColumnValue]) -> Scalar {
     let own = values.first().map_or(Scalar::I64, |value| element(value.column_type()));
     let is_narrow = || values.iter().all(|value| i32::try_from(value.to_i64()).is_ok());

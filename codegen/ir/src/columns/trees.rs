@@ -24,9 +24,9 @@ pub(super) const TOGETHER: usize = 4;
 /// Trees over stored columns, with the columns that are their results.
 #[derive(Clone, Debug)]
 pub(super) struct TreesRun {
-    /// Element of operands and thresholds.
+    /// Element type of operands and thresholds.
     pub compared: Scalar,
-    /// Element of the sums.
+    /// Element type of the sums.
     pub sums: Scalar,
     pub ties: Ties,
     pub missing: MissingSide,

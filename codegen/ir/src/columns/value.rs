@@ -52,7 +52,7 @@ pub(super) struct Evaluator<'a> {
     pub pools: &'a PoolTables<BufferId>,
     /// The run.
     pub run: &'a ColumnRun,
-    /// Element of rows.
+    /// Element type of rows.
     pub element: Scalar,
     /// The values of features.
     pub features: Features,

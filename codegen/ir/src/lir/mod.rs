@@ -85,7 +85,7 @@ impl Scalar {
 /// A scalar, or a vector of `lanes` scalars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ty {
-    /// The element.
+    /// Type of a lane.
     pub scalar: Scalar,
     /// Number of lanes; 1 is a scalar.
     pub lanes: u16,
@@ -147,7 +147,7 @@ pub struct Buffer {
     pub name: String,
     /// Memory that holds the buffer, and who provides it.
     pub space: Space,
-    /// Element of the buffer, mostly for printing; accesses have their own types.
+    /// Element type of the buffer, mostly for printing; accesses have their own types.
     pub element: Scalar,
 }
 

@@ -35,11 +35,11 @@ impl From<Kind> for KernelKind {
 /// Element types between callers and kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Element of the rows that walks read.
+    /// Element type of the rows that walks read.
     pub rows: Scalar,
-    /// Element of sums: of the margins between kernels, and of outputs of [`Element::Sum`].
+    /// Element type of sums: of the margins between kernels, and of outputs of [`Element::Sum`].
     pub margins: Scalar,
-    /// Element of outputs of [`Element::Result`].
+    /// Element type of outputs of [`Element::Result`].
     pub results: Scalar,
 }
 
@@ -49,7 +49,7 @@ impl Interface {
         Interface { rows: scalar, margins: scalar, results: scalar }
     }
 
-    /// Element of an output that callers get.
+    /// Element type of an output that callers get.
     pub const fn output(&self, kind: Kind) -> Scalar {
         match kind.element() {
             Element::Result => self.results,
@@ -59,7 +59,7 @@ impl Interface {
         }
     }
 
-    /// Elements that a kernel reads and writes.
+    /// Element types that a kernel reads and writes.
     pub fn of(&self, kernel: KernelKind) -> (Scalar, Scalar) {
         match kernel {
             KernelKind::RAW => (self.rows, self.margins),

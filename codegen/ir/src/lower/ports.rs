@@ -53,7 +53,7 @@ impl Results {
 pub struct Targets {
     /// Buffer of the table.
     pub buffer: BufferId,
-    /// Element of the table.
+    /// Element type of the table.
     pub element: Scalar,
 }
 
@@ -63,9 +63,9 @@ pub struct Ports<'a> {
     pub lowering: &'a Lowering<'a>,
     /// Results of the walks.
     pub results: Results,
-    /// Element of rows.
+    /// Element type of rows.
     pub input: Scalar,
-    /// Element of margins.
+    /// Element type of margins.
     pub accumulator: Scalar,
     /// Buffer of the rows.
     pub rows: BufferId,

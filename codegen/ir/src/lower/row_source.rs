@@ -13,7 +13,7 @@ pub struct RowBuffer {
     pub first_row: Value,
     /// Rows per block, if blocks are stored feature by feature.
     pub blocks: Option<u32>,
-    /// Element: values of features, or bins.
+    /// Element type of the rows, which are values of features, or bins.
     pub element: Scalar,
     /// Elements per row.
     pub columns: i64,

@@ -16,7 +16,7 @@ pub struct SumTarget {
     pub atomic: bool,
     /// Rows per block, if sums are stored in blocks, margin by margin within a block.
     pub block: Option<u32>,
-    /// Element of sums.
+    /// Element type of sums.
     pub element: Scalar,
     /// Margins per row.
     pub margins: i64,

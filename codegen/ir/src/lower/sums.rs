@@ -210,7 +210,8 @@ struct HostFold<'f> {
 }
 
 impl HostFold<'_> {
-    /// Adds a range of the sums of the slot that begins at index `slot`, `range.2` sums at a time.
+    /// Adds a range of a slot's sums to the target, `range.2` sums at a time. `slot` is the index of the
+    /// slot's first sum in the private buffer; `range` counts from there.
     fn add(&self, k: &mut KernelBuilder, slot: Value, range: (Value, Value, i64)) {
         let element = k.ports.accumulator;
         let ty = lanes(element, range.2);

@@ -212,7 +212,7 @@ impl BinMap {
         QuantizedRows { columns: self.columns, in_bytes: self.element == Scalar::I8 }
     }
 
-    /// Element of bins and of threshold bins.
+    /// Element type of bins and of threshold bins.
     pub fn element(&self) -> Scalar {
         self.element
     }
@@ -346,7 +346,7 @@ impl BinMap {
     }
 }
 
-/// Element of bins: bytes, unless features divided into runs would make rows longer than 16-bit bins.
+/// Element type of bins: bytes, unless features divided into runs would make rows longer than 16-bit bins.
 fn element_for(features: &[Feature]) -> Scalar {
     let runs = features.iter().map(|feature| feature.thresholds.len().div_ceil(u8::MAX.into()));
     if runs.sum::<usize>() <= 2 * features.len() { Scalar::I8 } else { Scalar::I16 }

@@ -59,7 +59,7 @@ pub struct Quantizer<'a> {
     pub tables: QuantizerTables<BufferId>,
     /// Buffer of the rows, which are consecutive.
     pub rows: BufferId,
-    /// Element of the rows.
+    /// Element type of the rows.
     pub input: Scalar,
     /// Number of features of a row.
     pub features: i64,

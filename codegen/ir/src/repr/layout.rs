@@ -43,7 +43,7 @@ pub struct Storage {
     pub columns: bool,
 }
 
-/// Shape of a leaf loop: single walks or vectors of walks, with a variable that counts rows or trees.
+/// Access pattern of a leaf loop: single walks or vectors of walks, over rows or over trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walking {
     /// One walk at a time.
@@ -67,9 +67,10 @@ impl From<Axis> for WalkAxis {
     }
 }
 
-/// Declares the formats in the order of their tables in a model. Each line has the format's name, its text in
-/// printed plans, the leaf loops that it suits (requested layout and shape), and the constructor of its
-/// layout. A format that cannot hold all trees also has a test of the trees and a fallback.
+/// Declares the formats in the order of their tables in a model. Each line has the format's name and its text
+/// in printed plans. The requested layout and the access pattern of the leaf loops that it suits follow, then
+/// the constructor of its layout. A format that cannot hold all trees also has a test of the trees and a
+/// fallback.
 macro_rules! formats {
     ($($(#[$doc:meta])* $name:ident $text:literal $([$requested:ident: $walking:pat])? $layout:path
         $(, if $holds:path, else $other:ident)?;)*) => {
@@ -90,7 +91,8 @@ macro_rules! formats {
                 }
             }
 
-            /// Format that suits leaf loops, without regard to their trees.
+            /// Returns the format for a requested layout and an access pattern. The trees may not fit it: see
+            /// [`Format::holding`].
             pub fn suiting(requested: nest::Layout, walking: Walking) -> Format {
                 use WalkAxis::{Row, Tree};
                 use Walking::{Single, Vectors};

@@ -57,7 +57,7 @@ enum LeafContent {
 }
 
 impl Payload {
-    /// Element of leaf values, the type of sums.
+    /// Element type of leaf values and of sums.
     pub fn element(forest: &Forest) -> Scalar {
         scalar(forest.types.accumulator)
     }

@@ -24,7 +24,7 @@ pub struct Schema {
 #[derive(Clone, Debug)]
 struct TableSpec {
     name: &'static str,
-    /// Declared element of the table.
+    /// Declared element type of the table.
     element: Scalar,
     /// Bytes of a record.
     stride: u32,

@@ -23,7 +23,7 @@ pub struct Span {
     pub table: usize,
     /// Name of the table.
     pub name: &'static str,
-    /// Element of the table.
+    /// Element type of the table.
     pub element: Scalar,
     /// Bytes of a record.
     pub stride: u32,

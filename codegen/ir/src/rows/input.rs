@@ -16,7 +16,7 @@ pub struct InputColumns {
     pub values: BufferId,
     /// Positions of the features in `values`, a buffer of [`Space::Order`](crate::lir::Space::Order).
     pub order: BufferId,
-    /// The element of values.
+    /// Element type of the values.
     pub element: Scalar,
 }
 

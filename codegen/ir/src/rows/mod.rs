@@ -18,11 +18,11 @@ use crate::lir::{Address, Bin, BufferId, Builder, Cast, Cmp, Gather, Keep, Scala
 pub struct Row {
     /// The buffer of rows.
     pub buffer: BufferId,
-    /// The element of feature 0 of the first row, an index.
+    /// Index of the element of feature 0 of the first row.
     pub index: Value,
     /// Bytes to add, a multiple of the element's size.
     pub offset: u32,
-    /// The element.
+    /// Element type of the rows.
     pub element: Scalar,
     /// Distance from one feature to the next, in elements.
     pub stride: u32,

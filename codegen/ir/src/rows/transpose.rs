@@ -28,7 +28,7 @@ pub struct RowBlock {
 pub struct Transpose<'a> {
     /// The rows.
     pub rows: BufferId,
-    /// Element of the rows.
+    /// Element type of the rows.
     pub input: Scalar,
     /// Number of features of a row.
     pub features: i64,

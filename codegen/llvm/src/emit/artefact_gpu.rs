@@ -21,7 +21,8 @@ impl<'ctx> ArtefactBuilder<'_, 'ctx> {
         kernel: &impl Fn(KernelKind) -> BasicValueEnum<'ctx>,
     ) -> PointerValue<'ctx> {
         let infos = launch_infos(source);
-        let images = self.all("gpu_images", code.images.iter().map(|image| self.image(image)).collect());
+        let images =
+            self.constant_array("gpu_images", code.images.iter().map(|image| self.image(image)).collect());
         let bytes = source.tables.iter().map(|table| self.long(table.bytes.len() as i64)).collect::<Vec<_>>();
         let range = |range: &RunRange| {
             self.context.const_struct(&[self.long(range.max_rows), self.long(range.on_device)], false)
@@ -33,7 +34,7 @@ impl<'ctx> ArtefactBuilder<'_, 'ctx> {
             self.int(source.tables.len() as u32),
             self.int(code.driver() as u32),
             images.into(),
-            self.all(
+            self.constant_array(
                 "launches",
                 infos.iter().map(|info| self.launch(info, code.requested(info.shared))).collect(),
             )
@@ -41,12 +42,12 @@ impl<'ctx> ArtefactBuilder<'_, 'ctx> {
             self.constant("table_bytes", self.context.const_struct(&bytes, false).into())
                 .as_pointer_value()
                 .into(),
-            self.all("ranges", ranges).into(),
+            self.constant_array("ranges", ranges).into(),
             kernel(KernelKind::Direct),
             kernel(KernelKind::Base),
             self.transfer(source, cpu_needs, kernel).into(),
             self.execute().into(),
-            self.state().into(),
+            self.runtime_state().into(),
         ];
         self.constant("gpu", self.context.const_struct(&fields, false).into()).as_pointer_value()
     }
@@ -80,7 +81,7 @@ impl<'ctx> ArtefactBuilder<'_, 'ctx> {
     }
 
     /// Adds a constant array of structures of one type.
-    fn all(&self, name: &str, entries: Vec<StructValue<'ctx>>) -> PointerValue<'ctx> {
+    fn constant_array(&self, name: &str, entries: Vec<StructValue<'ctx>>) -> PointerValue<'ctx> {
         let ty: StructType = match entries.first() {
             Some(first) => first.get_type(),
             None => self.context.struct_type(&[], false),
@@ -129,8 +130,8 @@ impl<'ctx> ArtefactBuilder<'_, 'ctx> {
         function.as_global_value().as_pointer_value()
     }
 
-    /// Adds a variable of one word for the runtime.
-    fn state(&self) -> PointerValue<'ctx> {
+    /// Adds a null pointer variable, in which the runtime keeps its state of the GPU.
+    fn runtime_state(&self) -> PointerValue<'ctx> {
         let pointer = types::pointer(self.context);
         let state = self.module.add_global(pointer, None, "gpu_state");
         state.set_initializer(&pointer.const_null());

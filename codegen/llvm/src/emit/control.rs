@@ -61,7 +61,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let phis = self.enter_loop(&stmt.carried, before)?;
         self.block(&stmt.body)?;
 
-        self.mark(stmt.iv);
+        self.mark_origin(stmt.iv);
         let latch = self.ir().current_block()?;
         let step = lo.get_type().const_int(stmt.step as u64, true);
         let BasicValueEnum::IntValue(counter) = counter else {

@@ -47,7 +47,7 @@ pub(super) struct Emitter<'a, 'ctx> {
     pub(super) first_blocks: Option<[IntValue<'ctx>; 2]>,
     /// Marks that name the loop of each instruction, if the caller wants them.
     pub(super) marks: Option<Marks<'ctx>>,
-    /// The beginning of the names of its functions.
+    /// Prefix of the names of the functions that the emitter adds.
     pub(super) name: String,
 }
 
@@ -100,7 +100,7 @@ pub(super) fn emit<'ctx>(
     if let Some(marks) = &mut emitter.marks {
         marks.begin(llvm);
     }
-    emitter.mark_number(0);
+    emitter.mark_origin_number(0);
     emitter.load_context()?;
     emitter.finish(&function.body)?;
     if let Some(marks) = &emitter.marks {
@@ -220,12 +220,12 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
 
     /// Marks the following instructions with the origin of a value: the loop in the schedule that it comes
     /// from.
-    pub(super) fn mark(&self, value: Value) {
-        self.mark_number(self.operands.source.origins.number(value).unwrap_or(0));
+    pub(super) fn mark_origin(&self, value: Value) {
+        self.mark_origin_number(self.operands.source.origins.number(value).unwrap_or(0));
     }
 
     /// Marks the following instructions with an origin, by its index.
-    pub(super) fn mark_number(&self, origin: usize) {
+    pub(super) fn mark_origin_number(&self, origin: usize) {
         if let Some(marks) = &self.marks {
             marks.mark(self.ir().context, &self.ir().builder, origin);
         }
@@ -234,12 +234,12 @@ impl<'a, 'ctx> Emitter<'a, 'ctx> {
     /// Marks the following instructions with the origin of a statement: that of its last defined value.
     fn mark_stmt(&self, stmt: &Stmt) {
         match stmt {
-            Stmt::Let(value, _) => self.mark(*value),
+            Stmt::Let(value, _) => self.mark_origin(*value),
             Stmt::Store(to, value) | Stmt::StoreMasked(to, value, _) | Stmt::AtomicAdd(to, value) => {
-                self.mark(to.index.max(*value));
+                self.mark_origin(to.index.max(*value));
             }
-            Stmt::For(stmt) => self.mark(stmt.iv),
-            Stmt::Parallel(stmt) => self.mark(stmt.iv),
+            Stmt::For(stmt) => self.mark_origin(stmt.iv),
+            Stmt::Parallel(stmt) => self.mark_origin(stmt.iv),
             _ => {}
         }
     }

@@ -90,7 +90,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         inner.inherit_constants(&self.operands.frame);
         let outer = std::mem::replace(&mut self.operands.frame, inner);
         let interrupted = self.marks.as_mut().and_then(|marks| marks.begin(llvm));
-        self.mark(stmt.iv);
+        self.mark_origin(stmt.iv);
         self.open(environment, env)?;
         let iteration =
             llvm.get_nth_param(1).ok_or_else(|| LlvmError::ill_formed("a body has two parameters"))?;
@@ -102,7 +102,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         if let Some(marks) = &mut self.marks {
             marks.function = interrupted;
         }
-        self.mark(stmt.iv);
+        self.mark_origin(stmt.iv);
         let outside = outside.ok_or_else(|| LlvmError::ill_formed("code outside a block"))?;
         self.ir().builder.position_at_end(outside);
         Ok(llvm)

@@ -21,9 +21,9 @@ const NEAR: f64 = 1.4;
 /// Most walks of a group for which unroll-and-jam is tried when leaf values are added lane by lane. The
 /// additions are written out for each lane of each shape of the group.
 const MOST_ONE_BY_ONE: u32 = 128;
-/// Bits of the shortest registers in which words are looked up, and tiles of nodes are tested.
+/// Shortest registers, in bits, for which candidates look up 32-bit words in registers, or test node tiles.
 const WORD_LOOKUP_BITS: u32 = 256;
-/// Bytes of the registers of processors that have 32 of them: eight vectors of bins have room there.
+/// Length, in bytes, of registers of which a processor has 32. Eight vectors of bins fit in these.
 const MANY_REGISTERS_BYTES: u32 = 64;
 /// Numbers of scalar walks that advance together. More hide more of the latency of loads, and spill more.
 const WALKS_TOGETHER: [u32; 2] = [4, 8];
@@ -57,7 +57,7 @@ pub struct Candidates<'a> {
     circumstances: Circumstances<'a>,
     /// Bytes that a register holds.
     bytes: u32,
-    /// Words that a register holds.
+    /// 32-bit words that a register holds.
     words: u32,
     /// Layouts that are walked with vectors, in the order in which they are tried.
     layouts: Vec<Layout>,

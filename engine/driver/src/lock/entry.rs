@@ -181,7 +181,7 @@ impl Entry {
     /// The entry for a schedule that was measured today on this machine.
     ///
     /// # Errors
-    /// When the schedule is not legal for the model, or cannot be stored in a lock.
+    /// When the schedule is not legal for the model or has control characters, or if a time is not positive.
     pub fn of(
         key: Key,
         model: &Model,

@@ -9,7 +9,7 @@
 mod decide;
 mod rebuild;
 
-use crate::pieces::chain::{Chain, NotOne, only_feature};
+use crate::pieces::chain::{Chain, NotOneFeature, only_feature};
 use crate::pieces::domain::FeatureDomain;
 use crate::pipeline::{Pipeline, Stage};
 use decide::{Decision, FoldedColumn, Sides};
@@ -155,9 +155,9 @@ impl TestSearch<'_> {
 
     fn test(&mut self, column: ColumnId, inner: &Inner) -> Result<NodeTest, Reason> {
         let feature = match only_feature(self.columns, column) {
-            Err(NotOne::Several) => return Err(Reason::SeveralFeatures),
+            Err(NotOneFeature::Several) => return Err(Reason::SeveralFeatures),
             // The column is constant, so that a test of any feature can replace its tests.
-            Err(NotOne::None) => 0,
+            Err(NotOneFeature::None) => 0,
             Ok(feature) => feature,
         };
         if !self.columns_of.contains_key(&column) {

@@ -18,7 +18,7 @@ pub(crate) struct Chain {
 
 /// The case of a column that does not depend on exactly one feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NotOne {
+pub(crate) enum NotOneFeature {
     /// The column is the same for every row.
     None,
     /// The column depends on several features.
@@ -26,15 +26,15 @@ pub(crate) enum NotOne {
 }
 
 /// The feature of a column that depends on exactly one feature.
-pub(crate) fn only_feature(columns: &Columns, column: ColumnId) -> Result<u32, NotOne> {
+pub(crate) fn only_feature(columns: &Columns, column: ColumnId) -> Result<u32, NotOneFeature> {
     let mut features = columns.needed_for(&[column]).into_iter().filter_map(|it| match columns.expr(it) {
         Expr::Input { feature, .. } => Some(*feature),
         _ => None,
     });
-    let first = features.next().ok_or(NotOne::None)?;
+    let first = features.next().ok_or(NotOneFeature::None)?;
     match features.all(|feature| feature == first) {
         true => Ok(first),
-        false => Err(NotOne::Several),
+        false => Err(NotOneFeature::Several),
     }
 }
 

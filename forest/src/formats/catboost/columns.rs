@@ -221,7 +221,7 @@ fn places_in_rows(
     let at = "features_info";
     if count > places.len().max(1) {
         let message = format!(
-            "a feature is column {} of a row, and the model lists {} features",
+            "a feature has the index {} in a row, but the model lists only {} features",
             count - 1,
             places.len()
         );
@@ -230,7 +230,7 @@ fn places_in_rows(
     let mut names: Vec<Option<&String>> = vec![None; count];
     for &(column, name) in places {
         if names[column as usize].replace(name).is_some() {
-            let message = format!("two features are column {column} of a row");
+            let message = format!("two features have the index {column} in a row");
             return Err(ModelError::new(codes::BAD_PARAMETER, message).at(at));
         }
     }

@@ -77,12 +77,12 @@ fn build_forest(
         output.raw.push(Transform::Scale { factor, bias });
     }
     let trees = match (oblivious_trees, trees) {
-        (Some(trees), None) => converted("oblivious_trees", trees, first..last, |tree, source| {
+        (Some(trees), None) => convert_trees("oblivious_trees", trees, first..last, |tree, source| {
             complete(tree, source, width, &columns)
         }),
-        (None, Some(trees)) => {
-            converted("trees", trees, first..last, |tree, source| any_shape(tree, source, width, &columns))
-        }
+        (None, Some(trees)) => convert_trees("trees", trees, first..last, |tree, source| {
+            any_shape(tree, source, width, &columns)
+        }),
         _ => {
             let message = "the model needs either `oblivious_trees` or `trees`";
             return Err(ModelError::new(codes::STRUCTURE, message).help(SAVE));
@@ -108,7 +108,8 @@ fn build_forest(
     })
 }
 
-fn converted<T>(
+/// Converts the trees of a range. Errors name the tree as `name[index]`.
+fn convert_trees<T>(
     name: &str,
     trees: Vec<T>,
     range: std::ops::Range<usize>,

@@ -114,7 +114,8 @@ fn ensemble(found: &Ensemble, file: usize, notes: &mut Vec<Note>) -> Result<Fore
     parts.num_features = found.rows.features.unwrap_or_else(|| {
         let used = used.unwrap_or(1);
         notes.push(Note(format!(
-            "the model does not say the number of features of a row; nodes test the first {used}"
+            "the model does not say how many features a row has; schedc takes {used}, up to the last feature \
+             that a node tests"
         )));
         used
     });

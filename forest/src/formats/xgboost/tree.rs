@@ -159,8 +159,14 @@ fn values_of<'a>(tree: &'a document::Tree, context: &Context<'a>) -> Result<Valu
     if size == 1 && tree.leaf_weights.is_empty() {
         return Ok(Values::Single);
     }
-    if size != context.num_margins || size == 1 {
-        let message = format!("leaves hold {size} values, and the model has {} outputs", context.num_margins);
+    if size == 1 {
+        let message =
+            "the tree has `leaf_weights`, but `size_leaf_vector` does not say that leaves are vectors";
+        return Err(damaged(codes::LENGTH_MISMATCH, message.to_owned(), "tree_param.size_leaf_vector", None));
+    }
+    if size != context.num_margins {
+        let message =
+            format!("leaves hold {size} values each; outputs of the model: {}", context.num_margins);
         return Err(damaged(codes::LENGTH_MISMATCH, message, "tree_param.size_leaf_vector", None));
     }
     let (values, vectors, name) = match (&tree.leaf_weights[..], context.node_vectors) {

@@ -1,4 +1,4 @@
-//! The order of proposals: steps that a fast schedule takes next come first.
+//! The order of proposals: directives that a fast schedule has next come first.
 //!
 //! An author who always accepts the first proposal gets a schedule that schedc could choose: tile the rows,
 //! walk a tree with a whole block, share blocks among threads, copy their rows, choose a layout, fill the
@@ -16,7 +16,7 @@ use sched_nest::{Axis, Layout, LoopId, ModelInfo, Shapes};
 use crate::Here;
 
 /// The directives of a fast schedule in their order.
-const STEPS: &[Op] = &[
+const USUAL_ORDER: &[Op] = &[
     Op::Tile,
     Op::Reorder,
     Op::Parallel,
@@ -66,7 +66,7 @@ impl<'a> Ranker<'a> {
     pub(crate) fn rank(&self, operation: &Operation, nest: &NestBuilder) -> Rank {
         let op = operation.op();
         let usual = SIGNATURES.iter().position(|signature| signature.op == op).unwrap_or(usize::MAX);
-        let step = STEPS.iter().position(|step| *step == op).filter(|_| self.is_cpu);
+        let step = USUAL_ORDER.iter().position(|step| *step == op).filter(|_| self.is_cpu);
         match (step, self.within(operation, nest)) {
             (Some(step), Some(within)) if !self.is_done(op) => Rank(0, step, within),
             _ if op == Op::GpuDimension && self.is_cpu => Rank(2, usual, 0),

@@ -13,11 +13,11 @@ use sched_lang::legal_next::candidates::{self, Forms, NamedLoop};
 use sched_lang::legal_next::{Argument, Operation, candidate_ops};
 use sched_nest::Layout;
 
-/// Forms of one directive that are offered.
+/// Most forms of one directive that are proposed.
 const FORMS: usize = 3;
-/// Forms of `reorder`, where each is another order.
+/// Most forms of `reorder`, where each is another order.
 const ORDERS: usize = 5;
-/// Forms of `representation`, where each is another layout.
+/// Most forms of `representation`, where each is another layout.
 const LAYOUTS: usize = Layout::ALL.len();
 /// Most numbers that are tried for one loop. If the checker refuses them all, the loop is usually at fault,
 /// not the number.
@@ -44,7 +44,7 @@ pub(super) fn complete(analysis: Here, offset: usize, typed: Typed) -> Vec<Compl
             (rank, Completion { is_next: rank.is_next(), ..item(signature, form, typed) })
         });
         if is_call {
-            // The arguments are there already.
+            // The text already has the arguments.
             let bare = |item| Completion {
                 label: signature.name.to_owned(),
                 insert: signature.name.to_owned(),
@@ -66,7 +66,8 @@ pub(super) fn complete(analysis: Here, offset: usize, typed: Typed) -> Vec<Compl
     all
 }
 
-/// Legal forms of each directive: one of each that has any, then more as long as the work allows.
+/// Finds legal forms of each directive. The first round looks for one form of each directive. Later rounds
+/// look for one more each, up to the directive's limit or until the work is used up.
 fn legal(
     point: &mut InsertionPoint,
     is_taken: &dyn Fn(&str) -> bool,

@@ -66,7 +66,9 @@ pub(super) fn walks_outside(context: &Context) -> Wording {
 pub(super) fn several_tree_loops(context: &Context) -> Wording {
     let outer = context.second();
     Wording::new(
-        format!("several loops over trees inside `{outer}` are mapped, and so is `{outer}`"),
+        format!(
+            "`{outer}` and several loops inside it map trees to GPU dimensions: their sums have no order"
+        ),
         "one of the mapped loops",
     )
     .help(format!("Map only one loop over trees: one of these, or `{outer}`."))

@@ -49,7 +49,7 @@ impl Context<'_> {
         Some(self.rewrite(format!("tile({v}, {outer}, {inner}, {size})\n{directive}({inner})")))
     }
 
-    /// The `reorder` that makes the one loop concerned a leaf loop, if the loops inside it are a chain.
+    /// The `reorder` that makes the loop of the operation a leaf loop, if the loops inside it are a chain.
     pub(super) fn innermost_by_reorder(&self) -> Option<String> {
         let &[first] = self.illegal.loops.as_slice() else { return None };
         let mut chain = Vec::new();
@@ -62,7 +62,7 @@ impl Context<'_> {
         (!chain.is_empty() && self.builder.tree().inside(at).is_leaf()).then_some(reorder)
     }
 
-    /// The loop of which `id` was a half, and the directive that cut it.
+    /// The loop that a directive replaced by `id` and others, and this directive.
     fn whole(&self, id: LoopId) -> Option<(String, DirectiveIndex)> {
         let by = self.builder.node(id).made_by?;
         let is_whole =
@@ -94,7 +94,7 @@ impl Context<'_> {
         Some(format!("reorder({})", order.join(", ")))
     }
 
-    /// The directive that specialized a loop inside the first one.
+    /// Returns the directive that specialized the first loop of the illegal operation, or a loop inside it.
     pub(super) fn specialized_inside(&self) -> Option<DirectiveIndex> {
         let first = *self.illegal.loops.first()?;
         self.builder.tree().subtree(first).into_iter().find_map(|id| self.builder.node(id).specialized_by)

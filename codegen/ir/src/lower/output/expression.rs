@@ -22,7 +22,7 @@ pub struct OutputTables {
 pub(super) struct ExpressionCode<'a> {
     /// The steps.
     pub steps: &'a [Transform],
-    /// Element of the results.
+    /// Element type of the results.
     pub element: Scalar,
     code: ColumnCode<'a>,
 }

@@ -8,7 +8,7 @@ use sched_forest::{EXPECTILE_GAP, Sigmoid, Transform};
 pub struct Formula<'b> {
     /// Builder of the operations.
     pub b: &'b mut Builder,
-    /// Element of margins.
+    /// Element type of margins.
     pub element: Scalar,
 }
 

@@ -124,7 +124,7 @@ impl Stage<'_> {
         self.b.finish()
     }
 
-    /// Common part of a row's exponentials, and their sum in the element of margins. With `park`, the
+    /// Common part of a row's exponentials, and their sum in the element type of margins. With `park`, the
     /// exponentials are stored in place of the results.
     fn exponentials(
         &mut self,

@@ -154,9 +154,9 @@ struct Stage<'a> {
     /// Buffer of the margins; while the code of a row is emitted, of the last expression's results.
     margins: BufferId,
     out: BufferId,
-    /// Element of margins, or of the last expression's results.
+    /// Element type of margins, or of the last expression's results.
     element: Scalar,
-    /// Element of results.
+    /// Element type of results.
     result: Scalar,
     /// Number of margins of a row, or of the last expression's results.
     per_row: i64,

@@ -20,9 +20,9 @@ const SHORT_TABLE_ELEMENTS: u16 = 16;
 pub(super) struct LookupPlan {
     /// The shuffle.
     pub(super) permute: Permute,
-    /// The element of the table in registers.
+    /// Element type of the table in registers.
     pub(super) element: Scalar,
-    /// The element of the index in registers: as wide as the table's, or wider.
+    /// Element type of the index in registers: as wide as the table's, or wider.
     pub(super) index: Scalar,
 }
 

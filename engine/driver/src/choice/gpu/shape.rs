@@ -11,56 +11,56 @@ pub const MOST_THREADS: u32 = 1024;
 pub enum Form {
     /// Each thread walks all trees with its own rows.
     Rows {
-        /// Rows of a block.
+        /// Number of rows of a block.
         block: u32,
-        /// Rows of a thread: 1, or 4 whose bins share a word.
+        /// Number of rows of a thread: 1, or 4 whose bins share a word.
         rows: u32,
     },
     /// Each thread walks all trees with one row. The block copies a piece of the trees to shared memory,
     /// walks it, and goes on to the next piece.
     Pieces {
-        /// Rows of a block.
+        /// Number of rows of a block.
         block: u32,
-        /// Trees of a piece.
+        /// Number of trees of a piece.
         trees: u32,
     },
     /// The threads of a block are a grid of rows by trees. Each tree has a slot for its value, and the block
     /// adds up the slots in order before it goes on to the next trees.
     Slots {
-        /// Rows of a block.
+        /// Number of rows of a block.
         block: u32,
-        /// Rows of a thread: 1, or 4 whose bins share a word.
+        /// Number of rows of a thread: 1, or 4 whose bins share a word.
         rows: u32,
-        /// Threads that share the trees of a row.
+        /// Number of threads that share the trees of a row.
         trees: u32,
     },
     /// SilvanForge's template: the threads of a block are a grid of rows by groups of trees.
     Template {
-        /// Rows of a block.
+        /// Number of rows of a block.
         block: u32,
-        /// Rows of a thread.
+        /// Number of rows of a thread.
         rows: u32,
-        /// Threads that share the trees of a row.
+        /// Number of threads that share the trees of a row.
         trees: u32,
     },
     /// Each block has some rows and a group of trees. Each of its threads walks one tree with one row.
     Groups {
-        /// Rows of a block.
+        /// Number of rows of a block.
         block: u32,
-        /// Trees of a group.
+        /// Number of trees of a group.
         trees: u32,
     },
     /// Each block has one row, and its threads share the trees.
     Trees {
-        /// Threads that share the trees; `None` for one thread per tree.
+        /// Number of threads that share the trees; `None` for one thread per tree.
         threads: Option<u32>,
     },
     /// Each block has a few rows. Several threads share a row, and each walks one tree with it. The block
     /// adds up the trees in order before it goes on to the next ones.
     FewRows {
-        /// Rows of a block.
+        /// Number of rows of a block.
         block: u32,
-        /// Threads that share the trees of a row.
+        /// Number of threads that share the trees of a row.
         threads: u32,
     },
 }

@@ -90,8 +90,8 @@ pub struct TablesTooLarge {
     pub mebibytes: u64,
 }
 
-/// Builds the columns of tests.
-pub(crate) struct TestColumns<'a> {
+/// Builds the columns that nodes test.
+pub(crate) struct NodeTestColumns<'a> {
     forest: &'a Forest,
     classes: &'a BTreeMap<u32, CategoryClasses>,
     float: Float,
@@ -100,13 +100,17 @@ pub(crate) struct TestColumns<'a> {
     bytes: u64,
 }
 
-impl<'a> TestColumns<'a> {
-    pub(crate) fn new(forest: &'a Forest, classes: &'a BTreeMap<u32, CategoryClasses>) -> TestColumns<'a> {
+impl<'a> NodeTestColumns<'a> {
+    pub(crate) fn new(
+        forest: &'a Forest,
+        classes: &'a BTreeMap<u32, CategoryClasses>,
+    ) -> NodeTestColumns<'a> {
         let columns = forest.computed.columns.clone();
-        TestColumns { forest, classes, float: forest.types.input, columns, bytes: 0 }
+        NodeTestColumns { forest, classes, float: forest.types.input, columns, bytes: 0 }
     }
 
-    /// The columns of tests, in the order of `tests`, in which tests of one feature's sets must be adjacent.
+    /// Returns all columns, and the column of each test in the order of `tests`. Tests of one feature's sets
+    /// must be adjacent in `tests`.
     pub(crate) fn all(mut self, tests: &[Test]) -> Result<(Columns, Vec<ColumnId>), TablesTooLarge> {
         let mut tested = Vec::new();
         let is_alike = |a: &Test, b: &Test| {
@@ -185,7 +189,7 @@ impl<'a> TestColumns<'a> {
         self.columns.add(Expr::Pick { of: class, values })
     }
 
-    /// A table by category, in which missing values have the entry of other values.
+    /// A table by category. Missing values, and categories without an entry, have the value `other`.
     fn table(&self, values: impl Iterator<Item = ColumnValue>, other: ColumnValue) -> CategoryTable {
         let rule = self.forest.category_rule;
         CategoryTable { rule, values: values.collect(), other, missing: other }
@@ -277,7 +281,7 @@ impl fmt::Display for TablesTooLarge {
 impl std::error::Error for TablesTooLarge {}
 
 impl From<TypeMismatch> for TablesTooLarge {
-    /// Never needed in practice, since columns of tests have the right types.
+    /// Converts an error that does not occur, since columns of tests have the right types.
     fn from(error: TypeMismatch) -> TablesTooLarge {
         TablesTooLarge { what: error.to_string(), mebibytes: 0 }
     }
