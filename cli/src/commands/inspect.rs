@@ -196,7 +196,9 @@ fn layer(stage: &StageInfo) -> Option<String> {
     match stage.kind {
         StageKind::Trees => None,
         StageKind::Products => Some(format!("{name}: {units} sums of {terms} terms")),
-        StageKind::Distances => Some(format!("{name}: distances from {units} vectors of {terms}")),
+        StageKind::Distances => {
+            Some(format!("{name}: squared distances from {units} vectors of {terms} columns"))
+        }
     }
 }
 

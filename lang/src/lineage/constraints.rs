@@ -59,7 +59,8 @@ impl Constraints {
         found
     }
 
-    /// Number of mentions that a copy of `loops` adds.
+    /// Number of loops in the sums that mention any of `loops`. Each copy of `loops` adds as many to
+    /// [`Self::mentions`].
     pub fn mentions_of(&self, loops: &[LoopId]) -> usize {
         self.of_any(loops).iter().map(|index| self.get(*index).loops.len()).sum()
     }

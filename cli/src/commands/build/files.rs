@@ -22,8 +22,9 @@ pub struct Files {
 }
 
 impl Files {
-    /// Output paths. Fails if one is an input of this command, such as the files of the model and of the
-    /// schedule, or a file that schedc did not write.
+    /// Output paths. Fails if one is an input of this command, such as the model or the schedule, or cannot
+    /// be written. Also fails if a C header or the pkg-config file would replace a file that schedc did not
+    /// write.
     pub fn of(args: &Build, model: &Path, schedule: Option<&Path>) -> Result<Files, Failure> {
         let out = args.out.clone().unwrap_or_else(|| default_name(model, args.emit));
         // Standard output and devices have no files beside them.

@@ -83,7 +83,7 @@ impl GpuMachine {
     }
 
     /// Bytes a cycle that each of `active` multiprocessors gets from the second-level cache.
-    pub(super) fn second_cache_bytes(&self, active: f64) -> f64 {
+    pub(super) fn second_cache_bandwidth(&self, active: f64) -> f64 {
         let all = figures::SECOND_CACHE * self.sheet.l2_gb_s / (figures::CLOCK * self.sheet.ghz);
         (all / active).min(figures::MOST_SECOND_CACHE_BYTES)
     }

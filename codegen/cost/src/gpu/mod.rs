@@ -55,7 +55,7 @@ fn launch_us(gpu: &GpuMachine, model: &ModelInfo, launch: &Mapping, rows: u64) -
     let issue = gpu.us(busiest * work.issue);
     let first_cache = gpu.us(busiest * work.wavefronts);
     let latency = gpu.us(occupancy.waves().ceil() * work.chain);
-    let second_cache = gpu.us(second_cache / gpu.second_cache_bytes(active));
+    let second_cache = gpu.us(second_cache / gpu.second_cache_bandwidth(active));
     let memory = row_bytes(model) * rows as f64 / (figures::MEMORY * gpu.sheet.dram_gb_s) / 1000.0;
     let parts = [issue, first_cache, latency, second_cache, memory];
     let sum: f64 = parts.iter().map(|us| us.powf(figures::OVERLAP)).sum();
@@ -83,7 +83,7 @@ fn fold_us(gpu: &GpuMachine, model: &ModelInfo, launch: &Mapping, rows: u64) -> 
     let bytes = slots * rows * margins * sum_bytes(model);
     let moved = if bytes < (gpu.sheet.l2_mib << 20) as f64 * figures::SLOTS_IN_CACHE {
         let share = bytes / gpu.multiprocessors();
-        gpu.us(figures::SLOTS_IN_SECOND_CACHE * share / gpu.second_cache_bytes(gpu.multiprocessors()))
+        gpu.us(figures::SLOTS_IN_SECOND_CACHE * share / gpu.second_cache_bandwidth(gpu.multiprocessors()))
     } else {
         figures::SLOTS_IN_MEMORY * bytes * margins.sqrt() / (figures::MEMORY * gpu.sheet.dram_gb_s) / 1000.0
     };

@@ -119,7 +119,7 @@ impl TreeCopy {
         });
     }
 
-    /// Number of pieces of a row of the copy.
+    /// Number of pieces in a row of a [`TreeRecords::SideBySide`] table's copy: one record for each tree.
     fn row_pieces(&self) -> i64 {
         self.room * i64::from(self.span.stride / self.span.piece)
     }

@@ -28,8 +28,8 @@ pub(crate) const EXPORTS: [&str; 10] = [
 /// Name of the function that only models with named categories export.
 pub(crate) const ENCODE: &str = "encode";
 
-/// Symbol of the table of all these functions, by which programs find them, whatever their prefix. It is
-/// weak, so that several models can be linked into one program.
+/// Symbol of the table of these functions, except `abi_version`, by which programs find them, whatever their
+/// prefix. It is weak, so that several models can be linked into one program.
 pub(crate) const INTERFACE: &str = "schedc_interface_v1";
 
 /// Names of the functions in that table, in the order of `schedc_interface` in the loader's header.

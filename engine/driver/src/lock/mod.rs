@@ -60,7 +60,7 @@ impl Lock {
     /// Reads a lock, or starts an empty one if there is no file.
     ///
     /// # Errors
-    /// When the file is no lock.
+    /// When the file cannot be read, or is no lock.
     pub fn read_or_new(path: &Path) -> Result<Lock, Failure> {
         if path.exists() { Lock::read(path) } else { Ok(Lock::default()) }
     }
