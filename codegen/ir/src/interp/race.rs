@@ -144,8 +144,8 @@ impl<'f> Tasks<'f> {
     }
 }
 
-/// Access times of a byte that are remembered, by [`Touch`]. An array of integers, because the allocator zeroes it at no
-/// cost.
+/// Access times of a byte that are remembered, by [`Touch`]. An array of integers, because the allocator
+/// zeroes it at no cost.
 pub(super) type Touches = [Time; 3];
 
 /// Records an access to a byte, unless it is a race.
