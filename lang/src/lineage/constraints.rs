@@ -59,8 +59,8 @@ impl Constraints {
         found
     }
 
-    /// Number of loops in the sums that mention any of `loops`. Each copy of `loops` adds as many to
-    /// [`Self::mentions`].
+    /// Number of mentions of loops in all sums that mention any of `loops`. Copying `loops` once increases
+    /// [`Self::mentions`] by this number.
     pub fn mentions_of(&self, loops: &[LoopId]) -> usize {
         self.of_any(loops).iter().map(|index| self.get(*index).loops.len()).sum()
     }
@@ -97,10 +97,10 @@ impl Constraints {
         }
     }
 
-    /// Adds a copy of each of these sums, with every loop replaced by its copy.
-    pub fn copy(&mut self, indices: &[u32], copy_of: impl Fn(LoopId) -> LoopId) {
-        for index in indices {
-            let Sum { loops, bound } = self.get(*index).clone();
+    /// Adds a copy of the sum at each of `positions`, with every loop replaced by its copy.
+    pub fn copy_sums(&mut self, positions: &[u32], copy_of: impl Fn(LoopId) -> LoopId) {
+        for position in positions {
+            let Sum { loops, bound } = self.get(*position).clone();
             self.add(loops.into_iter().map(&copy_of).collect(), bound);
         }
     }

@@ -82,7 +82,7 @@ impl BodyTemplate {
         let loops = map.pairs.iter().map(|(_, copy)| *copy).collect();
         map.pairs.push((self.v, around));
         map.pairs.sort_unstable();
-        nest.constraints.copy(&self.sums, |id| map.get(id));
+        nest.constraints.copy_sums(&self.sums, |id| map.get(id));
         BodyCopy { children, loops }
     }
 }

@@ -84,7 +84,7 @@ fn allocate<'a>(k: &mut KernelBuilder<'a>, copies: &[TreeCopy], body: impl FnOnc
 }
 
 impl TreeCopy {
-    /// Copies the records piece by piece.
+    /// Copies the records in pieces. A thread copies one piece at once.
     fn fill(&self, k: &mut KernelBuilder, team: &Team) {
         let TreeCopy { span, from, to, first, end, .. } = *self;
         let piece = |k: &mut KernelBuilder, record: Value| {
@@ -119,7 +119,7 @@ impl TreeCopy {
         });
     }
 
-    /// Number of pieces in a row of a [`TreeRecords::SideBySide`] table's copy: one record for each tree.
+    /// Number of pieces, the units that a thread copies at once, of the records of one node of each tree.
     fn row_pieces(&self) -> i64 {
         self.room * i64::from(self.span.stride / self.span.piece)
     }
