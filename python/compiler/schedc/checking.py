@@ -380,7 +380,9 @@ def _of_pipeline(trial: Trial) -> None:
         return None
 
     if "label" not in made.outputs:
-        compare("predict" if hasattr(theirs, "predict") else "transform", "variable")
+        method = "predict" if hasattr(theirs, "predict") else "transform"
+        compare(method, "variable")
+        trial.compare_short_calls(method, given)
         return
     counted = None
     for method, output in METHODS.items():
@@ -388,6 +390,8 @@ def _of_pipeline(trial: Trial) -> None:
             found = compare(method, output)
             counted = _decided(trial, found) if method == "predict_proba" else counted
     compare("predict", "label", counted)
+    has_chances = hasattr(theirs, "predict_proba") and hasattr(ours, "predict_proba")
+    trial.compare_short_calls("predict_proba" if has_chances else "predict", given)
 
 
 def _decided(trial: Trial, shares: Array | None) -> Array | None:

@@ -19,6 +19,8 @@ from .origin import Origin
 CLOSE = 1e-6
 #: Allowed relative difference of results in double precision, for exponentials of different C libraries.
 _DOUBLE = 1e-12
+#: Numbers of rows of short calls: one row, fewer rows than a vector, and some that fill no vector.
+_SHORT_CALLS = (1, 3, 4, 17)
 #: Maximum number of values of a row that a message shows.
 _SHOWN = 8
 
@@ -99,6 +101,31 @@ class Trial:
             at = int(numpy.argmax(wrong))
             self._refuse(method, rows, at, expected[at], found[at], reason)
         return expected
+
+    def compare_short_calls(self, method: str, rows: Any) -> None:
+        """Compares the compiled model's results in calls with few rows, which run other blocks of a schedule,
+        with those in a call with all rows. They have the same bits if the order of accumulation is exact."""
+        if self.ours.order != "exact" or not (isinstance(rows, numpy.ndarray) or hasattr(rows, "iloc")):
+            return
+        call = getattr(self.ours, method)
+        try:
+            whole = side_by_side(call(rows))
+        except Exception as error:  # noqa: BLE001: the comparison with the object reports it
+            self.failure = error
+            return
+        for count in _SHORT_CALLS:
+            few = rows.iloc[:count] if hasattr(rows, "iloc") else rows[:count]
+            expected, found = whole[:count], side_by_side(call(few))
+            if found.shape == expected.shape and not _unequal(expected, found, 0.0, 0.0).any():
+                continue
+            figures = _native.difference(
+                f"{method} of {self.origin.name} gives {_shown(expected)} for the first rows of the check, and "
+                f"{_shown(found)} in a call with {count} rows",
+                ["results of a row do not depend on the other rows of a call"],
+                "please report this, with the model; another `schedule` may be right, and check=False skips "
+                "the comparison",
+            )
+            raise Difference(Findings(*figures), few, method, expected, found)
 
     def _refuse(self, method: str, rows: Any, at: int, expected: Any, found: Any,
                 reason: tuple[str, str] | None = None) -> Any:

@@ -388,3 +388,17 @@ def test_rows_on_the_edges_of_bins_behind_powers(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=f"{reason}.*{remedy}"):
         schedc.export(model, tmp_path / "p.onnx")
     schedc.compile(model, check=rows)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_short_calls(monkeypatch, count):
+    """A call with few rows must give the results that the rows have in longer calls."""
+    pytest.importorskip("onnx")
+    rows = numpy.random.default_rng(2).normal(size=(60, 3))
+    scaled = pipeline.make_pipeline(preprocessing.StandardScaler(), linear_model.Ridge())
+    theirs = scaled.fit(rows, rows[:, 0])
+    right = schedc.Model.predict
+    monkeypatch.setattr(
+        schedc.Model, "predict", lambda self, X, **more: right(self, X, **more) + (len(X) == count))
+    with pytest.raises(schedc.Difference, match=f"in a call with {count} rows"):
+        schedc.compile(theirs, effort="fast")
