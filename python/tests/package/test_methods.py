@@ -405,3 +405,13 @@ def test_sparse_columns():
     ours = schedc.compile(theirs, effort="fast")
     expected = theirs.transform(TABLE[["city"]]).toarray()
     numpy.testing.assert_array_equal(ours.transform(TABLE[["city"]]), expected)
+
+
+def test_nearly_constant_columns():
+    """Log-likelihoods of 1e9, whose rounding errors exceed those of other models."""
+    rare = numpy.zeros((400, 1))
+    rare[:2] = 1.0
+    rows = numpy.concatenate([X, rare, numpy.zeros((len(X), 1))], axis=1)
+    theirs = imputed(preprocessing.StandardScaler(), naive_bayes.GaussianNB()).fit(rows, GOALS["two"])
+    found = schedc.compile(theirs, effort="fast").predict_proba(rows)
+    numpy.testing.assert_allclose(found, theirs.predict_proba(rows), rtol=0, atol=1e-6)

@@ -1039,3 +1039,13 @@ def test_check_of_pipelines(monkeypatch):
     with pytest.raises(schedc.Difference, match="(?s)predict_proba of the Pipeline.*the row is age=.*city="):
         schedc.compile(theirs)
     schedc.compile(theirs, check=False)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_names_of_other_letters():
+    """XGBoost behind steps that hand on frames, whose names have letters beyond ASCII."""
+    rows = TABLE[NUMBERS].fillna(0.0).set_axis(["größe", "naïve", "東京", "d"], axis=1)
+    scaler = preprocessing.StandardScaler().set_output(transform="pandas")
+    theirs = make(scaler, xgboost.XGBClassifier(n_estimators=3)).fit(rows, GOALS["two"])
+    found = schedc.compile(theirs, effort="fast").predict_proba(rows)
+    numpy.testing.assert_array_equal(found, theirs.predict_proba(rows))

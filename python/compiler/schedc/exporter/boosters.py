@@ -114,7 +114,9 @@ def _xgboost_base(booster: Any, learner: dict[str, Any]) -> numpy.ndarray:
     learner = {**learner, "attributes": {}, "gradient_booster": full}
     empty = xgboost.Booster()
     version = [int(part) for part in xgboost.__version__.split(".")[:3]]
-    empty.load_model(bytearray(json.dumps({"learner": learner, "version": version}), "utf-8"))
+    # XGBoost takes escaped letters of names for other letters.
+    content = json.dumps({"learner": learner, "version": version}, ensure_ascii=False)
+    empty.load_model(bytearray(content, "utf-8"))
     row = xgboost.DMatrix(numpy.zeros((1, features), FLOAT32), feature_names=booster.feature_names,
                           feature_types=booster.feature_types)
     found = numpy.ravel(empty.predict(row, output_margin=True)).astype(FLOAT64)
