@@ -19,7 +19,8 @@ fn measured(cpu: Cpu) -> Option<Machine> {
     fits.then_some(machine)
 }
 
-/// The costs of a processor from the cost model's tables; for native code, with the cache sizes of this machine.
+/// The costs of a processor from the cost model's tables; for native code, with the cache sizes
+/// of this machine.
 pub(crate) fn described(cpu: Cpu) -> Machine {
     if cpu != Cpu::Native {
         return Machine::like(cpu.name(), level_of(cpu));

@@ -119,8 +119,8 @@ class Trial:
             if found.shape == expected.shape and not _unequal(expected, found, 0.0, 0.0).any():
                 continue
             figures = _native.difference(
-                f"{method} of {self.origin.name} gives {_shown(expected)} for the first rows of the check, and "
-                f"{_shown(found)} in a call with {count} rows",
+                f"{method} of {self.origin.name} gives {_shown(expected)} for the first rows of the check, "
+                f"and {_shown(found)} in a call with {count} rows",
                 ["results of a row do not depend on the other rows of a call"],
                 "please report this, with the model; another `schedule` may be right, and check=False skips "
                 "the comparison",
