@@ -54,7 +54,7 @@ pub struct Hir {
 
 impl Hir {
     /// Whether linear leaves read the rows that walks read, which may be copies, instead of the call's rows.
-    /// They do if they add computed columns, or if all trees are single leaves.
+    /// True if they add computed columns, or if all trees are single leaves.
     pub fn adds_walked_rows(&self) -> bool {
         linear::adds_walked_rows(&self.forest, self.columns.as_deref())
     }
