@@ -48,9 +48,10 @@ class Trial:
         outputs = () if exported is None else exported.outputs.values()
         # Some combined estimators compute sums in single precision.
         is_single = self.about["types"]["results"] == "f32" or any(value.single for value in outputs)
+        #: Whether sums add in the trainer's order. Models that are not compiled yet walk in that order.
+        self.is_exact = ours._about.get("order", "exact") == "exact"
         #: Bound of the absolute difference of sums that add in another order; docs/numerics.md explains it.
-        is_exact = ours._about.get("order", "exact") == "exact"
-        self.slack = 0.0 if is_exact else self.magnitude * (CLOSE if is_single else _DOUBLE)
+        self.slack = 0.0 if self.is_exact else self.magnitude * (CLOSE if is_single else _DOUBLE)
         #: Bound of the relative difference of results behind an exponential.
         self.close = CLOSE if is_single else _DOUBLE
         self.span = _span(origin.iterations) if other_iterations else None
@@ -105,7 +106,7 @@ class Trial:
     def compare_short_calls(self, method: str, rows: Any) -> None:
         """Compares the compiled model's results in calls with few rows, which run other blocks of a schedule,
         with those in a call with all rows. They have the same bits if the order of accumulation is exact."""
-        if self.ours.order != "exact" or not (isinstance(rows, numpy.ndarray) or hasattr(rows, "iloc")):
+        if not self.is_exact or not (isinstance(rows, numpy.ndarray) or hasattr(rows, "iloc")):
             return
         call = getattr(self.ours, method)
         try:
