@@ -154,8 +154,8 @@ fn foreign(bytes: &[u8], text: &[u8]) -> ModelError {
     }
 }
 
-/// Fewest zero bytes at the beginning of a file from which an incomplete copy is concluded. No format begins
-/// with zeros.
+/// Fewest zero bytes at the beginning of a file from which an incomplete copy is concluded. No known format
+/// begins with this many; XGBoost's old binary format, whose parameters may be zero, is recognised before.
 const MANY_ZEROS: usize = 16;
 
 /// Size in bytes of the parameters at the beginning of XGBoost's old binary format.

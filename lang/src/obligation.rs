@@ -36,7 +36,7 @@ pub enum Obligation {
         /// The loop's step, unless that is 1.
         step: Option<Sym>,
     },
-    /// Positions where the depth of the trees changes.
+    /// Runs of consecutive trees of the same depth, into which `splitByDepth` cuts a loop.
     EquallyDeep,
     /// Number of iterations of a loop.
     Trips {

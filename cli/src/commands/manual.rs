@@ -3,7 +3,7 @@
 use crate::args::{Cli, Manual};
 use clap::CommandFactory;
 use clap_mangen::Man;
-use schedc_data::unwritable;
+use schedc_data::{unwritable, write_atomically};
 use schedc_driver::Failure;
 
 /// Runs the command.
@@ -20,7 +20,7 @@ pub fn run(args: &Manual) -> Result<(), Failure> {
             Man::new(command.clone()).title(&name).source(concat!("schedc ", env!("CARGO_PKG_VERSION")));
         let mut text = Vec::new();
         page.render(&mut text).map_err(failed)?;
-        std::fs::write(args.out.join(format!("{name}.1")), text).map_err(failed)?;
+        write_atomically(&args.out.join(format!("{name}.1")), |file| file.write_all(&text))?;
     }
     Ok(())
 }

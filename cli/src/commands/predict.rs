@@ -24,7 +24,7 @@ use sched_ir::lir::Kind;
 use sched_lang::Target;
 use sched_llvm::{Cpu, Jit, Library};
 use sched_nest::{Nest, Variants};
-use schedc_data::{Destination, Expect, Missing, Reading, RowStream, Source as RowSource, unwritable};
+use schedc_data::{Destination, Expect, Missing, Reading, RowStream, Source as RowSource, write_atomically};
 use schedc_driver::CodeDestination;
 use schedc_driver::Failure;
 use schedc_driver::Model;
@@ -238,7 +238,7 @@ fn simulated(
 /// Writes the costs of launches as JSON.
 fn write_launches(costs: &[LaunchCost], path: &Path) -> Result<(), Failure> {
     let text = format!("{:#}\n", launches::json(costs));
-    std::fs::write(path, text).map_err(|error| unwritable(path, &error).into())
+    Ok(write_atomically(path, |file| file.write_all(text.as_bytes()))?)
 }
 
 /// Columns of the input that are not features: the kept ones, and those of a base margin.

@@ -96,7 +96,8 @@ pub(crate) fn link(arguments: &[&OsStr]) -> Result<(), LlvmError> {
     let mut messages = Vec::<u8>::new();
     let mut usable = USABLE.lock().unwrap_or_else(PoisonError::into_inner);
     if !*usable {
-        return Err(failed("an earlier call left it in a state in which it cannot be called again"));
+        let message = "an earlier call left it in a state in which it cannot be called again";
+        return Err(failed(message).with_help("start the process again"));
     }
     // LLD resets LLVM's switches, so no code may be generated meanwhile.
     let _switches = Switches::hold(false);

@@ -161,8 +161,14 @@ impl Refusal {
                 "save the rows as Parquet or Arrow, whose columns have types".to_owned()
             }
             Refusal::NoNames(_) => format!("write the categories' codes, as in training, and use {codes}"),
-            Refusal::NumberOrTruth(_) => "write the name in the type that it had in training".to_owned(),
-            Refusal::MissingCode => "leave the cell empty if the value is missing".to_owned(),
+            Refusal::NumberOrTruth(_) => {
+                "save the column as numbers or truth values, as it was in training".to_owned()
+            }
+            Refusal::MissingCode => match words {
+                Words::Options => "leave the cell empty if the value is missing",
+                Words::Arguments => "write None or NaN if the value is missing",
+            }
+            .to_owned(),
             Refusal::Fraction(_) => {
                 "save the column as whole numbers or as text, as it was in training".to_owned()
             }

@@ -99,7 +99,7 @@ outputs! {
         plural: &'static str,
         /// The verb between the heading and a number, such as `is` in "margin 2 is 0.5".
         verb: &'static str,
-        /// The function that counts the columns of the output, for a model that has all kernels.
+        /// The function that counts the output's columns, in code with all kernels that the output needs.
         count: fn(&Counts) -> usize,
         /// The type of the output's elements.
         element: Element,
@@ -165,7 +165,7 @@ outputs! {
 }
 
 impl Kind {
-    /// The number of columns of the output, for a model that has all kernels.
+    /// The number of columns of the output, in code with all kernels that the output needs.
     pub fn columns(self, counts: &Counts) -> usize {
         (self.count())(counts)
     }

@@ -3,7 +3,7 @@
 crate::codes! { Usage in "explain/";
     WRONG 1 "U0001" Error "wrong usage"
     UNREADABLE 2 "U0002" Error "unreadable file"
-    OWN_INPUT 3 "U0003" Error "output would replace an input"
+    OWN_INPUT 3 "U0003" Error "output among the inputs"
     NO_SUCH_OUTPUT 4 "U0004" Error "output not available for the model"
     FOREIGN_FOLDER 7 "U0007" Error "folder with other files"
     LOCK_DAMAGED 20 "U0020" Error "damaged lock"

@@ -176,7 +176,7 @@ impl NestBuilder {
         Ok(())
     }
 
-    /// Annotates a live loop. Equal annotations are kept once.
+    /// Annotates a live loop.
     ///
     /// # Errors
     /// When the loop already has the annotation or one that contradicts it, or a number is out of range.

@@ -1,4 +1,5 @@
-//! Measures a run: compiles the schedules for the type of the rows, and times them at each point.
+//! Measures a run: compiles the schedules for the type of the rows, and times them with each number of rows
+//! per call and of threads.
 
 use super::kernels::Kernels;
 use super::run::{BenchRun, FORMAT, Point, Processor};
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// Default numbers of rows per call.
 const BATCHES: [usize; 4] = [1, 64, 1024, 16384];
 
-/// Times the schedules at all points.
+/// Times the schedules with each number of rows per call and of threads.
 pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<BenchRun, Failure> {
     let (mut run, contenders, once) = contenders(args, model, terminal)?;
     let mut batches: Vec<usize> =
@@ -51,8 +52,8 @@ pub fn measure(args: &Bench, model: &Path, terminal: &Terminal) -> Result<BenchR
     Ok(run)
 }
 
-/// Compiles the schedules for the type of the rows. Returns the run without points, the contenders and the
-/// rows.
+/// Compiles the schedules for the type of the rows. Returns the run, still without measured times, the
+/// contenders and the rows.
 fn contenders(
     args: &Bench,
     model: &Path,

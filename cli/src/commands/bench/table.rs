@@ -1,4 +1,4 @@
-//! A run as a table: one line for each contender at each point.
+//! A run as a table: one line for each point.
 
 use super::compare::Change;
 use super::run::{BenchRun, Point};

@@ -8,7 +8,7 @@ use super::trees::{Trees, row_bytes, sum_bytes};
 use sched_nest::{Layout, ModelInfo};
 
 /// Rows whose bins share a 32-bit word, so that a thread tests the first levels for all of them at once.
-const FOUR: u64 = 4;
+const PACKED_ROWS: u64 = 4;
 /// Search steps that find a bin of 8 bits, and one of 16 bits.
 const STEPS_OF_A_SEARCH: [f64; 2] = [8.0, 14.0];
 /// Bytes of a tree that a thread copies with one instruction.
@@ -43,7 +43,7 @@ fn copied_rows(model: &ModelInfo, launch: &Mapping) -> u64 {
     let bins = launch.layout.compares_bins();
     let value = u64::from(if bins { model.bin_bytes.max(1) } else { model.value_bytes.max(4) });
     let rows = launch.rows_per_block;
-    let packed = bins && launch.lanes == FOUR;
+    let packed = bins && launch.lanes == PACKED_ROWS;
     let held = if rows < FEW_ROWS && !packed {
         rows | 1
     } else {
@@ -90,7 +90,11 @@ impl BlockWork {
             rows: launch.rows_per_block.min(rows) as f64,
             threads,
             warps: (threads / f64::from(gpu.kind.warp)).ceil(),
-            step: if launch.lanes == FOUR { figures::FOUR } else { figures::step(launch.layout) },
+            step: if launch.lanes == PACKED_ROWS {
+                figures::PACKED_STEP
+            } else {
+                figures::step(launch.layout)
+            },
             work: BlockWork { issue: 0.0, wavefronts: 0.0, chain: figures::BLOCK, tree_bytes: 0.0 },
         };
         reader.add_instructions(reader.warps * figures::BLOCK / f64::from(gpu.kind.warp / 8));

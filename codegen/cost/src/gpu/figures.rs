@@ -118,7 +118,7 @@ pub struct StepFigures {
 }
 
 /// The step of four rows whose bins share a word.
-pub const FOUR: StepFigures = StepFigures { instructions: 30.2, cycles: 49.5 };
+pub const PACKED_STEP: StepFigures = StepFigures { instructions: 30.2, cycles: 49.5 };
 
 /// The step of one row.
 pub const fn step(layout: Layout) -> StepFigures {

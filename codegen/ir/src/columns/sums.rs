@@ -24,7 +24,7 @@ const LEAST: i64 = 4;
 pub(super) struct SumCode<'a> {
     /// The layers.
     pub run: &'a LayerRun,
-    /// The pools of constants.
+    /// Buffers of the parameters of all columns, one for each type.
     pub pools: &'a PoolTables<BufferId>,
     /// Memory of operands and sums.
     pub stored: StoredColumns,

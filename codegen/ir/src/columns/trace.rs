@@ -100,7 +100,7 @@ pub struct Tracer<'a> {
     pub columns: &'a Columns,
     /// The features in transposed rows.
     pub inputs: &'a FeatureSubset,
-    /// The pools.
+    /// Parameters of the columns so far, in one pool for each type.
     pub pools: Pools,
     /// Position in its pool of each table, by the address of its contents.
     pub positions: HashMap<usize, i64>,

@@ -20,7 +20,8 @@ pub enum Features {
     OfRow(BufferId, Value),
     /// The row with this number, in input columns.
     OfColumns(InputColumns, Value),
-    /// A block in a buffer with this number of rows, feature by feature from this index on.
+    /// A transposed block in a buffer: the index of the first row's first feature, and the number of rows of
+    /// the block.
     OfBlock(BufferId, Value, u32),
 }
 
@@ -48,7 +49,7 @@ impl Lanes {
 /// Lowers the operations of a run for the columns of one group.
 #[derive(Clone)]
 pub(super) struct Evaluator<'a> {
-    /// The pools.
+    /// Buffers of the parameters of all columns, one for each type.
     pub pools: &'a PoolTables<BufferId>,
     /// The run.
     pub run: &'a ColumnRun,

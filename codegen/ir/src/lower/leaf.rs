@@ -128,7 +128,7 @@ impl WalkContext<'_> {
 
     /// Whether the leaves of a group's lanes are stored in a loop: in kernels without sums, for adjacent rows
     /// in wide vectors.
-    pub(super) fn stores_in_loop(&self, lanes: &[WalkLane]) -> bool {
+    pub(super) fn stores_results_in_loop(&self, lanes: &[WalkLane]) -> bool {
         let are_rows = self.walks.over == Axis::Row && self.walks.iter.step == 1;
         let is_wide = |lane: &WalkLane| lane.walk.width >= LOOPED_LANES && lane.count == lane.walk.width;
         !self.adds() && are_rows && lanes.iter().all(is_wide)
@@ -136,7 +136,7 @@ impl WalkContext<'_> {
 
     /// Stores the results of a group's lanes in a loop over rows, through temporary memory. `nodes` has the
     /// leaf of each lane.
-    pub(super) fn store_in_loop(
+    pub(super) fn store_results_in_loop(
         &self,
         k: &mut KernelBuilder,
         lanes: &[WalkLane],

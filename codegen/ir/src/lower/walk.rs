@@ -146,8 +146,8 @@ impl<'w> WalkContext<'w> {
         k.with_var(self.walks.iter.var, InScope::value(value), |k| {
             let lanes = self.lanes(k, group);
             let nodes = self.advance(k, &lanes);
-            if self.stores_in_loop(&lanes) {
-                return k.doing(Task::Sums, |k| self.store_in_loop(k, &lanes, &nodes, group));
+            if self.stores_results_in_loop(&lanes) {
+                return k.doing(Task::Sums, |k| self.store_results_in_loop(k, &lanes, &nodes, group));
             }
             for (lane, node) in lanes.iter().zip(nodes) {
                 result = k.doing(Task::Sums, |k| self.use_leaf(k, lane, node, result));

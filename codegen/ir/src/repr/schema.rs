@@ -245,7 +245,7 @@ impl Field {
         state.load(b, self.buffer(buffers), self.scalar, node, self.at)
     }
 
-    /// Bytes of a record from this field on.
+    /// Bytes of the field's table, from this field of a record on.
     pub fn of_record(self, bytes: &mut TableBytes, record: usize) -> &mut [u8] {
         let at = record * self.at.stride as usize + self.at.offset as usize;
         &mut bytes.0[self.table.0][at..]

@@ -52,7 +52,7 @@ impl TreeStarts {
         self.0.last().copied().unwrap_or(0)
     }
 
-    /// First record of a tree, if it is used.
+    /// First record of a tree; `None` for an unused tree, which has no records.
     pub fn of(&self, tree: usize) -> Option<usize> {
         let (start, end) = (self.0[tree], self.0[tree + 1]);
         (start < end).then_some(start as usize)

@@ -43,21 +43,21 @@ pub(super) fn pair<N: Number>(high: N, low: N) -> Pair<N> {
 }
 
 impl<N: Number> Split<N> {
-    /// Splits `x + more`, where `more` is the rounding error of `x`.
-    fn new(x: N, more: Option<N>) -> Split<N> {
+    /// Splits `x + x_error`, where `x_error` is the rounding error of `x`.
+    fn new(x: N, x_error: Option<N>) -> Split<N> {
         let shifted = x.fma(x.of(LOG2_E), x.of(SHIFT));
         let exponent = shifted - x.of(SHIFT);
         let long = exponent.fma(x.of(-LN2_HIGH), x);
         let r = exponent.fma(x.of(-LN2_LOW), long);
         let error = exponent.fma(x.of(-LN2_LOW), long - r);
         let (square, factor) = (r * r, r.polynomial(&EXP));
-        let small = match more {
+        let small = match x_error {
             None => square.fma(factor, error),
-            Some(more) => {
+            Some(x_error) => {
                 // The error times the derivative, which is the exponential itself.
                 let rest = square * factor;
                 let derivative = r + rest + x.of(1.0);
-                derivative.fma(error + more, rest)
+                derivative.fma(error + x_error, rest)
             }
         };
         Split { exponent, word: shifted.word(), r, small }

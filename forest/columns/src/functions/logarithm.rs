@@ -31,23 +31,23 @@ struct Split<N: Number> {
 }
 
 impl<N: Number> Split<N> {
-    /// Splits a normal number. `less` is subtracted from the exponent as read from the bits: `2^52`, the bias
+    /// Splits a normal number. `offset` is subtracted from the exponent as read from the bits: `2^52`, the bias
     /// and any scaling.
-    fn new(x: N, less: N) -> Split<N> {
+    fn new(x: N, offset: N) -> Split<N> {
         let word = x.word();
         let moved = word.plus(word.of(ABOVE_ROOT));
         let whole = moved.down(52).or(word.of(WHOLE.to_bits().cast_signed())).number();
         let power = moved.and(EXPONENT);
         let fraction = word.minus(power).plus(word.of(ONE)).number();
-        Split { exponent: whole - less, power, f: fraction - x.of(1.0) }
+        Split { exponent: whole - offset, power, f: fraction - x.of(1.0) }
     }
 
     /// Splits any finite number above 0.
     fn of_any(x: N) -> Split<N> {
         let is_small = x.is_below(x.of(f64::MIN_POSITIVE));
         let normal = is_small.select(x * x.of(2.0_f64.powi(54)), x);
-        let [less, usual] = [1023.0 + 54.0, 1023.0].map(|bias| x.of(WHOLE + bias));
-        Split::new(normal, is_small.select(less, usual))
+        let [scaled, usual] = [1023.0 + 54.0, 1023.0].map(|bias| x.of(WHOLE + bias));
+        Split::new(normal, is_small.select(scaled, usual))
     }
 
     /// Splits a normal number.
@@ -55,13 +55,13 @@ impl<N: Number> Split<N> {
         Split::new(x, x.of(WHOLE + 1023.0))
     }
 
-    /// The logarithm, where `more` is the rounding error of `f`.
-    fn log(&self, more: Option<N>) -> N {
+    /// The logarithm, where `f_error` is the rounding error of `f`.
+    fn log(&self, f_error: Option<N>) -> N {
         let Split { exponent, f, .. } = *self;
         let s = f / (f + f.of(2.0));
         let z = s * s;
         let half = f * f * f.of(0.5);
-        let low = s.fma(z.fma(z.polynomial(&LOG), half), more.map_or(-half, |more| more - half));
+        let low = s.fma(z.fma(z.polynomial(&LOG), half), f_error.map_or(-half, |f_error| f_error - half));
         let high = exponent.fma(f.of(LN2_HIGH), f);
         let error = exponent.fma(f.of(LN2_HIGH), -high) + f;
         high + (error + exponent.fma(f.of(LN2_LOW), low))

@@ -259,19 +259,19 @@ pub(super) fn xor(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 
 /// The sum of tensors, from left to right.
 pub(super) fn sum(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-    several(node, builder, |formula, cells| formula.sum(cells))
+    variadic(node, builder, |formula, cells| formula.sum(cells))
 }
 
 /// The mean of tensors.
 pub(super) fn mean(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-    several(node, builder, |formula, cells| {
+    variadic(node, builder, |formula, cells| {
         let sum = formula.sum(cells)?;
         formula.with(Binary::Divide, sum, cells.len() as f64)
     })
 }
 
-/// Applies a formula to the cells at the same position of several tensors of floats.
-fn several(
+/// Applies a formula to the cells at the same position of all inputs of a node, which are tensors of floats.
+fn variadic(
     node: &GraphNode,
     builder: &mut GraphColumns,
     formula: impl Fn(&mut Formula, &[ColumnId]) -> Cell,

@@ -65,7 +65,7 @@ impl Sets {
             let message = "by the rules of XGBoost 1.6, tests need the categories outside of each set, and \
                 these are too many";
             ModelError::new(codes::TOO_LARGE, message)
-                .help("`--as-release 1.7` sends categories above those of a node's set to the left")
+                .help("add `--as-release 1.7`, whose rule sends every category outside of a set to the left")
         })?;
         let others = (0..bits).filter(|&category| !members.contains(category)).collect();
         Ok(SetTest { set: self.number(others), is_right: false })

@@ -136,7 +136,7 @@ impl Shape {
                         line(format!("tile(rest, b1, b2, {rows})"));
                     }
                 }
-                line(format!("tile(tree, t0, t1, (num_trees + {}) / {trees})", trees - 1));
+                line(format!("tile(tree, t0, t1, ceildiv(num_trees, {trees}))"));
                 let rest = if rows == 1 { "" } else { "b2, " };
                 line(format!("reorder(b0, b1, t0, {rest}t1)"));
                 line("gpuDimension(b0, grid.x)".to_string());
