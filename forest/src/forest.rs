@@ -93,8 +93,8 @@ pub struct Leaf {
     pub values: LeafValues,
 }
 
-/// The linear function of a leaf: it adds the constant and then each term, in order, in the accumulator's
-/// type.
+/// The linear function of a leaf: the constant plus each term, in order. Each product and each sum is
+/// rounded to the accumulator's type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinearLeaf {
     /// The constant.

@@ -118,7 +118,7 @@ fn enter_loop(
         if is(|annotation| matches!(annotation, Annotation::AtomicReduce)) {
             let name = builder.name(id);
             return Err(format!(
-                "`{name}` adds atomically, so the order of additions differs from run to run."
+                "`{name}` adds atomically, so the order of additions may differ from run to run."
             ));
         }
         // Walks of a group share one sum.

@@ -48,31 +48,31 @@ problems! {
         Poisoned
     }
     reported {
-        /// No index has this name.
+        /// No loop has this name.
         UNKNOWN_INDEX => UnknownIndex {
             /// The written name.
             name: String,
         },
-        /// The qualifiers mean no copy of the index.
+        /// A loop has this name, but no copy of it fits the qualifiers, such as `first` in `first.b1`.
         NO_SUCH_COPY => NoSuchCopy {
             /// The written name.
             path: String,
         },
-        /// The new index has the name of another one.
+        /// The new loop has the name of another one.
         NAME_TAKEN => NameTaken {
             /// The written name.
             name: String,
         },
-        /// The index was consumed. The loops of the problem are its successors.
+        /// The loop was replaced. The loops of the problem are its successors.
         CONSUMED => Consumed {
             /// The written name.
             name: String,
-            /// Directive that consumed the index.
+            /// Directive that replaced the loop.
             by: DirectiveIndex,
         },
-        /// The operation annotates an index that another one consumes.
+        /// The operation annotates a loop that another one replaces.
         ANNOTATION_LOST => AnnotationLost {
-            /// Directive that consumes the index.
+            /// Directive that replaces the loop.
             consumer: DirectiveIndex,
         },
         /// A tile below 1.

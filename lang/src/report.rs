@@ -35,7 +35,8 @@ impl<'a> Report<'a> {
         Report { source, directives, end_of_header, diagnostics: Vec::new(), errors: 0, others: 0, strict }
     }
 
-    /// Adds a diagnostic. Open obligations are errors if the caller is strict.
+    /// Adds a diagnostic; beyond [`MOST`], only counts it. Open obligations are errors if the caller is
+    /// strict.
     pub fn push(&mut self, mut diagnostic: Diagnostic) {
         if self.strict && diagnostic.code == codes::UNVERIFIED {
             diagnostic.severity = Severity::Error;

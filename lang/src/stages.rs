@@ -50,7 +50,8 @@ struct StageLoops {
 
 struct Sorter<'m> {
     model: Option<&'m ModelInfo>,
-    /// The name of the stage of trees, if it is known.
+    /// Names of the stage of trees: the model's own name, or without a model each name of a stage that
+    /// precedes no loop of a layer.
     trees: BTreeSet<String>,
     /// The names of the loops of the nest of trees.
     forest: BTreeSet<String>,

@@ -148,7 +148,7 @@ mod tests {
     use schedc_measure::ledger::{NumberSweep, SweepNumber};
 
     #[test]
-    fn sweeps_name_a_param_or_a_place() {
+    fn sweeps_name_a_param_or_a_position() {
         let param = |name: &str, values: &[i64]| {
             Ok(NumberSweep { number: SweepNumber::Param(name.to_string()), values: values.to_vec() })
         };

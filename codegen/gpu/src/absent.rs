@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// The GPUs of this machine.
+/// The NVIDIA GPUs of this machine.
 ///
 /// # Errors
 /// Always: this build lacks the feature `cuda`.

@@ -24,10 +24,10 @@ fn failed(error: CudaError) -> GpuError {
     GpuError::Failed(format!("the driver of the GPU: {error}"))
 }
 
-/// The GPUs of this machine.
+/// The NVIDIA GPUs of this machine.
 ///
 /// # Errors
-/// When the driver does not work.
+/// When there is no GPU, or a call of the driver fails.
 pub fn devices() -> Result<Vec<Device>, GpuError> {
     cust::init(cust::CudaFlags::empty()).map_err(failed)?;
     let described = |device: cust::device::Device| {

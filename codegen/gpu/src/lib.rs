@@ -1,4 +1,4 @@
-//! The GPUs of this machine, and the time that the kernels of a compiled model take on rows in a GPU's
+//! The NVIDIA GPUs of this machine, and the time that the kernels of a compiled model take on rows in a GPU's
 //! memory. Calls themselves are made by the runtime of `sched-llvm`, which does not use this crate.
 //!
 //! All of it needs the feature `cuda`. Without the feature, every function returns an error that names it, so
@@ -16,7 +16,7 @@ pub use cuda::{Resident, devices};
 
 use std::fmt;
 
-/// A GPU of this machine.
+/// An NVIDIA GPU of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
     /// Name that the maker gives the GPU.

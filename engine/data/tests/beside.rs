@@ -102,7 +102,7 @@ fn remarks_name_the_order_and_unused_columns() {
         assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
         all[0].clone()
     };
-    let order = "rows: columns are in another order than the model's features, and found by name";
+    let order = "rows: columns are in another order than the model's features, and are found by name";
     assert_eq!(refusal(&["b", "o"], &["a", "t"]), None);
     assert_eq!(refusal(&["a", "b"], &["o", "t"]), Some(order.to_owned()));
     assert_eq!(refusal(&["a", "b"], &["o"]), Some(format!("{order}; others are ignored: \"t\"")));

@@ -188,7 +188,7 @@ impl Boundary {
             }
         }
         self.settle();
-        let met: u32 = served.into_iter().map(|tree| self.walk(tree)).sum();
+        let met: u32 = served.into_iter().map(|tree| self.close_targets(tree)).sum();
         debug_assert!(met > 0, "a row brings something that is wanted");
         let numbers = self.lines.iter().zip(&self.row);
         for (place, feature) in row.iter_mut().zip(0..) {
@@ -313,9 +313,9 @@ impl Boundary {
         }
     }
 
-    /// Walks a tree with the finished row, and closes the targets that it meets. Returns their number.
-    fn walk(&mut self, number: usize) -> u32 {
-        let tree = &mut self.trees[number];
+    /// Walks a tree with the finished row, and closes the targets on its path. Returns their number.
+    fn close_targets(&mut self, tree_index: usize) -> u32 {
+        let tree = &mut self.trees[tree_index];
         let mut at = tree.root;
         let mut way: Vec<(usize, u32)> = Vec::with_capacity(32);
         while let NodeRef::Inner(index) = at {

@@ -33,7 +33,7 @@ impl TreePositions {
         depths
     }
 
-    /// Records an operation that depends on tree positions.
+    /// Records the first operation that depends on tree positions; `sort` is refused after it.
     pub fn fix(&mut self, step: DirectiveIndex) {
         self.fixed_by.get_or_insert(step);
     }

@@ -19,7 +19,7 @@ pub fn run(args: &args::Lock, name: &str, terminal: &Terminal) -> Result<(), Fai
     let entry = lock.named(name).map_err(|failure| failure.of(args.file.display()))?.clone();
     let model = Model::read(&model_of(&entry, &args.file), &args.reading.options())?;
     let (cpu, target) = target_of(&entry, &args.file)?;
-    let measured = measured(args, &entry, &model, (cpu, target.as_ref()), terminal)?;
+    let measured = measure(args, &entry, &model, (cpu, target.as_ref()), terminal)?;
     let renewed = Entry::of(entry.key.clone(), &model, cpu, &entry.schedule, measured)?;
     terminal.say(&format!("{}: {}; it was {}", renewed.key, speeds(&renewed), speeds(&entry)));
     if renewed.gain() < 1.0 {
@@ -61,7 +61,7 @@ fn target_of(entry: &Entry, lock: &Path) -> Result<(Cpu, Option<Target>), Failur
 }
 
 /// Times the entry's schedule and the schedule that schedc chooses, in turns.
-fn measured(
+fn measure(
     args: &args::Lock,
     entry: &Entry,
     model: &Model,

@@ -222,7 +222,7 @@ fn number_of(element: Dtype) -> Number {
     }
 }
 
-/// A column of a batch.
+/// The input column of one feature's values in a batch.
 fn column(values: &Values) -> Column<'_> {
     Column::of(match values {
         Values::F32(values) => ColumnValues::F32(values),

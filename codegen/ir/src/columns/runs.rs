@@ -72,7 +72,7 @@ pub(super) struct ColumnRun {
     pub element: Scalar,
     /// Number of the first column, or its place if the columns are stored.
     pub first: i64,
-    /// Number of groups.
+    /// Number of groups: stretches of adjacent columns that share a head, which is computed once.
     pub groups: i64,
     /// Number of columns of each group.
     pub sizes: Stored,
@@ -80,7 +80,7 @@ pub(super) struct ColumnRun {
     pub starts: Stored,
     /// Number of columns of the largest group.
     pub largest: i64,
-    /// Whether the columns of a group read consecutive features, one each.
+    /// Whether groups are stretches of columns whose tails read consecutive features, one each.
     pub is_consecutive: bool,
     /// The operations, in an order in which operands come first.
     pub nodes: Vec<RunNode>,

@@ -16,7 +16,7 @@ pub(super) fn of_bins<'v, 'a>(variants: &'v Variants<Lowering<'a>>) -> &'v [Boun
     &bounded[bounded.partition_point(|variant| variant.value.plan.transfer.is_none())..]
 }
 
-/// The host's function from rows to bins.
+/// The function by which the host quantizes rows for the device; `None` if the plan transfers no bins.
 pub(super) fn quantize(lowering: &Lowering) -> Option<Function> {
     let transfer = lowering.plan.transfer?;
     let (bins, subset) = (lowering.hir.bins.as_deref()?, transposed(lowering.hir, lowering.plan)?);

@@ -94,12 +94,12 @@ impl Payload {
         Payload { held: LeafContent::Place(schema.column(name, element, leaves)), ..payload }
     }
 
-    /// Bytes of a leaf.
+    /// Bytes of the field that holds a leaf's value or its index.
     pub fn bytes(&self) -> u32 {
         self.field.scalar.bytes()
     }
 
-    /// The buffer of the leaves.
+    /// The buffer of this field.
     pub fn buffer(&self, buffers: &Buffers) -> BufferId {
         self.field.buffer(buffers)
     }

@@ -161,7 +161,7 @@ pub struct Entry {
     pub features: Vec<String>,
     /// Sizes of the data caches in bytes, the nearest first. For display only.
     pub caches: Vec<u64>,
-    /// The version of schedc.
+    /// Version of schedc that wrote the entry.
     pub schedc: String,
     /// The code epoch; see [`CODE_EPOCH`].
     pub epoch: u32,
@@ -169,7 +169,7 @@ pub struct Entry {
     pub nest: String,
     /// The measured times.
     pub measured: Measured,
-    /// The day, as in `2026-01-31`.
+    /// Day on which the entry was written, in UTC, as in `2026-01-31`.
     pub date: String,
     /// The schedule.
     pub schedule: String,

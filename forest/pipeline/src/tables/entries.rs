@@ -32,7 +32,8 @@ pub(super) struct Entries {
     pub feature: u32,
     /// The values that the feature can have.
     pub domain: FeatureDomain,
-    /// The last index of each piece, ascending, and its number. Neighbouring pieces have different numbers.
+    /// Last index of each piece in the feature's domain, ascending, and its number. Neighbouring pieces have
+    /// different numbers.
     pub pieces: Vec<(i64, f64)>,
     /// The number of a missing value.
     pub missing: f64,
@@ -195,7 +196,7 @@ impl Entries {
         columns.add(Expr::Select { condition, then, otherwise: found })
     }
 
-    /// The entry of the value with this index.
+    /// The entry of the value with this index in the feature's domain. `None` behind the last piece.
     pub fn at(&self, index: i64) -> Option<f64> {
         let piece = self.pieces.partition_point(|(last, _)| *last < index);
         self.pieces.get(piece).map(|(_, number)| *number)

@@ -343,7 +343,7 @@ fn arrange(
     mut predicate: impl FnMut(usize) -> Result<(Predicate, bool), ModelError>,
 ) -> Result<Tree, ModelError> {
     let count = nodes.features.len();
-    let mut seen = Seen { inner: vec![false; count], leaves: vec![false; values.len()] };
+    let mut visited = VisitedNodes { inner: vec![false; count], leaves: vec![false; values.len()] };
     let mut tree = Tree {
         root: NodeRef::Leaf(0),
         inner: Vec::with_capacity(count),
@@ -354,7 +354,7 @@ fn arrange(
     let root = if count == 0 { !0 } else { 0 };
     let mut todo = vec![Todo { node: root, depth: 0, link: None }];
     while let Some(Todo { node, depth, link }) = todo.pop() {
-        let index = seen.meet(node, link)?;
+        let index = visited.mark(node, link)?;
         if depth > MAX_DEPTH {
             let message = format!("the tree is deeper than {MAX_DEPTH} levels");
             return Err(
@@ -390,14 +390,17 @@ fn arrange(
 }
 
 /// The nodes visited so far, to detect cycles and shared children.
-struct Seen {
+struct VisitedNodes {
     inner: Vec<bool>,
     leaves: Vec<bool>,
 }
 
-impl Seen {
+impl VisitedNodes {
     /// Marks a node as visited. Returns its index among inner nodes or leaves.
-    fn meet(&mut self, node: i32, link: Option<Link>) -> Result<usize, ModelError> {
+    ///
+    /// # Errors
+    /// `NOT_A_TREE` if it was visited before, `CHILD_OUT_OF_RANGE` if it does not exist.
+    fn mark(&mut self, node: i32, link: Option<Link>) -> Result<usize, ModelError> {
         let (array, parent) = match link {
             Some(Link { parent, is_left: false, .. }) => ("right_child", parent),
             Some(Link { parent, .. }) => ("left_child", parent),

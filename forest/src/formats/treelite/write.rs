@@ -46,7 +46,7 @@ const BUILD: &str = "build a library with `schedc build` instead: it supports ev
 fn plan(forest: &Forest) -> Result<Plan, ModelError> {
     let float = forest.types.accumulator;
     if forest.types != crate::Types::all(float) {
-        return Err(cannot("with different types for rows, thresholds and sums", BUILD));
+        return Err(cannot("with different types for rows, thresholds, sums and results", BUILD));
     }
     if !forest.single_margins.is_empty() {
         return Err(cannot("some sums in single and others in double precision", BUILD));

@@ -133,7 +133,7 @@ pub fn finish_margins(b: &mut Builder, forest: &Forest, places: &Variants<Proces
     *b = stage.b;
 }
 
-/// Steps from margins to predictions: those on single values, and a last one on all values of a row.
+/// Steps from margins to predictions: those on single values, then at most one on all values of a row.
 struct OutputSteps<'a> {
     by_value: &'a [Transform],
     last: Option<&'a Transform>,

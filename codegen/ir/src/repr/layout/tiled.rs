@@ -55,7 +55,7 @@ pub struct Tiled {
 }
 
 /// Fewest tests per record; fewer would leave lanes of a vector unused.
-const LANES: u32 = 4;
+const LEAST_LANES: u32 = 4;
 /// Bytes of a cache line.
 const LINE: u32 = 64;
 
@@ -80,7 +80,7 @@ impl Tiled {
         };
         let forest = request.forest;
         let test = Test::of(request, Layout::Sparse);
-        let lanes = tiling.most.next_power_of_two().max(LANES) as u16;
+        let lanes = tiling.most.next_power_of_two().max(LEAST_LANES) as u16;
         let (mut children, mut leaves, mut rows) = (0u64, 0u64, BTreeMap::new());
         let each = || forest.trees.iter().zip(&tiling.trees).zip(request.used);
         for ((tree, tiled), _) in each().filter(|(_, used)| **used) {

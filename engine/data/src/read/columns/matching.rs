@@ -209,7 +209,7 @@ pub(in crate::read) fn remark(header: &[String], columns: &[usize], kept: &[usiz
     let order = if columns.is_sorted() {
         ""
     } else {
-        "columns are in another order than the model's features, and found by name"
+        "columns are in another order than the model's features, and are found by name"
     };
     match (order, named.is_empty()) {
         ("", true) => None,

@@ -163,7 +163,7 @@ impl FirstLine {
         })
     }
 
-    /// The kind of a line that has names of the model.
+    /// Kind of the line as a header with the model's feature names. `None` if the names do not decide.
     fn kind_by_names(&self, names: &[String]) -> Option<Kind> {
         let cells: HashSet<&str> = self.cells.iter().map(|cell| cell.trim()).collect();
         let is_text = |name: &str| parse(name.as_bytes()).is_none();
