@@ -1,7 +1,6 @@
 //! Codes of the errors of this crate.
 
 sched_diagnostics::codes! { Compilation in "explain/";
-    CATEGORY 1 "C0001" Error "categorical split that no layout supports"
     LAYOUT_BUDGET 2 "C0002" Error "layout too large"
     PAD_BUDGET 3 "C0003" Error "too much padding"
     PRIVATE_BUDGET 4 "C0004" Error "private sums too large"

@@ -215,11 +215,7 @@ fn only_numeric(hir: &Hir) -> Result<(), CompileError> {
     }) {
         return Ok(());
     }
-    Err(CompileError::new(
-        codes::CATEGORY,
-        "the model has category splits that the layout does not support",
-        "train with numeric or one-hot features",
-    ))
+    Err(CompileError::ill_formed("a node tests a set of categories in a layout without sets"))
 }
 
 fn single_nodes() -> CompileError {

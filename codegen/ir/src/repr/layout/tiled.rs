@@ -72,11 +72,7 @@ impl Tiled {
     /// If the forest has no tiles, or if 31 bits cannot number tiles, children or leaves.
     pub fn new(request: &Request) -> Result<Tiled, CompileError> {
         let Some(tiling) = request.tiles else {
-            return Err(CompileError::new(
-                codes::SINGLE_NODES,
-                "the model's nodes are in no tiles",
-                "this is a bug in schedc: please report it together with the schedule",
-            ));
+            return Err(CompileError::ill_formed("the model's nodes are in no tiles"));
         };
         let forest = request.forest;
         let test = Test::of(request, Layout::Sparse);
