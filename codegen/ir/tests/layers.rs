@@ -129,8 +129,8 @@ fn tile(rng: &mut Rng, axis: Axis, stop: i64, lanes: u16) -> [StageLoop; 2] {
     let size = i64::from(lanes) * rng.pick(&[1, 2, 3, 8]).copied().unwrap_or(1);
     let unrolls = rng.one_in(2);
     [
-        StageLoop { axis, stop, step: size, lanes: 1, unroll: false },
-        StageLoop { axis, stop: size, step: lanes.into(), lanes, unroll: unrolls },
+        StageLoop { axis, stop, step: size, lanes: 1, unroll: false, parallel: false },
+        StageLoop { axis, stop: size, step: lanes.into(), lanes, unroll: unrolls, parallel: false },
     ]
 }
 
@@ -154,6 +154,11 @@ fn arrangement(rng: &mut Rng, (units, terms): (u32, u32), panel: u16) -> Arrange
             bounds[axis].loops.push(loops.len());
             loops.push(tiles[axis].remove(0));
         }
+    }
+    // Threads share units outside of the loops over terms.
+    let outside = loops.iter_mut().take_while(|this| this.axis != Axis::Feature);
+    for this in outside.filter(|this| this.axis == Axis::Unit) {
+        this.parallel = rng.one_in(3);
     }
     Arrangement::new(loops, bounds.to_vec())
 }

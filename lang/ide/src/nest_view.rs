@@ -185,7 +185,7 @@ fn view(here: Here, builder: &NestBuilder, stages: &[StageVariant]) -> NestView 
     let (mut loops, mut roots) = (Vec::new(), Vec::new());
     // The loops of a stage have the stage's name before theirs, and come after those of trees in the list.
     let nest = loops_view(builder, None, &mut loops, &mut spans);
-    for StageVariant { stage, builder } in stages {
+    for StageVariant { stage, builder, .. } in stages {
         let first = loops.len();
         let nest = loops_view(builder, Some(stage), &mut loops, &mut spans);
         roots.extend(positions(&nest.roots).into_iter().map(|root| root + first));

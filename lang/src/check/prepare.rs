@@ -86,7 +86,7 @@ impl Prepared {
             let calls: Vec<Call> = calls.iter().filter(is_before).cloned().collect();
             let mut problems = ProblemCounter::default();
             let stage = (stage.clone(), calls);
-            StageVariant::judged(stage, self.model.as_ref(), &mut problems)
+            StageVariant::judged(stage, self.limits.kind, self.model.as_ref(), &mut problems)
         };
         self.stages.iter().map(until).collect()
     }

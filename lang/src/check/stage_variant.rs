@@ -9,6 +9,7 @@ use crate::legality;
 use crate::lineage::NestBuilder;
 use crate::listener::Listener;
 use crate::operation::{NEW, Operation};
+use crate::options::TargetKind;
 use crate::resolve::Call;
 use crate::stages::acts;
 use sched_nest::{ModelInfo, StageInfo, StageKind};
@@ -20,30 +21,41 @@ pub struct StageVariant {
     pub stage: StageInfo,
     /// The stage's nest with annotations, as far as the schedule is legal.
     pub builder: NestBuilder,
+    target: TargetKind,
 }
 
 impl StageVariant {
     /// The stage before any directive.
-    fn plain(stage: StageInfo, model: Option<&Arc<ModelInfo>>, operations: usize) -> Self {
-        StageVariant { builder: NestBuilder::of_stage(model.cloned(), &stage, operations), stage }
+    fn plain(
+        stage: StageInfo,
+        target: TargetKind,
+        model: Option<&Arc<ModelInfo>>,
+        operations: usize,
+    ) -> Self {
+        StageVariant { builder: NestBuilder::of_stage(model.cloned(), &stage, operations), stage, target }
     }
 
     /// The stages of sums of a model without those that a schedule arranges.
-    pub fn others(model: Option<&Arc<ModelInfo>>, arranged: &[StageVariant]) -> Vec<StageVariant> {
+    pub fn others(
+        model: Option<&Arc<ModelInfo>>,
+        target: TargetKind,
+        arranged: &[StageVariant],
+    ) -> Vec<StageVariant> {
         let is_other = |stage: &&StageInfo| {
             stage.kind != StageKind::Trees && !arranged.iter().any(|other| other.stage.name == stage.name)
         };
         let stages = model.map_or(&[][..], |model| &model.stages).iter().filter(is_other);
-        stages.map(|stage| StageVariant::plain(stage.clone(), model, 0)).collect()
+        stages.map(|stage| StageVariant::plain(stage.clone(), target, model, 0)).collect()
     }
 
     /// Applies the directives that concern a stage, and judges its nest.
     pub(super) fn judged(
         (stage, calls): (StageInfo, Vec<Call>),
+        target: TargetKind,
         model: Option<&Arc<ModelInfo>>,
         listener: &mut dyn Listener,
     ) -> Self {
-        let mut variant = StageVariant::plain(stage, model, calls.len());
+        let mut variant = StageVariant::plain(stage, target, model, calls.len());
         let builder = &mut variant.builder;
         for call in calls.iter().filter(|call| !acts(call.op)) {
             let problem = Problem::NotInStage { stage: variant.stage.name.clone() };
@@ -52,7 +64,7 @@ impl StageVariant {
         let acting = || calls.iter().filter(|call| acts(call.op));
         if modifiers::apply(acting(), builder, listener) {
             annotate::attach(acting(), builder, listener);
-            for illegal in legality::stage::check(builder, &variant.stage.name) {
+            for illegal in legality::stage::check(builder, &variant.stage.name, target) {
                 listener.illegal(builder, &illegal);
             }
         }
@@ -74,7 +86,7 @@ impl StageVariant {
     /// Whether one more operation on the loops is legal.
     pub fn fits(&self, operation: &Operation) -> bool {
         let mut builder = self.builder.clone();
-        let problems = |builder: &NestBuilder| legality::stage::check(builder, &self.stage.name);
+        let problems = |builder: &NestBuilder| legality::stage::check(builder, &self.stage.name, self.target);
         if !acts(operation.op()) || operation.apply(NEW, &mut builder).is_err() {
             return false;
         }

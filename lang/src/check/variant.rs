@@ -36,6 +36,8 @@ pub struct Variant {
     pub calls: Arc<[Call]>,
     /// The stages of sums that the schedule arranges.
     pub stages: Vec<StageVariant>,
+    /// Kind of the target.
+    pub target: TargetKind,
     batch_size: Option<u64>,
     shared_memory: Option<u64>,
     nest: OnceLock<Nest>,
@@ -49,7 +51,7 @@ impl Variant {
 
     /// Lineages of all stages of sums: first of those that the schedule arranges.
     pub(super) fn stage_lineages(&self) -> Vec<StageLineage> {
-        let others = StageVariant::others(self.builder.model(), &self.stages);
+        let others = StageVariant::others(self.builder.model(), self.target, &self.stages);
         let of = |stage: &StageVariant, is_arranged| StageLineage {
             name: stage.stage.name.clone(),
             is_arranged,
@@ -124,7 +126,8 @@ impl<'a> ResolvedPart<'a> {
         }
         words.be_plain();
         let model = self.options.model.as_ref();
-        let stages = stages.into_iter().map(|stage| StageVariant::judged(stage, model, &mut words)).collect();
+        let judged = |stage| StageVariant::judged(stage, limits.kind, model, &mut words);
+        let stages = stages.into_iter().map(judged).collect();
         if whole_shape {
             lints::of_names(&self.scope, &builder, &mut self.report);
         }
@@ -134,6 +137,7 @@ impl<'a> ResolvedPart<'a> {
             builder,
             calls: forest.into(),
             stages,
+            target: limits.kind,
             batch_size: self.options.batch_size,
             shared_memory: (limits.kind == TargetKind::Gpu).then_some(limits.gpu.shared),
             nest: OnceLock::new(),

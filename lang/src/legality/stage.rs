@@ -5,6 +5,7 @@
 
 use crate::illegal::{Illegal, Problem, StageLanesFault};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
+use crate::options::TargetKind;
 use crate::stages::acts;
 use sched_nest::{Axis, LoopId};
 
@@ -18,11 +19,13 @@ const MOST_EXPANDED: i64 = 4096;
 const MOST_KEPT: i64 = 32;
 
 /// All problems of the final nest of the stage with this name.
-pub(crate) fn check(builder: &NestBuilder, stage: &str) -> Vec<Illegal> {
+pub(crate) fn check(builder: &NestBuilder, stage: &str, target: TargetKind) -> Vec<Illegal> {
     let chain = builder.tree().loops();
+    let is_term = |id: &LoopId| builder.node(*id).axis == Axis::Feature;
+    let outside_of_terms = chain.iter().position(is_term).unwrap_or(chain.len());
     let mut problems = Vec::new();
     let mut lanes: Option<LoopId> = None;
-    for id in &chain {
+    for (at, id) in chain.iter().enumerate() {
         let node = builder.node(*id);
         for (annotation, step) in &node.annotations {
             let refuse = |problem| Illegal::argument(*step, 0, problem, vec![*id]);
@@ -42,7 +45,8 @@ pub(crate) fn check(builder: &NestBuilder, stage: &str) -> Vec<Illegal> {
                     Illegal::argument(*step, 1, problem, vec![*id])
                 }));
             }
-            problems.extend(axis_problem(node.axis, annotation, stage).map(refuse));
+            let takes_threads = target == TargetKind::Cpu && at < outside_of_terms;
+            problems.extend(axis_problem(node.axis, annotation, stage, takes_threads).map(refuse));
         }
     }
     problems.extend(out_of_order(builder, &chain));
@@ -51,9 +55,11 @@ pub(crate) fn check(builder: &NestBuilder, stage: &str) -> Vec<Illegal> {
     problems
 }
 
-/// The problem of an annotation of a loop over units or terms.
-fn axis_problem(axis: Axis, annotation: &Annotation, stage: &str) -> Option<Problem> {
+/// The problem of an annotation of a loop over units or terms. `takes_threads` holds if threads may share
+/// the loop's units: on a CPU, outside of all loops over terms.
+fn axis_problem(axis: Axis, annotation: &Annotation, stage: &str, takes_threads: bool) -> Option<Problem> {
     match (axis, annotation) {
+        (Axis::Unit, Annotation::Parallel) if takes_threads => None,
         (Axis::Feature, Annotation::Vectorize(_) | Annotation::Interleave(_)) => {
             Some(Problem::TermsOutOfOrder { outer: None })
         }

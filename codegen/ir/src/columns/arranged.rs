@@ -120,7 +120,7 @@ impl ArrangedCode<'_> {
         self.each(b, at, point, &mut |b, point| self.outside(b, at + 1, point));
     }
 
-    /// Calls `body` for the values of a loop, in loops of LIR or unrolled.
+    /// Calls `body` for the values of a loop: in loops of LIR, shared by threads or not, or unrolled.
     fn each(&self, b: &mut Builder, at: usize, point: &Point, body: &mut dyn FnMut(&mut Builder, &Point)) {
         let this = self.arrangement.loops[at];
         for range in self.arrangement.ranges(at, &point.left) {
@@ -130,6 +130,16 @@ impl ArrangedCode<'_> {
                     let inner = point.moved(&this, None, value, range.left.clone(), b);
                     body(b, &inner);
                 }
+                continue;
+            }
+            if this.parallel {
+                let trip = b.int(range.count);
+                b.parallel(trip, |b, iteration| {
+                    let value = b.mul_int(iteration, this.step);
+                    let value = b.add_int(value, range.first);
+                    let inner = point.moved(&this, Some(value), 0, range.left.clone(), b);
+                    body(b, &inner);
+                });
                 continue;
             }
             let (first, end) = (b.int(range.first), b.int(range.first + range.count * this.step));

@@ -30,6 +30,8 @@ pub struct StageLoop {
     pub lanes: u16,
     /// Whether the loop is unrolled.
     pub unroll: bool,
+    /// Whether threads share the loop's iterations.
+    pub parallel: bool,
 }
 
 /// A condition of partial tiles: the sum of the values of some loops is below a bound.
@@ -205,6 +207,9 @@ impl std::fmt::Display for Arrangement {
             }
             if this.lanes > 1 {
                 write!(f, " in lanes")?;
+            }
+            if this.parallel {
+                write!(f, " parallel")?;
             }
         }
         Ok(())

@@ -97,7 +97,9 @@ fn chain_loop(nest: &Nest, id: LoopId, panel: u16) -> Result<ChainLoop, CompileE
     let step = known(&this.step)? * i64::from(lanes);
     // A loop over all rows of a call becomes a loop over one group of vectors.
     let stop = known(&this.stop).unwrap_or(step * group);
-    let parts = StageLoop { axis: this.axis, stop, step, lanes, unroll: this.annotations.unroll };
+    let annotations = &this.annotations;
+    let parallel = annotations.parallel && this.axis == Axis::Unit;
+    let parts = StageLoop { axis: this.axis, stop, step, lanes, unroll: annotations.unroll, parallel };
     Ok(ChainLoop { id, parts, group })
 }
 
@@ -128,7 +130,8 @@ fn with_groups_inside(loops: Vec<ChainLoop>, constraints: &[Constraint]) -> Arra
     let mut bounds: Vec<StageBound> = constraints.iter().filter_map(bound).collect();
     let mut all: Vec<StageLoop> = loops.iter().map(|this| this.parts).collect();
     for (at, this) in loops.iter().enumerate().filter(|(_, this)| this.group > 1) {
-        let inner = StageLoop { stop: this.parts.step * this.group, unroll: false, ..this.parts };
+        let inner =
+            StageLoop { stop: this.parts.step * this.group, unroll: false, parallel: false, ..this.parts };
         let place = all.len();
         for bound in bounds.iter_mut().filter(|bound| bound.loops.contains(&at)) {
             bound.loops.push(place);

@@ -39,7 +39,7 @@ impl Growth<'_> {
     /// Adds one random directive for the stage, if it is legal.
     fn stage_line(&mut self, stage: &str, loops: &mut Vec<String>) {
         let Some(v) = self.rng.pick(loops).cloned() else { return };
-        match self.rng.below(8) {
+        match self.rng.below(9) {
             0..=2 => {
                 let size = self.rng.pick(SIZES).copied().unwrap_or(2);
                 self.names += 2;
@@ -66,6 +66,9 @@ impl Growth<'_> {
             6 => {
                 let group = 2 + self.rng.below(3);
                 self.keep_if_legal(format!("interleave({v}, {group})\n"));
+            }
+            7 => {
+                self.keep_if_legal(format!("parallel({v})\n"));
             }
             _ => {
                 self.keep_if_legal(format!("unroll({v})\n"));

@@ -23,8 +23,9 @@ pub(super) fn loops(
     replace: Span,
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Vec<Completion> {
-    let arranged = &analysis.variant().stages;
-    let others = StageVariant::others(analysis.options().model.as_ref(), arranged);
+    let variant = analysis.variant();
+    let arranged = &variant.stages;
+    let others = StageVariant::others(analysis.options().model.as_ref(), variant.target, arranged);
     let stages = arranged.iter().chain(&others).take(MOST_STAGES);
     stages.flat_map(|stage| loops_of(stage, op, replace, is_taken)).collect()
 }

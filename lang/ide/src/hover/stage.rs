@@ -20,7 +20,7 @@ pub(super) fn used(analysis: Here, stmt: &Stmt, select: &Select, span: Span) -> 
 
 fn used_at(analysis: Here, arranged: Vec<StageVariant>, select: &Select, span: Span) -> Option<Hover> {
     let model = analysis.options().model.as_ref();
-    let others = StageVariant::others(model, &arranged);
+    let others = StageVariant::others(model, analysis.variant().target, &arranged);
     let stages: Vec<&StageVariant> = arranged.iter().chain(&others).collect();
     if let Some(stage) = stages.iter().find(|stage| stage.stage.name == select.name) {
         let text = format!("`{}`: {}.", select.name, about(&stage.stage));
@@ -38,7 +38,7 @@ pub(super) fn changed(analysis: Here, stmt: &Stmt) -> Vec<(StageVariant, StageVa
     let model = analysis.options().model.as_ref();
     let before = prepared.stages_until(stmt.span.start as usize);
     let after = prepared.stages_until(stmt.span.end as usize);
-    let plain = StageVariant::others(model, &[]);
+    let plain = StageVariant::others(model, analysis.variant().target, &[]);
     let pair = |after: StageVariant| {
         let is_same = |stage: &&StageVariant| stage.stage == after.stage;
         let old = before.iter().find(is_same).or_else(|| plain.iter().find(is_same))?.clone();

@@ -37,8 +37,9 @@ pub(super) fn not_in_stage(context: &Context, stage: &str) -> Wording {
         "not for sums",
     )
     .help(
-        "`tile`, `reorder`, `unroll`, `vectorize` and `interleave` arrange the loops of sums. A \
-         loop over rows cannot be divided into copies here.",
+        "`tile`, `reorder`, `unroll`, `vectorize` and `interleave` arrange the loops of sums. \
+         On CPUs, `parallel` applies to loops over units outside of the loops over terms. A loop \
+         over rows cannot be divided into copies here.",
     )
 }
 
