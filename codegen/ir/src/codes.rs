@@ -7,7 +7,6 @@ sched_diagnostics::codes! { Compilation in "explain/";
     SYMBOLIC 5 "C0005" Error "schedule that is still symbolic"
     CODE_SIZE 6 "C0006" Error "too much code"
     NO_PROFILE 7 "C0007" Error "no profile of the leaves"
-    SINGLE_NODES 8 "C0008" Error "tiles beside walks of single nodes"
     SHARED_MEMORY 13 "C0013" Error "too much shared memory in a block"
     CATEGORY_BUDGET 14 "C0014" Error "tables of categories too large"
     NO_GPU_FUNCTION 15 "C0015" Error "output that GPUs do not support"

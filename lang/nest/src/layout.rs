@@ -21,17 +21,6 @@ pub enum Operands {
     Bins,
 }
 
-/// Machines on which a layout holds tiles of several nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Tiles {
-    /// All machines.
-    Everywhere,
-    /// GPUs. On CPUs, complete trees of tiles take too much memory: they grow ninefold with each level.
-    OnGpus,
-    /// No machine.
-    Nowhere,
-}
-
 /// Trees that a layout holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shapes {
@@ -75,7 +64,7 @@ macro_rules! layouts {
             pub const WORDS: &'static [&'static str] = &[$($word),*];
 
             const fn row(self) -> &'static Row {
-                use {Nodes::*, Operands::*, RowVectors::*, Shapes::*, Tiles::*};
+                use {Nodes::*, Operands::*, RowVectors::*, Shapes::*};
                 match self { $(Layout::$name => const { &Row { $($field: $value,)* } },)* }
             }
 
@@ -111,8 +100,8 @@ layouts! {
         has_cpu_vectors: bool,
         /// Rows of a vector on a GPU, whose bins fill one register; 1 without vectors.
         gpu_lanes: u32,
-        /// Machines on which nodes may be tiles of several nodes.
-        tiles: Tiles,
+        /// Whether nodes may be tiles of several nodes.
+        holds_tiles: bool,
         /// Smallest number of bytes of a node, if half of the nodes are leaves.
         node_bytes: u64,
         /// Smallest number of bytes of a feature's value in a copy of rows.
@@ -125,28 +114,28 @@ layouts! {
     /// Complete trees in level order.
     Array "array" {
         nodes: Complete, operands: Values, shapes: Any, is_straight: false, row_vectors: Steps,
-        turn: 6, has_cpu_vectors: false, gpu_lanes: 1, tiles: OnGpus, node_bytes: 8, value_bytes: 4,
+        turn: 6, has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false, node_bytes: 8, value_bytes: 4,
         meaning: "complete trees in level order; the position of a child is computed, not loaded.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
     /// Existing nodes only, with child indices.
     Sparse "sparse" {
         nodes: Existing, operands: Values, shapes: Any, is_straight: false, row_vectors: Steps,
-        turn: 5, has_cpu_vectors: true, gpu_lanes: 1, tiles: Everywhere, node_bytes: 8, value_bytes: 4,
+        turn: 5, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: true, node_bytes: 8, value_bytes: 4,
         meaning: "only the nodes that exist, each with the number of a child.",
         smaller: "unroll fewer steps with unrollWalk, which pads trees, or split the model",
     }
     /// Complete trees whose levels are tables to look up in registers.
     Levels "levels" {
         nodes: Complete, operands: Values, shapes: Any, is_straight: true, row_vectors: Steps,
-        turn: 4, has_cpu_vectors: true, gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 4,
+        turn: 4, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false, node_bytes: 4, value_bytes: 4,
         meaning: "complete trees as one table for each level, which vectors look up in registers.",
         smaller: "use representation(array) or representation(sparse)",
     }
     /// Like `Levels`, with threshold bins instead of thresholds.
     Quantized "quantized" {
         nodes: Complete, operands: Bins, shapes: Any, is_straight: true, row_vectors: Steps,
-        turn: 2, has_cpu_vectors: true, gpu_lanes: 4, tiles: Nowhere, node_bytes: 3, value_bytes: 1,
+        turn: 2, has_cpu_vectors: true, gpu_lanes: 4, holds_tiles: false, node_bytes: 3, value_bytes: 1,
         meaning: "like levels, with small integers instead of thresholds; rows are quantized too.",
         smaller: "use representation(array) or representation(sparse)",
     }
@@ -154,7 +143,7 @@ layouts! {
     /// tree in this order.
     Preorder "preorder" {
         nodes: Existing, operands: Bins, shapes: Any, is_straight: false, row_vectors: Sweep,
-        turn: 3, has_cpu_vectors: true, gpu_lanes: 1, tiles: Nowhere, node_bytes: 4, value_bytes: 1,
+        turn: 3, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false, node_bytes: 4, value_bytes: 1,
         meaning: "only the nodes that exist, each before its subtrees; rows are quantized, and vectors of \
                   them test all nodes.",
         smaller: "use representation(sparse), whose nodes are smaller",
@@ -162,14 +151,14 @@ layouts! {
     /// Like `Quantized`, for trees with one test for all nodes of a level, which is stored once.
     Oblivious "oblivious" {
         nodes: Complete, operands: Bins, shapes: Oblivious, is_straight: true, row_vectors: Steps,
-        turn: 1, has_cpu_vectors: true, gpu_lanes: 1, tiles: Nowhere, node_bytes: 2, value_bytes: 1,
+        turn: 1, has_cpu_vectors: true, gpu_lanes: 1, holds_tiles: false, node_bytes: 2, value_bytes: 1,
         meaning: "trees whose nodes of a level all make one test, which is stored once; rows are quantized.",
         smaller: "use representation(sparse), which stores only nodes that exist",
     }
     /// Complete trees of one depth, with the same node of all trees side by side.
     Reorg "reorg" {
         nodes: Complete, operands: Values, shapes: Any, is_straight: false, row_vectors: Steps,
-        turn: 7, has_cpu_vectors: false, gpu_lanes: 1, tiles: Nowhere, node_bytes: 8, value_bytes: 4,
+        turn: 7, has_cpu_vectors: false, gpu_lanes: 1, holds_tiles: false, node_bytes: 8, value_bytes: 4,
         meaning: "complete trees of one depth, with the same node of all trees side by side, for GPU \
                   threads with one tree each.",
         smaller: "use representation(sparse), which stores only nodes that exist",

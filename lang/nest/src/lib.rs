@@ -16,7 +16,7 @@ mod variants;
 pub mod visit;
 pub mod walks;
 
-pub use layout::{Layout, Nodes, Operands, RowVectors, Shapes, Tiles};
+pub use layout::{Layout, Nodes, Operands, RowVectors, Shapes};
 pub use model::{Depths, ModelInfo, Sizes};
 pub use nest::*;
 pub use stage::{StageInfo, StageKind, StageNest};

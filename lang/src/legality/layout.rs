@@ -2,10 +2,11 @@
 //! support tiles.
 
 use super::memory::{order, representation_of};
+use super::shared::in_launch;
 use crate::illegal::{Illegal, Problem};
 use crate::lineage::{Annotation, DirectiveIndex, NestBuilder};
 use crate::options::TargetKind;
-use sched_nest::{Layout, LoopId, Shapes, Tiles, walks};
+use sched_nest::{Layout, LoopId, Shapes, walks};
 
 pub(super) fn check(
     builder: &NestBuilder,
@@ -19,19 +20,18 @@ pub(super) fn check(
         problems.push(Illegal::at(step, problem, ids));
     };
     if let Some((layout, step)) =
-        builder.forest().layout_setting().filter(|(layout, _)| holds_single_nodes(*layout, target))
+        builder.forest().layout_setting().filter(|(layout, _)| !layout.holds_tiles())
     {
         refuse(step, Vec::new(), Problem::LayoutNeedsSingleNodes { layout, tiles });
     }
     for id in loops {
         let node = builder.node(*id);
-        if let Some((layout, step)) = node.layout().filter(|(layout, _)| holds_single_nodes(*layout, target))
-        {
+        if let Some((layout, step)) = node.layout().filter(|(layout, _)| !layout.holds_tiles()) {
             refuse(step, vec![*id], Problem::LayoutNeedsSingleNodes { layout, tiles });
         }
         let walks = |annotation: &Annotation| {
             let single = matches!(annotation, Annotation::Vectorize(_) | Annotation::SpeculateWalk(_));
-            single && target == TargetKind::Cpu
+            single && (target == TargetKind::Cpu || !in_launch(builder, *id))
         };
         if let Some(step) = node.directive_of(walks) {
             refuse(step, vec![*id], Problem::WalkNeedsSingleNodes { tiles });
@@ -64,13 +64,5 @@ fn only_oblivious(builder: &NestBuilder, loops: &[LoopId], problems: &mut Vec<Il
             reported.push(step);
             problems.push(Illegal::at(step, Problem::NotOblivious { tree: *tree }, ids));
         }
-    }
-}
-
-fn holds_single_nodes(layout: Layout, target: TargetKind) -> bool {
-    match layout.tiles() {
-        Tiles::Everywhere => false,
-        Tiles::OnGpus => target == TargetKind::Cpu,
-        Tiles::Nowhere => true,
     }
 }

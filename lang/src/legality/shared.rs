@@ -93,7 +93,8 @@ fn least_bytes(builder: &NestBuilder, id: LoopId, bytes: impl Fn(Layout) -> u64)
         .unwrap_or(0)
 }
 
-fn in_launch(builder: &NestBuilder, id: LoopId) -> bool {
+/// Whether a loop is part of a launch.
+pub(super) fn in_launch(builder: &NestBuilder, id: LoopId) -> bool {
     builder.tree().path(id).into_iter().any(|on| builder.node(on).gpu_level() == Some(GpuLevel::Grid))
 }
 

@@ -219,11 +219,7 @@ fn only_numeric(hir: &Hir) -> Result<(), CompileError> {
 }
 
 fn single_nodes() -> CompileError {
-    CompileError::new(
-        codes::SINGLE_NODES,
-        "`tileTrees` needs representation(sparse) and walks without vectors in every leaf loop",
-        "write representation(sparse), and interleave instead of vectorize, or remove tileTrees",
-    )
+    CompileError::ill_formed("tiles of nodes in a layout or in vectors that cannot hold them")
 }
 
 fn over_budget(layout: nest::Layout, footprint: u64, budget: &Budget) -> CompileError {

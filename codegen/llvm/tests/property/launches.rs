@@ -19,8 +19,7 @@ pub fn has_code(forest: &Forest, profile: &Profile, nest: &Nest) -> bool {
         &[Kind::Raw],
         &Budget::default(),
     );
-    let refuses = |code| [codes::SHARED_MEMORY, codes::SINGLE_NODES].contains(&code);
-    compiled.err().is_none_or(|error| !refuses(error.code))
+    compiled.err().is_none_or(|error| error.code != codes::SHARED_MEMORY)
 }
 
 /// Compiles a schedule for a forest; returns nothing if the checker refuses it.
