@@ -68,6 +68,12 @@ impl<'a> Field<'a> {
         self.until.saturating_sub(self.began.elapsed())
     }
 
+    /// Whether two texts have the same nests for calls of this size.
+    pub fn have_same_nests(&self, one: &str, other: &str) -> bool {
+        let nests = |text| self.draft(text).map(|draft| draft.nests);
+        nests(one).is_some_and(|nests_of_one| Some(nests_of_one) == nests(other))
+    }
+
     /// Compiles texts and returns the numbers of the new entrants. Skips texts that equal another entrant or
     /// do not compile.
     pub fn enter(&mut self, texts: &[String]) -> Vec<usize> {

@@ -51,6 +51,9 @@ pub fn search(
     for (field, rows) in fields.iter_mut().zip(task.sizes) {
         let own = owns.for_rows(*rows).clone();
         let mut best = start.text.clone();
+        // A field keeps one of several texts with the same nests. The start is kept, since it has the params.
+        let own = if field.have_same_nests(&own, &best) { best.clone() } else { own };
+        let own_has_params = own == best;
         let entered = field.enter(&[own.clone(), best.clone()]);
         field.race(&entered, PART, watch)?;
         'better: while !field.ended && !field.left().is_zero() {
@@ -62,7 +65,7 @@ pub fn search(
                 }
                 racing.extend(field.entrants.iter().position(|one| one.text == best));
                 field.race(&racing, PART, watch)?;
-                let fastest = field.entrants.iter().filter(|one| one.text != own);
+                let fastest = field.entrants.iter().filter(|one| own_has_params || one.text != own);
                 let fastest =
                     fastest.min_by(|a, b| a.time().total_cmp(&b.time())).map(|one| one.text.clone());
                 if let Some(fastest) = fastest.filter(|fastest| *fastest != best) {
@@ -76,7 +79,7 @@ pub fn search(
         let (Some(at), Some(chosen)) = (place(&best), place(&own)) else {
             return Err(Failure::usage(
                 format!("the schedule {} cannot be compiled for the model", start.name),
-                "run `schedc check MODEL -s FILE` to see the errors",
+                "run `schedc build MODEL -s FILE` with the same options to see the errors",
             ));
         };
         if !field.ended {
