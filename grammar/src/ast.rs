@@ -19,7 +19,7 @@ pub struct Ident {
 pub struct Segment {
     /// The name before the brackets.
     pub name: Ident,
-    /// The expression in brackets, which selects one copy.
+    /// The expression in brackets: the number of one copy of the loop.
     pub index: Option<Box<Expr>>,
 }
 

@@ -14,8 +14,8 @@ pub fn run(args: &Convert, terminal: &Terminal) -> Result<(), Failure> {
     let extension = args.out.extension().unwrap_or_default();
     if !TREELITE.endings.iter().any(|known| extension == *known) {
         return Err(Failure::usage(
-            format!("the format of {} is unknown", args.out.display()),
-            "use a name that ends in .treelite: models are converted to Treelite's format",
+            format!("{} does not have the ending of a Treelite checkpoint", args.out.display()),
+            "models are converted to Treelite's format: use a name that ends in .treelite or .tl",
         ));
     }
     keep(&[Some(&args.model)], &args.out)?;

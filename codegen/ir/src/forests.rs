@@ -16,7 +16,8 @@ use sched_forest::{Float, Forest, Predicate, Tree};
 use sched_pipeline::{Prepared, SetTests, TablesTooLarge};
 use std::sync::{Arc, OnceLock};
 
-/// A model's forest with its kernel forests. Clones share them.
+/// A model's forest, and the forests that kernels walk in its place, made at the first use. Clones share
+/// them.
 #[derive(Clone, Debug)]
 pub struct KernelForests(Arc<Shared>);
 

@@ -74,8 +74,8 @@ pub enum Softmax {
     Doubled,
     /// The sum is in the accumulator's type.
     Plain,
-    /// ONNX Runtime's `SOFTMAX_ZERO`: a value of at most 1e-7 is multiplied by the exponential of minus the
-    /// largest value, and is not part of the sum.
+    /// ONNX Runtime's `SOFTMAX_ZERO`: a value of magnitude at most 1e-7 is multiplied by the exponential of
+    /// minus the largest value, and is not part of the sum.
     ZeroAside,
 }
 
@@ -239,11 +239,11 @@ pub(super) fn arg_max(values: &[f64]) -> usize {
 
 fn softmax(form: Softmax, values: &mut [f64], exp: impl Fn(f64) -> f64, round: impl Fn(f64) -> f64) {
     let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let aside = exp(-largest);
+    let near_zero_factor = exp(-largest);
     let mut sum = 0.0;
     for value in values.iter_mut() {
         if form == Softmax::ZeroAside && value.abs() <= f64::from(1e-7_f32) {
-            *value = round(*value * aside);
+            *value = round(*value * near_zero_factor);
             continue;
         }
         *value = exp(round(*value - largest));

@@ -83,7 +83,8 @@ struct CodeSize {
     group: u64,
     /// Whether remainders have another copy of the code, by `unrollAndJam`.
     unroll_and_jam: bool,
-    /// Straight-line steps of a walk, without and with leaf tests.
+    /// Straight-line steps of a walk, by `unrollWalk` and by `peelWalk`. The latter count as if all had leaf
+    /// tests.
     steps: [u64; 2],
 }
 
@@ -143,7 +144,7 @@ impl CodeSize {
         self.copies.saturating_mul(self.group)
     }
 
-    /// Estimated instructions of all copies of the walk. Steps with leaf tests count twice, and so does code
+    /// Estimated instructions of all copies of the walk. Steps of `peelWalk` count twice, and so does code
     /// with a separate remainder.
     fn instructions(&self) -> u64 {
         let [straight, tested] = self.steps;

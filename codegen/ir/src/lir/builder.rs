@@ -471,12 +471,12 @@ pub trait Build: Sized {
         self.builder().push(Stmt::Launch(Box::new(Launch { name, grid, block, body })));
     }
 
-    /// Temporary memory for `body`, of one thread inside a launch.
+    /// Allocates temporary memory for `body`. Inside a launch, each thread has its own.
     fn alloc(&mut self, name: &str, element: Scalar, bytes: Value, body: impl FnOnce(&mut Self, BufferId)) {
         self.alloc_in(Space::Private, name, element, bytes, body);
     }
 
-    /// Temporary memory in the given space for `body`.
+    /// Allocates temporary memory in the given space for `body`.
     fn alloc_in(
         &mut self,
         space: Space,

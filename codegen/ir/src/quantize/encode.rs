@@ -169,7 +169,7 @@ impl Quantizer<'_> {
     }
 
     /// Loads the feature of the model that belongs to a quantized feature or run; both are indices.
-    pub(super) fn number(&self, b: &mut Builder, feature: Value) -> Value {
+    pub(super) fn model_feature(&self, b: &mut Builder, feature: Value) -> Value {
         b.load_index(Scalar::I32, Address::element(self.tables.features, feature, Scalar::I32))
     }
 
@@ -220,7 +220,7 @@ impl Quantizer<'_> {
     fn value(&self, b: &mut Builder, group: &SearchGroup, block: SharedBlock, of: SharedValue) {
         let SharedValue { row, nth, from } = of;
         let feature = b.add_int(nth, group.features.start as i64);
-        let column = self.number(b, feature);
+        let column = self.model_feature(b, feature);
         let ahead = b.mul_int(row, self.features);
         let index = b.add(from, ahead);
         let index = b.add(index, column);
@@ -349,7 +349,7 @@ impl Quantizer<'_> {
     /// Each feature has `each` entries in the ordered table.
     fn count_row(&self, b: &mut Builder, group: &SearchGroup, each: u32, row: RowTarget, copy: BufferId) {
         self.each_feature(b, group, 1, |b, feature| {
-            let number = self.number(b, feature);
+            let number = self.model_feature(b, feature);
             let index = b.add(row.from, number);
             let x = b.load(Ty::of(self.input), Address::element(self.rows, index, self.input));
             let nth = b.add_int(feature, -(group.features.start as i64));

@@ -44,7 +44,7 @@ impl Quantizer<'_> {
         (from, rows, to): (InputColumns, CopiedRows, Blocks),
     ) {
         let lanes = to.width.min(ROWS);
-        let number = self.number(b, feature);
+        let number = self.model_feature(b, feature);
         let start = from.start(b, number);
         let next = self.later_start(b, group, feature, from);
         let nth = b.add_int(feature, -(group.features.start as i64));
@@ -82,7 +82,7 @@ impl Quantizer<'_> {
         let later = b.add_int(feature, FEATURES_AHEAD);
         let last = b.int(group.features.end as i64 - 1);
         let later = b.min(later, last);
-        let number = self.number(b, later);
+        let number = self.model_feature(b, later);
         from.start(b, number)
     }
 }

@@ -37,7 +37,7 @@ impl InputColumns {
         b.cmp(Cmp::Ne, order, zero)
     }
 
-    /// Index of a feature's value in row 0. The feature is an index.
+    /// Index of a feature's value in row 0. `feature` is a scalar of the index type.
     pub fn start(self, b: &mut Builder, feature: Value) -> Value {
         let number = b.add_int(feature, 1);
         b.load_index(Scalar::I64, Address::element(self.order, number, Scalar::I64))

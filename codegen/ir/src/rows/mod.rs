@@ -139,7 +139,7 @@ impl Row {
         self.lanes.is_some_and(|lanes| lanes.adjacent)
     }
 
-    /// Loads the byte-sized bins of one column for all lanes. The column is an index.
+    /// Loads the byte-sized bins of one column for all lanes. `column` is a scalar of the index type.
     pub fn load_bytes(&self, b: &mut Builder, column: Value, lanes: u16) -> Value {
         if self.is_adjacent() {
             return self.load_column(b, column, lanes);
@@ -150,8 +150,8 @@ impl Row {
         b.cast(Cast::Trunc, bins, Ty::vector(Scalar::I8, lanes))
     }
 
-    /// Loads the values of one feature for all lanes, which must be contiguous. The feature is an
-    /// index.
+    /// Loads the values of one feature for `width` rows. They must be contiguous ([`Row::is_adjacent`]).
+    /// `feature` is a scalar of the index type.
     pub fn load_column(&self, b: &mut Builder, feature: Value, width: u16) -> Value {
         self.load_column_and(b, Keep::Invariant, feature, width)
     }

@@ -200,7 +200,7 @@ impl Entry {
             ));
         }
         let nest = nest_digest(&schedule, model).ok_or_else(|| {
-            let help = "run `schedc check MODEL -s FILE` to see the errors";
+            let help = "run `schedc build MODEL -s FILE` to see the errors";
             Failure::usage("the schedule has errors with its model, so a lock cannot hold it", help)
         })?;
         let (one, other) = (measured.schedule.rounded(), measured.default.rounded());

@@ -72,8 +72,8 @@ impl Header {
                 let message =
                     format!("thresholds have the type {}, and leaves the type {}", types[0], types[1]);
                 return Err(bad("threshold_type", message).help(
-                    "schedc reads models in single or double precision (types 2 and 3); leaves of whole \
-                     numbers are not supported",
+                    "schedc reads models whose thresholds and leaves both have single precision (type 2) or \
+                     both double precision (type 3); leaves of whole numbers are not supported",
                 ));
             }
         };

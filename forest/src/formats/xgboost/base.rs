@@ -1,7 +1,7 @@
 //! The margins before the first tree, computed from `base_score`, which is a prediction or a margin.
 
 use super::document::{LearnerParam, Text};
-use super::objective::{BaseMargins, LEAST, Objective, Scores};
+use super::objective::{BaseMargins, LEAST_PROBABILITY, Objective, Scores};
 use super::releases::{Change, Rule, Rules};
 use crate::codes;
 use crate::error::ModelError;
@@ -41,7 +41,7 @@ pub(super) fn margins(
     if let Some(&score) = scores.iter().find(|score| !score.is_finite() || !allowed.contain(**score)) {
         return Err(refused(score, text, model, rules));
     }
-    let is_bounded = |score: &f32| (LEAST..=1.0 - LEAST).contains(score);
+    let is_bounded = |score: &f32| (LEAST_PROBABILITY..=1.0 - LEAST_PROBABILITY).contains(score);
     if matches!(model.objective.base_margins, BaseMargins::Logit) && !scores.iter().all(is_bounded) {
         rules.apply(Change::Logit);
     }

@@ -40,7 +40,9 @@ impl BaseMargins {
         match self {
             BaseMargins::Each(margin) => scores.iter_mut().for_each(|score| *score = margin(*score)),
             BaseMargins::Logit if is_bounded => {
-                scores.iter_mut().for_each(|score| *score = logit(score.clamp(LEAST, 1.0 - LEAST)));
+                scores.iter_mut().for_each(|score| {
+                    *score = logit(score.clamp(LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY))
+                });
             }
             BaseMargins::Logit => scores.iter_mut().for_each(|score| *score = logit(*score)),
             BaseMargins::Differences => {
@@ -207,8 +209,8 @@ fn same(score: f32) -> f32 {
     score
 }
 
-/// The smallest distance of bounded probabilities from 0 and 1.
-pub(super) const LEAST: f32 = 1e-6;
+/// Smallest bounded probability; the largest is 1 minus it.
+pub(super) const LEAST_PROBABILITY: f32 = 1e-6;
 
 /// The inverse of the sigmoid.
 fn logit(score: f32) -> f32 {

@@ -21,8 +21,8 @@ pub(super) fn name_taken(context: &Context, name: &str) -> Wording {
 }
 
 pub(super) fn tile_size(size: i64) -> Wording {
-    Wording::new(format!("a tile must have at least one iteration, not {size}"), "below 1")
-        .help("The size is a number of rows or trees, at least 1.")
+    Wording::new(format!("a tile must have a size of at least 1, not {size}"), "below 1")
+        .help("The size is a number of rows, trees, units or features, at least 1.")
 }
 
 pub(super) fn tile_off_step(context: &Context, size: i64, stride: i64) -> Wording {
@@ -30,7 +30,7 @@ pub(super) fn tile_off_step(context: &Context, size: i64, stride: i64) -> Wordin
     let message = format!("a tile of {size} does not fit `{first}`, which counts in steps of {stride}");
     let near = multiples(size, stride);
     Wording::new(message, format!("not a multiple of {stride}"))
-        .help("Sizes count rows or trees, not iterations.")
+        .help("Sizes count rows, trees, units or features, not iterations.")
         .fixes(context.replace_by_any(&near))
 }
 

@@ -10,8 +10,9 @@ struct Exponentials {
     form: Softmax,
     /// Largest value of the row.
     largest: Value,
-    /// Exponential of the negated largest value, for softmax that treats values near zero separately.
-    aside: Option<Value>,
+    /// Factor of values near zero: the exponential of the negated largest value. `None` except for
+    /// [`Softmax::ZeroAside`].
+    near_zero_factor: Option<Value>,
 }
 
 impl Stage<'_> {
@@ -141,12 +142,12 @@ impl Stage<'_> {
             vec![s.b.bin(Bin::Max, carried[0], x)]
         });
         let largest = largest[0];
-        let aside = (form == Softmax::ZeroAside).then(|| {
+        let near_zero_factor = (form == Softmax::ZeroAside).then(|| {
             let minus = self.float(-0.0);
             let negated = self.b.sub(minus, largest);
             self.b.math(Math::Exp, negated)
         });
-        let all = Exponentials { form, largest, aside };
+        let all = Exponentials { form, largest, near_zero_factor };
         let sums = if form == Softmax::Doubled { Scalar::F64 } else { self.element };
         let nothing = self.b.float(Ty::of(sums), 0.0);
         let sum = self.for_loop((zero, end, 1), &[nothing], |s, margin, carried| {
@@ -157,7 +158,7 @@ impl Stage<'_> {
                 let to = s.b.add(row.to, margin);
                 s.store(to, power);
             }
-            let counted = match all.aside {
+            let counted = match all.near_zero_factor {
                 Some(_) => {
                     let (near, nothing) = (s.is_near_zero(x), s.float(0.0));
                     s.b.select(near, nothing, power)
@@ -174,9 +175,9 @@ impl Stage<'_> {
     fn exponential(&mut self, all: Exponentials, x: Value) -> Value {
         let distance = self.b.sub(x, all.largest);
         let power = self.b.math(Math::Exp, distance);
-        match all.aside {
-            Some(aside) if all.form == Softmax::ZeroAside => {
-                let (near, product) = (self.is_near_zero(x), self.b.bin(Bin::Mul, x, aside));
+        match all.near_zero_factor {
+            Some(near_zero_factor) if all.form == Softmax::ZeroAside => {
+                let (near, product) = (self.is_near_zero(x), self.b.bin(Bin::Mul, x, near_zero_factor));
                 self.b.select(near, product, power)
             }
             _ => power,

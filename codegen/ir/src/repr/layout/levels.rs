@@ -73,7 +73,13 @@ impl Levels {
 
     /// Loads the first thresholds and the first feature fields of a tree. Vectors of walks look up in them
     /// for several levels.
-    fn first_tables(&self, b: &mut Builder, buffers: &Buffers, base: Value, walks: WalkShape) -> Loaded {
+    fn load_first_entries(
+        &self,
+        b: &mut Builder,
+        buffers: &Buffers,
+        base: Value,
+        walks: WalkShape,
+    ) -> Loaded {
         let (thresholds, fields) = if walks.lanes < 16 { (8, 8) } else { (SMALLEST, TOGETHER) };
         let all = SMALLEST.max(1 << walks.steps.min(30));
         let first = b.int(0);
@@ -240,7 +246,7 @@ impl InOrder for Levels {
         start: Value,
         walks: WalkShape,
     ) -> Loaded {
-        if walks.lanes > 1 { self.first_tables(b, buffers, start, walks) } else { Loaded::Nothing }
+        if walks.lanes > 1 { self.load_first_entries(b, buffers, start, walks) } else { Loaded::Nothing }
     }
 }
 

@@ -138,7 +138,7 @@ impl Quantized {
     }
 
     /// Loads a tree's first entries of a field. Vectors of walks look up in them for several levels.
-    fn first_table(
+    fn load_first_entries(
         &self,
         b: &mut Builder,
         buffers: &Buffers,
@@ -407,8 +407,8 @@ impl InOrder for Quantized {
             return Loaded::Nothing;
         }
         Loaded::Tables {
-            operands: self.first_table(b, buffers, self.threshold_bin, start, walks),
-            features: self.first_table(b, buffers, self.column, start, walks),
+            operands: self.load_first_entries(b, buffers, self.threshold_bin, start, walks),
+            features: self.load_first_entries(b, buffers, self.column, start, walks),
             offsets: Some(self.offsets.first(b, tree)),
         }
     }
