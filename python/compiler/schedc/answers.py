@@ -367,6 +367,17 @@ class Votes(Classifier):
 
 
 @dataclass(frozen=True)
+class ThresholdVotes(Votes):
+    """AdaBoost below a threshold, whose library computes the classes and the probabilities."""
+
+    def predict_proba(self, call: Call) -> Array:
+        return two_columns(call("value"))
+
+    def predict(self, call: Call) -> Array:
+        return self._labels(call("class").astype(numpy.int64))
+
+
+@dataclass(frozen=True)
 class Isolation(Answers):
     """scikit-learn's IsolationForest: 1 for inliers, -1 for outliers."""
 

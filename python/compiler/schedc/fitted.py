@@ -13,7 +13,7 @@ from schedc_runtime.batch import is_frame
 
 from .answers import (
     Answers, ByClass, ByMargin, Classifier, Clusters, Column, Detector, Isolation, Mixture, OneClass, Scores,
-    Targets, Transformer, Votes,
+    Targets, ThresholdVotes, Transformer, Votes,
 )
 from .findings import Refused, reworded
 from .origin import Origin, is_read, origin_of
@@ -27,6 +27,9 @@ FAMILY = "pipeline"
 
 #: Libraries with estimators that schedc exports. Classes derived from scikit-learn's are exported, too.
 _LIBRARIES = ("sklearn", "imblearn")
+
+#: Classifiers whose margins are the sums of the leaves.
+_BOOSTED = ("sklearn.GradientBoostingClassifier", "sklearn.HistGradientBoostingClassifier")
 
 #: The compiler's name of a column, if the file has one tensor for all columns.
 _CELL = re.compile(r"\bX\[(\d+)\]")
@@ -156,7 +159,7 @@ def _exporter(model: Any) -> Callable[..., Any]:
 def _model_of(made: Any, answers: Answers) -> bytes:
     """The file to compile. Omits the operators after the trees if ``answers`` computes their results."""
     content: bytes = made.content
-    if not isinstance(answers, (Isolation, Votes)):
+    if type(answers) not in (Isolation, Votes):
         return _with_margins(content, made)
     import onnx
 
@@ -200,7 +203,7 @@ def _with_margins(content: bytes, made: Any) -> bytes:
 def _answers(model: Any, made: Any) -> Answers:
     """The rules for the results of a pipeline's methods, by its last step."""
     from .exporter.ensembles import divisor_of
-    from .exporter.stages import answering, key_of, thresholded
+    from .exporter.stages import answering, key_of, scoring
 
     last = answering(model)
     # If the graph has trees, the sums of the compiled model do not include the margins.
@@ -221,22 +224,26 @@ def _answers(model: Any, made: Any) -> Answers:
         return _unsupervised(last, made, more)
     if len(more["classes"]) == 1:
         return OneClass(**more)
-    if kind == "sklearn.AdaBoostClassifier":
-        return Votes(weight=float(numpy.sum(last.estimator_weights_)), **more)
+    part = scoring(last)
+    margins = made.outputs.get("margins", made.outputs.get("joint"))
+    if key_of(part) == "sklearn.AdaBoostClassifier":
+        rules = Votes if part is last else ThresholdVotes
+        return rules(weight=float(numpy.sum(part.estimator_weights_)), **more)
+    if part is not last and key_of(part) in _BOOSTED and margins is not None:
+        return Scores(columns=margins.width, **more)
     if kind.startswith("catboost."):
         return ByClass(column=made.outputs["margins"].width > 1, **more)
     if kind == "sklearn.GradientBoostingClassifier":
         return ByMargin(zero_counts=True, **more)
     if kind == "sklearn.HistGradientBoostingClassifier":
         return ByMargin(**more)
-    margins = made.outputs.get("margins", made.outputs.get("joint"))
     if kind.startswith(("lightgbm.", "xgboost.")):
         return Classifier(**more)
     if has_trees and margins is not None and "probabilities" not in made.outputs:
         return Scores(columns=margins.width, main="value", **more)
     if has_trees:
         more["lacks"] += ("decision_function",)
-        follows = margins is None and "probabilities" in made.outputs and thresholded(last) is None
+        follows = margins is None and "probabilities" in made.outputs and part is last
         return Classifier(**more) if follows else ByClass(**more)
     return ByClass(**more) if margins is None else Scores(columns=margins.width, **more)
 

@@ -150,28 +150,30 @@ def test_labels_that_are_floats(model, goal, tmp_path):
 
 
 def thresholds():
-    """Classifiers with a threshold, their goal, and the methods that only the object has."""
+    """Classifiers with a threshold, and their goal."""
     fixed, tuned = model_selection.FixedThresholdClassifier, model_selection.TunedThresholdClassifierCV
     logistic = linear_model.LogisticRegression()
-    yield fixed(logistic, threshold=0.3), "words", ()
-    yield fixed(logistic, threshold=0.5, response_method="decision_function"), "words", ()
-    yield fixed(svm.LinearSVC(random_state=0), threshold=0.1, pos_label=0), "two", ()
+    yield fixed(logistic, threshold=0.3), "words"
+    yield fixed(logistic, threshold=0.5, response_method="decision_function"), "words"
+    yield fixed(svm.LinearSVC(random_state=0), threshold=0.1, pos_label=0), "two"
     # The probabilities of a forest are on the threshold for some rows.
-    yield fixed(forest(max_leaf_nodes=2), threshold="a probability"), "two", ()
-    yield fixed(forest(max_leaf_nodes=2), threshold="a probability", pos_label="no"), "words", ()
-    yield fixed(make_pipeline(preprocessing.StandardScaler(), boosted())), "two", ("decision_function",)
-    yield tuned(naive_bayes.GaussianNB(), cv=2), "two", ()
-    yield tuned(lightgbm.LGBMClassifier(n_estimators=3, verbose=-1), cv=2, scoring="f1"), "two", ()
+    yield fixed(forest(max_leaf_nodes=2), threshold="a probability"), "two"
+    yield fixed(forest(max_leaf_nodes=2), threshold="a probability", pos_label="no"), "words"
+    yield fixed(make_pipeline(preprocessing.StandardScaler(), boosted())), "two"
+    yield tuned(naive_bayes.GaussianNB(), cv=2), "two"
+    yield tuned(lightgbm.LGBMClassifier(n_estimators=3, verbose=-1), cv=2, scoring="f1"), "two"
     yield fixed(make_pipeline(preprocessing.StandardScaler(), catboost.CatBoostClassifier(
-        iterations=3, verbose=0, allow_writing_files=False)), threshold=0.4), "two", ()
+        iterations=3, verbose=0, allow_writing_files=False)), threshold=0.4), "two"
+    yield fixed(ensemble.AdaBoostClassifier(n_estimators=3), threshold=0.45), "words"
+    yield tuned(make_pipeline(ensemble.HistGradientBoostingClassifier(max_iter=3)), cv=2), "words"
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.skipif(not hasattr(model_selection, "FixedThresholdClassifier"), reason="an old scikit-learn")
-@pytest.mark.parametrize("at", range(9))
+@pytest.mark.parametrize("at", range(11))
 def test_classifiers_with_a_threshold(at, tmp_path):
     """Alone, and at the end of a pipeline."""
-    model, goal, missing = list(thresholds())[at]
+    model, goal = list(thresholds())[at]
     rows = numpy.nan_to_num(FAR)
     given, labels = numpy.nan_to_num(X), GOALS[goal]
     theirs = make_pipeline(preprocessing.StandardScaler(), model) if at % 2 else model
@@ -181,7 +183,7 @@ def test_classifiers_with_a_threshold(at, tmp_path):
         model.threshold = float(numpy.median(shares))
         assert numpy.count_nonzero(shares == model.threshold) > 5
     theirs.fit(given, labels)
-    ours = check(theirs, missing, close=1e-9, rows=rows)
+    ours = check(theirs, close=1e-9, rows=rows)
     numpy.testing.assert_array_equal(ours.predict(given), theirs.predict(given))
     path = str(tmp_path / "p.onnx")
     schedc.export(theirs, path)

@@ -290,11 +290,17 @@ def thresholded(estimator: Any) -> Any:
     return getattr(estimator, "estimator_", estimator.estimator)
 
 
+def scoring(estimator: Any) -> Any:
+    """The classifier whose scores an object returns: that below all thresholds."""
+    while (inner := thresholded(estimator)) is not None:
+        estimator = answering(inner)
+    return estimator
+
+
 def log_rule(estimator: Any) -> tuple[str, float]:
     """The rule by which a classifier computes `predict_log_proba`: from probabilities (`shares`), or from
     scores that are logarithms (`scores`). The number replaces a probability of 0 in the logarithm."""
-    while (inner := thresholded(estimator)) is not None:
-        estimator = answering(inner)
+    estimator = scoring(estimator)
     kinds = {kind.__name__ for kind in type(estimator).__mro__}
     if kinds & {"_BaseNB", "DiscriminantAnalysisPredictionMixin"}:
         return "scores", 0.0
