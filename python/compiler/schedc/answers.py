@@ -7,7 +7,7 @@ function that computes an output of the model: ``"value"``, ``"raw"``, ``"class"
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -44,8 +44,17 @@ class Answers:
     are logarithms of unnormalized probabilities (``scores``)."""
     smallest: float = 0.0
     """The number that stands for a probability of 0 in logarithms."""
-    shares: str | None = None
-    """The type of probabilities, if it is wider than that of the library's results."""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """The types of the floats that methods return, by method. A library has one type for all its results."""
+
+    def typed(self, method: str, answer: Any) -> Any:
+        """The result of a method in its type: an array, or a list of arrays."""
+        kind = self.types.get(method)
+        if kind is None:
+            return answer
+        if isinstance(answer, list):
+            return [one.astype(kind, copy=False) for one in answer]
+        return answer.astype(kind, copy=False)
 
     def in_library(self, model: Mapping[str, Any]) -> Answers:
         """The rules for a loaded library, which may lack some of the object's data. ``model`` is the

@@ -1,4 +1,4 @@
-"""Checks of the types of options. An error names the option and a valid value."""
+"""Checks of the types of options and of lists of rows. An error names the option and a valid value."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
+
+import numpy
+
+from .answers import Array
 
 
 def _is(*kinds: type) -> Callable[[Any], bool]:
@@ -78,3 +82,23 @@ def examples_of(check: Any) -> Any:
     if not hasattr(check, "shape") and not isinstance(check, (list, tuple)):
         raise TypeError(f"check is True, False, or rows such as a frame, not {check!r}")
     return check
+
+
+def array_of(rows: Sequence[Any]) -> Array:
+    """The array of a list of rows.
+
+    Raises ValueError for rows of different lengths, and for a list that is one row.
+    """
+    try:
+        array = numpy.asarray(rows)
+        # NumPy turns a list that mixes numbers and texts into texts.
+        array = array if array.dtype.kind in "fiub" else numpy.asarray(rows, dtype=object)
+    except ValueError:
+        raise ValueError("the rows of the list have different numbers of columns") from None
+    if array.ndim == 1:
+        kind = type(rows[0]).__name__
+        raise ValueError(
+            f"each item of a list must be a row (a list or a dict), but the first item is {kind}; "
+            "write [row] for a single row"
+        )
+    return array

@@ -50,7 +50,8 @@ class PipelineOrigin(Origin):
         """Exports the object for rows of other types than double precision."""
         assert self.export is not None
         made = self.export("float64", row_types=types)
-        return replace(self, model=_model_of(made, self.answers), exported=made, row_types=None)
+        answers = replace(self.answers, types=_types_of(made))
+        return replace(self, model=_model_of(made, answers), answers=answers, exported=made, row_types=None)
 
 
 def source_of(
@@ -284,16 +285,27 @@ def _methods_of(model: Any, last: Any, made: Any) -> dict[str, Any]:
 
     outputs = {"predict_log_proba": "probabilities", **METHODS}
     if made.kind == "columns":
-        outputs |= {"predict": "", "transform": "variable", "score": ""}
+        outputs |= {"predict": "", "score": "", **_COLUMNS}
     lacks = tuple(
         method for method, output in outputs.items()
         if output not in made.outputs or not hasattr(model, method)
     )
     rule, smallest = log_rule(last)
-    shares = made.outputs.get("probabilities")
-    # If trees are in single precision, the library's results may have another type than the object's.
-    kind = shares.dtype.name if shares is not None and shares.single else None
-    return {"lacks": lacks, "logarithm": rule, "smallest": smallest, "shares": kind}
+    return {"lacks": lacks, "logarithm": rule, "smallest": smallest, "types": _types_of(made)}
+
+
+#: The method of a pipeline without a model, and its output.
+_COLUMNS = {"transform": "variable"}
+
+
+def _types_of(made: Any) -> dict[str, str]:
+    """The types of the floats that an object's methods return, except those of ``predict``."""
+    from .exporter.check import METHODS
+
+    outputs = _COLUMNS if made.kind == "columns" else METHODS
+    known = {method: made.outputs[output].dtype for method, output in outputs.items()
+             if output in made.outputs}
+    return {method: kind.name for method, kind in known.items() if kind.kind == "f"}
 
 
 def absent_columns(unread: Sequence[str], X: Any) -> dict[str, str | None] | None:

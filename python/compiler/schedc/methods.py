@@ -42,12 +42,10 @@ class Methods(Estimator):
         model = self
         if more:
             model = self._variant(more.pop("iteration_range", None), more.get("base_margin") is not None)
-        call = model._caller(X, more)
+        rules, call = model._rules(X, more)
         # A model that was compiled from a file has no rules of an object.
-        is_plain = type(self._answers) is Answers
-        answer = two_columns(call("value")) if is_plain else self._answers.predict_proba(call)
-        if self._answers.shares is not None:
-            answer = each(lambda shares: shares.astype(self._answers.shares, copy=False), answer)
+        answer = two_columns(call("value")) if type(rules) is Answers else rules.predict_proba(call)
+        answer = rules.typed("predict_proba", answer)
         return answer if out is None else put(answer, out)
 
     @conditional
@@ -57,7 +55,8 @@ class Methods(Estimator):
         Models of objects without this method lack it, too.
         """
         if self._answers.logarithm == "scores":
-            return self._answers.log_softmax(self._caller(X, more))
+            rules, call = self._rules(X, more)
+            return rules.typed("predict_proba", rules.log_softmax(call))
         with numpy.errstate(divide="ignore"):
             chances = self.predict_proba(X, **more)
             return each(lambda shares: numpy.log(self._answers.positive(shares)), chances)
@@ -69,7 +68,7 @@ class Methods(Estimator):
         Models of pipelines lack it.
         """
         model = self._variant(more.pop("iteration_range", None), False)
-        return self._answers.apply(model._caller(X, more))
+        return self._answers.apply(model._rules(X, more)[1])
 
     @conditional
     def score_samples(self, X: Any, **more: Any) -> Array:
@@ -78,7 +77,9 @@ class Methods(Estimator):
 
         Models of other objects lack it.
         """
-        return self._answers.score_samples(self._caller(X, more))
+        rules, call = self._rules(X, more)
+        scores: Array = rules.typed("score_samples", rules.score_samples(call))
+        return scores
 
     @conditional
     def transform(self, X: Any, **more: Any) -> Array:
@@ -87,7 +88,9 @@ class Methods(Estimator):
 
         Models of other objects lack it.
         """
-        return self._answers.transform(self._caller(X, more))
+        rules, call = self._rules(X, more)
+        columns: Array = rules.typed("transform", rules.transform(call))
+        return columns
 
     @conditional
     def decision_function(self, X: Any, **more: Any) -> Array:
@@ -97,15 +100,17 @@ class Methods(Estimator):
         Models of objects without this method lack it, too, since scikit-learn's tools prefer it to
         probabilities.
         """
-        return self._answers.decision_function(self._caller(X, more))
+        rules, call = self._rules(X, more)
+        margins: Array = rules.typed("decision_function", rules.decision_function(call))
+        return margins
 
-    def _caller(self, X: Any, more: dict[str, Any]) -> Callable[[str], Array]:
-        """A function that computes an output of the model for rows."""
+    def _rules(self, X: Any, more: dict[str, Any]) -> tuple[Answers, Callable[[str], Array]]:
+        """The rules for the results of rows, and a function that computes an output of the model for them."""
         if not more and type(X) is numpy.ndarray and X.dtype in self._direct:
-            return partial(self._native.predict, X)
+            return self._answers, partial(self._native.predict, X)
         refuse_gpu(X)
-        options = self._options(more)
-        return lambda kind: self._call(X, kind, None, options)
+        options, model = self._options(more), self._for(X)
+        return model._answers, lambda kind: model._call(X, kind, None, options)
 
     def _options(self, more: Mapping[str, Any]) -> Mapping[str, Any]:
         if not more:
@@ -125,6 +130,9 @@ class Methods(Estimator):
         raise NotImplementedError
 
     def _variant(self, iteration_range: tuple[int, int] | None, base_margin: bool) -> Methods:
+        raise NotImplementedError
+
+    def _for(self, X: Any) -> Methods:
         raise NotImplementedError
 
 

@@ -20,6 +20,7 @@ from schedc_runtime.batch import column_names, is_frame, renamed
 from ._native import Artefact
 from ._native import Compilation as NativeCompilation
 from .answers import Answers, Array
+from .arguments import array_of
 from .background import Compilation
 from .code import Code, Recipe
 from .device import is_on_gpu, predict_on_gpu, refuse_gpu
@@ -286,7 +287,7 @@ class Model(Methods):
             return predict_on_gpu(self._native, X, output, out, more)
         if more["stream"] is not None:
             raise ValueError("stream= is for rows in a GPU's memory")
-        model = model_for(self, X)
+        model = self._for(X)
         if model is not self:
             return model._call(X, output, out, more)
         plain = {name: more[name] for name in ("threads", "base_margin", "device")}
@@ -304,7 +305,7 @@ class Model(Methods):
         if isinstance(X, (list, tuple)) and len(X) == 0:
             X = numpy.empty((0, self.n_features_in_), dtype="float32")
         elif isinstance(X, (list, tuple)) and not isinstance(X[0], Mapping):
-            X = _array_of(X)
+            X = array_of(X)
         plain_array = isinstance(X, numpy.ndarray) and X.dtype.kind not in "OUT" and X.dtype.names is None
         if plain_array and not self._names_in_arrays and more["categories"] is None:
             rows = X.astype("float32", copy=False) if self._single else X
@@ -391,6 +392,10 @@ class Model(Methods):
                 known = self._variants[key] = Model(code, self._origin, recipe)
             return known
 
+    def _for(self, X: Any) -> Model:
+        """The model compiled for the types of these rows."""
+        return model_for(self, X)
+
     def _of_rows(self, types: Any) -> Model:
         """The pipeline, compiled for rows of these types, a ``RowTypes``."""
         from ._compile import built
@@ -472,26 +477,6 @@ class Model(Methods):
                        f"style='text-align:left'>{html.escape(str(value))}</td></tr>"
                        for what, value in shown.items() if value)
         return f"<table>{rows}</table>{self.schedule._repr_html_()}"
-
-
-def _array_of(rows: Sequence[Any]) -> Array:
-    """The array of a list of rows.
-
-    Raises ValueError for rows of different lengths, and for a list that is one row.
-    """
-    try:
-        array = numpy.asarray(rows)
-        # NumPy turns a list that mixes numbers and texts into texts.
-        array = array if array.dtype.kind in "fiub" else numpy.asarray(rows, dtype=object)
-    except ValueError:
-        raise ValueError("the rows of the list have different numbers of columns") from None
-    if array.ndim == 1:
-        kind = type(rows[0]).__name__
-        raise ValueError(
-            f"each item of a list must be a row (a list or a dict), but the first item is {kind}; "
-            "write [row] for a single row"
-        )
-    return array
 
 
 def _is_usual(options: Mapping[str, Any]) -> bool:

@@ -9,11 +9,16 @@ pandas = pytest.importorskip("pandas")
 import schedc  # noqa: E402
 from pipelines import NUMBERS, TABLE, forest, make  # noqa: E402
 from sklearn import (  # noqa: E402
+    cluster,
     compose,
     decomposition,
     discriminant_analysis,
+    ensemble,
     feature_selection,
     impute,
+    linear_model,
+    mixture,
+    multiclass,
     naive_bayes,
     pipeline,
     preprocessing,
@@ -169,18 +174,37 @@ def test_refused_sparse_rows():
 
 def of_singles():
     """Estimators whose fitted arrays are in single precision if the training rows are."""
-    yield naive_bayes.GaussianNB()
+    logistic, gaussian = linear_model.LogisticRegression(), naive_bayes.GaussianNB()
+    yield gaussian
     yield discriminant_analysis.QuadraticDiscriminantAnalysis()
     yield decomposition.PCA(2)
     yield decomposition.PCA(2, whiten=True)
     yield preprocessing.PowerTransformer()
+    yield cluster.KMeans(3, n_init=1, random_state=0)
+    yield mixture.GaussianMixture(2, random_state=0)
+    yield ensemble.BaggingClassifier(logistic, 3, random_state=0)
+    yield ensemble.VotingClassifier([("a", logistic), ("b", gaussian)], voting="soft")
+    yield multiclass.OneVsRestClassifier(gaussian)
 
 
-@pytest.mark.parametrize("model", list(of_singles()), ids=str)
+METHODS = ("predict_proba", "predict_log_proba", "decision_function", "score_samples", "transform")
+
+
+@pytest.mark.parametrize("model", list(of_singles()), ids=lambda model: type(model).__name__)
 def test_fitted_on_singles(model):
-    """Rows of doubles are computed with constants as scikit-learn rounds them."""
-    theirs = model.fit(SINGLE[NUMBERS].to_numpy() - 3, GOAL)
-    rows, ours = ROWS[NUMBERS].to_numpy() - 3, schedc.compile(theirs, effort="fast")
-    method = "predict_proba" if hasattr(theirs, "predict_proba") else "transform"
-    expected = getattr(theirs, method)(rows)
-    numpy.testing.assert_allclose(getattr(ours, method)(rows), expected, rtol=1e-9, atol=1e-9)
+    """Rows of doubles are computed with constants as scikit-learn rounds them, and results have the types of
+    scikit-learn for rows of both types."""
+    rows = ROWS[NUMBERS].to_numpy() - 3
+    theirs = model.fit((SINGLE[NUMBERS].to_numpy() - 3).astype("float32"), GOAL)
+    ours = schedc.compile(theirs, effort="fast")
+    # Clusters that were fitted on singles refuse doubles.
+    kinds = {"float32": 1e-5} if isinstance(model, cluster.KMeans) else {"float64": 1e-6, "float32": 1e-5}
+    for kind, close in kinds.items():
+        given = rows.astype(kind)
+        for method in METHODS:
+            if not (hasattr(theirs, method) and hasattr(ours, method)):
+                continue
+            expected, found = getattr(theirs, method)(given), getattr(ours, method)(given)
+            assert found.dtype == expected.dtype, (kind, method)
+            scale = float(numpy.abs(expected).max())
+            numpy.testing.assert_allclose(found, expected, rtol=close, atol=close * scale)

@@ -14,9 +14,11 @@ from .linear import margins_of
 from .stages import Prediction
 
 
-def _prediction(graph: Graph, estimator: Any, scores: Value) -> Prediction:
+def _prediction(graph: Graph, estimator: Any, scores: Value, kind: Any = None) -> Prediction:
+    """The classes by their scores. `kind` is the type of the probabilities, by default that of the scores."""
+    chances = graph.add("Softmax", scores, axis=1)
     return Prediction("classifier", index=best(graph, scores), classes=estimator.classes_,
-                      probabilities=graph.add("Softmax", scores, axis=1), joint=scores)
+                      probabilities=graph.cast(chances, kind or scores.dtype), joint=scores)
 
 
 def gaussian(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
@@ -33,8 +35,11 @@ def gaussian(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
     # Near-constant columns make these sums large, and their rounding errors with them.
     graph.sums.append((total, 0.5 * numpy.eye(classes), numpy.abs(constant).astype(FLOAT64)))
     scores = graph.add("Sub", constant.astype(FLOAT64), graph.add("Mul", total, 0.5))
-    prior = numpy.log(estimator.class_prior_).astype(FLOAT64)
-    return _prediction(graph, estimator, graph.add("Add", scores, prior))
+    prior = numpy.log(estimator.class_prior_)
+    # scikit-learn adds numbers of NumPy to arrays, whose type then depends on the release of NumPy.
+    sums = numpy.empty(0, numpy.result_type(columns.numeric, numpy.asarray(estimator.theta_), variances))
+    kind = (sums + prior[0]).dtype
+    return _prediction(graph, estimator, graph.add("Add", scores, prior.astype(FLOAT64)), kind)
 
 
 def multinomial(graph: Graph, estimator: Any, columns: Columns) -> Prediction:
