@@ -6,10 +6,10 @@ use crate::failure::Failure;
 use crate::machines;
 use crate::model::Model;
 use crate::outputs;
-use crate::shares::are_scores;
+use crate::shares::values_word;
 use sched_categories::json_of_label;
 use sched_cost::{Call, Facts, Machine, cost};
-use sched_forest::{ClassValue, Float, Quirk, Types};
+use sched_forest::{Float, Quirk, Types};
 use sched_ir::lir::ProcessorKind;
 use sched_ir::{Budget, Compiled};
 use sched_lang::Target;
@@ -232,12 +232,7 @@ pub fn about_model(model: &Model, columns: impl Fn(Kind) -> usize, rules: RowRul
             info["model"]["targets"] = json!(classes.targets);
         }
     }
-    let values = match forest.output.class_value() {
-        Some(ClassValue::Number) => Some("classes"),
-        Some(ClassValue::Label) => Some("labels"),
-        None => (labelled.is_some() && are_scores(forest)).then_some("scores"),
-    };
-    if let Some(values) = values {
+    if let Some(values) = values_word(forest) {
         info["model"]["values"] = json!(values);
     }
     if let Some(missing) = rules.missing {

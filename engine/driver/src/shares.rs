@@ -2,11 +2,11 @@
 //! between leaves and predictions.
 
 use sched_columns::{Binary, ColumnId, Columns, Expr, Unary};
-use sched_forest::{Forest, Leaf, Target, Transform};
+use sched_forest::{ClassValue, Forest, Leaf, Target, Transform};
 use std::collections::HashMap;
 
-/// Values down to this far below 0 still count as probabilities: rounding makes 1 minus a sum of
-/// probabilities slightly negative.
+/// Values this far outside 0 to 1 still count as probabilities: rounding makes 1 minus a sum of probabilities
+/// slightly negative.
 const ROUNDING: f64 = 1e-3;
 
 /// The least and the greatest number that a value can have.
@@ -16,15 +16,34 @@ struct Range {
     greatest: f64,
 }
 
-/// Whether predictions of classes are decision values: some row may make one of them negative.
-pub fn are_scores(forest: &Forest) -> bool {
+/// The word for the predictions of a classifier that are no probabilities: `classes` for numbers of classes,
+/// `labels`, `numbers` for numbers of classes among floats, or `scores` for decision values. `None` for
+/// probabilities and for other models.
+pub fn values_word(forest: &Forest) -> Option<&'static str> {
+    match forest.output.class_value() {
+        Some(ClassValue::Number) => Some("classes"),
+        Some(ClassValue::Label) => Some("labels"),
+        None if matches!(forest.output.value.last(), Some(Transform::ArgMax)) => {
+            forest.is_classifier().then_some("numbers")
+        }
+        None => {
+            let classes = forest.output.classes.as_ref()?;
+            let probable = classes.probable.unwrap_or_else(|| !are_scores(forest));
+            (!probable).then_some("scores")
+        }
+    }
+}
+
+/// Whether predictions of classes are decision values or distances: some row may make one of them negative or
+/// greater than 1.
+fn are_scores(forest: &Forest) -> bool {
     let computed = of_columns(&forest.computed.columns, &forest.computed.read, &[]);
     let mut values: Vec<Range> =
         (0..forest.num_margins).map(|margin| margin_of(forest, margin, &computed)).collect();
     for step in forest.output.raw.iter().chain(&forest.output.value) {
         values = after(step, values);
     }
-    values.iter().any(|value| value.least < -ROUNDING)
+    values.iter().any(|value| value.least < -ROUNDING || value.greatest > 1.0 + ROUNDING)
 }
 
 /// The range of a margin before all steps. `computed` are the ranges of computed columns.
@@ -61,9 +80,8 @@ fn after(step: &Transform, values: Vec<Range>) -> Vec<Range> {
         }
         Transform::Divide { by } => each(&|value| value.times(Range::of(1.0 / by))),
         Transform::Sigmoid(_) | Transform::Hinge | Transform::Softmax(_) => each(&|_| Range::SHARE),
-        Transform::Exp | Transform::LogOnePlusExp | Transform::PowerOfTwo { .. } => {
-            each(&|_| Range::NOT_NEGATIVE)
-        }
+        Transform::Exp | Transform::PowerOfTwo { .. } => each(&|_| Range::SHARE),
+        Transform::LogOnePlusExp => each(&|_| Range::NOT_NEGATIVE),
         Transform::ArgMax => vec![Range::NOT_NEGATIVE],
         Transform::SignedSquare => {
             each(&|value| Range { least: value.least * value.least.abs(), greatest: f64::INFINITY })
@@ -114,7 +132,10 @@ fn of_expr(expr: &Expr, values: &[Range], known: &HashMap<ColumnId, Range>) -> R
         }
         Expr::SquaredDistance { .. } | Expr::Step { .. } => Range::NOT_NEGATIVE,
         Expr::Bit { .. } => Range::SHARE,
-        Expr::Table { .. } => Range::ANY,
+        Expr::Table { table, .. } => {
+            let values = table.values.iter().chain([&table.other, &table.missing]);
+            values.map(|value| Range::of(value.to_f64())).reduce(Range::or).unwrap_or(Range::ANY)
+        }
     }
 }
 
@@ -123,20 +144,16 @@ fn unary(op: Unary, x: Range) -> Range {
         Unary::Cast(_) => x,
         Unary::Negate => x.negated(),
         Unary::Abs => x.magnitude(),
-        Unary::SquareRoot | Unary::Exp => Range::NOT_NEGATIVE,
-        Unary::Logistic | Unary::IsNan | Unary::Not => Range::SHARE,
+        Unary::SquareRoot => Range { least: 0.0, greatest: x.greatest.max(0.0).sqrt() },
+        // The exponential of a logarithm of a probability.
+        Unary::Exp | Unary::Logistic | Unary::IsNan | Unary::Not => Range::SHARE,
+        Unary::Tanh | Unary::Erf if x.least < 0.0 => Range { least: -1.0, greatest: 1.0 },
+        Unary::Tanh | Unary::Erf => Range::SHARE,
+        Unary::Floor => x.between(f64::floor),
+        Unary::Ceil => x.between(f64::ceil),
+        Unary::Round => x.between(f64::round_ties_even),
         // These functions keep the sign.
-        Unary::ExpMinusOne
-        | Unary::LogOnePlus
-        | Unary::Tanh
-        | Unary::Erf
-        | Unary::Floor
-        | Unary::Ceil
-        | Unary::Round
-            if x.least >= 0.0 =>
-        {
-            Range::NOT_NEGATIVE
-        }
+        Unary::ExpMinusOne | Unary::LogOnePlus if x.least >= 0.0 => Range::NOT_NEGATIVE,
         _ => Range::ANY,
     }
 }
@@ -149,7 +166,12 @@ fn binary(op: Binary, x: Range, y: Range) -> Range {
         Binary::Subtract => x.plus(y.negated()),
         Binary::Multiply => x.times(y),
         Binary::Divide if y.least == y.greatest && y.least != 0.0 => x.times(Range::of(1.0 / y.least)),
-        Binary::Divide | Binary::Power if x.least >= 0.0 && y.least >= 0.0 => Range::NOT_NEGATIVE,
+        // Normalized probabilities are divided by their sum.
+        Binary::Divide if x.least >= 0.0 && y.least >= 0.0 => Range::SHARE,
+        Binary::Power if x.least >= 0.0 && y.least >= 0.0 => match x.greatest <= 1.0 {
+            true => Range::SHARE,
+            false => Range::NOT_NEGATIVE,
+        },
         Binary::Divide | Binary::Power => Range::ANY,
         Binary::Min => by_end(f64::min),
         Binary::Max => by_end(f64::max),
@@ -168,6 +190,11 @@ impl Range {
 
     fn or(self, other: Range) -> Range {
         Range { least: self.least.min(other.least), greatest: self.greatest.max(other.greatest) }
+    }
+
+    /// The range of a function that rises.
+    fn between(self, function: fn(f64) -> f64) -> Range {
+        Range { least: function(self.least), greatest: function(self.greatest) }
     }
 
     fn plus(self, other: Range) -> Range {

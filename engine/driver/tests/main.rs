@@ -5,4 +5,5 @@ mod chosen;
 mod gpu_choice;
 mod layers;
 mod lock;
+mod shares;
 mod walker;

@@ -42,12 +42,14 @@ pub struct Classes {
     /// lists the labels of one target after the other, and class numbers are positions in this list. Empty if
     /// all classes of a row have the same labels.
     pub targets: Vec<usize>,
+    /// Whether predictions are probabilities of the classes; `None` if the model's file does not say.
+    pub probable: Option<bool>,
 }
 
 impl Classes {
     /// Classes of which all have the same labels.
     pub fn new(rule: ClassRule, labels: Vec<Label>) -> Classes {
-        Classes { rule, labels, targets: Vec::new() }
+        Classes { rule, labels, targets: Vec::new(), probable: None }
     }
 }
 

@@ -18,7 +18,8 @@ _ATTRIBUTES = {
     "predict": "it has transform, as the object that it was compiled from",
     "classes_": "the model is no classifier",
     "feature_names_in_": "the model was trained without names of features",
-    "predict_proba": "the model is no classifier, or its object has no probabilities",
+    "predict_proba": "the model is no classifier, or it has no probabilities; decision_function of a "
+    "classifier returns its decision values",
     "predict_log_proba": "the model is no classifier, or its object has no such method; numpy.log of "
     "probabilities computes the logarithms",
     "decision_function": 'predict(X, output="raw") returns margins',

@@ -29,6 +29,9 @@ class Methods(Estimator):
 
     _meaning: Meaning
     _native: schedc_runtime.Model
+    #: The word for predictions of a classifier that are no probabilities: ``classes``, ``labels``,
+    #: ``numbers`` or ``scores``. None for probabilities, and for models that are no classifiers.
+    _values: str | None
     #: The types of arrays that the library reads without a conversion.
     _direct: tuple[numpy.dtype[Any], ...]
 
@@ -37,7 +40,8 @@ class Methods(Estimator):
         """The probability of each class, with one column per class: an array, or a list with an array for
         each target, as the object returns it. The keywords are those of ``predict``.
 
-        Models of objects without this method, and of files without classes, lack it.
+        Models of objects without this method lack it. So do files without classes, and files whose
+        predictions are decision values or classes.
         """
         model = self
         if more:
@@ -101,8 +105,12 @@ class Methods(Estimator):
         probabilities.
         """
         rules, call = self._rules(X, more)
-        margins: Array = rules.typed("decision_function", rules.decision_function(call))
-        return margins
+        if type(rules) is not Answers or self._values != "scores":
+            margins: Array = rules.typed("decision_function", rules.decision_function(call))
+            return margins
+        # A file may compute its decision values from several margins.
+        margins = call("raw")
+        return margins if margins.ndim == 1 or margins.shape[1] == 1 else call("value")
 
     def _rules(self, X: Any, more: dict[str, Any]) -> tuple[Answers, Callable[[str], Array]]:
         """The rules for the results of rows, and a function that computes an output of the model for them."""
@@ -136,10 +144,11 @@ class Methods(Estimator):
         raise NotImplementedError
 
 
-def lacking(answers: Answers, family: str | None, has_classes: bool) -> frozenset[str]:
-    """The methods that a model's object lacks. ``has_classes`` is true if the model computes classes."""
+def lacking(answers: Answers, family: str | None, has_shares: bool) -> frozenset[str]:
+    """The methods that a model's object lacks. ``has_shares`` is true if the model computes classes, and its
+    predictions are their probabilities."""
     kind, found = type(answers), set(answers.lacks)
-    if kind.predict_proba is Answers.predict_proba and not (kind is Answers and has_classes):
+    if kind.predict_proba is Answers.predict_proba and not (kind is Answers and has_shares):
         found |= {"predict_proba", "predict_log_proba"}
     if kind.score_samples is Answers.score_samples:
         found.add("score_samples")

@@ -84,7 +84,9 @@ class Model(Methods):
         # CatBoost also accepts names in arrays.
         self._names_in_arrays = "spelled" in naming
         self._direct = () if self._names_in_arrays else direct_types(meaning)
-        self._lacking = lacking(meaning.answers, meaning.family, bool(whole["outputs"]["class"]))
+        self._values = about.get("values")
+        has_shares = bool(whole["outputs"]["class"]) and self._values is None
+        self._lacking = lacking(meaning.answers, meaning.family, has_shares)
         self._variants: dict[tuple[str, bool], Model] = {}
         # The pipeline compiled for rows of the types of the key, a `RowTypes`.
         self._of_types: dict[Any, Model] = {}

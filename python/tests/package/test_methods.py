@@ -417,3 +417,44 @@ def test_nearly_constant_columns():
     theirs = imputed(preprocessing.StandardScaler(), naive_bayes.GaussianNB()).fit(rows, GOALS["two"])
     found = schedc.compile(theirs, effort="fast").predict_proba(rows)
     numpy.testing.assert_allclose(found, theirs.predict_proba(rows), rtol=0, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("model", "goal"), [
+    (linear_model.RidgeClassifier(), "two"),
+    (linear_model.RidgeClassifier(), "three"),
+    (linear_model.SGDClassifier(random_state=0), "words"),
+    (svm.SVC(), "two"),
+    (svm.SVC(), "three"),
+    (cluster.KMeans(3, n_init=1, random_state=0), "three"),
+    (linear_model.LogisticRegression(), "three"),
+    (calibration.CalibratedClassifierCV(naive_bayes.GaussianNB(), method="isotonic", cv=2), "two"),
+], ids=named)
+def test_files_without_probabilities(model, goal, tmp_path):
+    """Models of files have probabilities only if the fitted object has them."""
+    theirs, path = scaled(model, goal), str(tmp_path / "p.onnx")
+    schedc.export(theirs, path)
+    has = hasattr(theirs, "predict_proba")
+    ours = schedc.compile(path, effort="fast")
+    for one in (ours, schedc.load(ours.library), pickle.loads(pickle.dumps(ours))):
+        assert hasattr(one, "predict_proba") == hasattr(one, "predict_log_proba") == has
+        if has:
+            numpy.testing.assert_allclose(one.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
+            continue
+        with pytest.raises(AttributeError, match="decision_function"):
+            one.predict_proba(X)
+        method = "transform" if isinstance(model, cluster.KMeans) else "decision_function"
+        expected = getattr(theirs, method)(X)
+        numpy.testing.assert_allclose(one.decision_function(X), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("objective", "has"), [
+    ("binary:logistic", True), ("binary:logitraw", False), ("multi:softprob", True), ("multi:softmax", False),
+])
+def test_files_of_xgboost(objective, has):
+    """Margins and numbers of classes are no probabilities."""
+    xgboost = pytest.importorskip("xgboost")
+    options = {"objective": objective, "num_class": 3} if "multi" in objective else {"objective": objective}
+    data = xgboost.DMatrix(X, GOALS["three" if "multi" in objective else "two"])
+    content = bytes(xgboost.train(options, data, 2).save_raw("json"))
+    assert hasattr(schedc.compile(content, effort="fast"), "predict_proba") == has

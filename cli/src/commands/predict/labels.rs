@@ -1,14 +1,14 @@
 //! Labels of a model's classes in results.
 
 use sched_diagnostics::usage;
-use sched_forest::{ClassValue, Forest, Label};
+use sched_forest::{Forest, Label};
 use sched_llvm::runtime::{Element, Kind};
 use schedc_data::{KeptColumns, Layout, Number};
 use serde_json::Value;
 
 use sched_categories::label_of_json;
 use schedc_driver::Failure;
-use schedc_driver::shares::are_scores;
+use schedc_driver::shares::values_word;
 
 /// The labels of a model's classes.
 #[derive(Clone, Debug, Default)]
@@ -39,18 +39,24 @@ pub enum Classes {
     Texts(Vec<u32>),
 }
 
+impl Meaning {
+    /// The meaning with this word in descriptions of libraries.
+    fn of_word(word: Option<&str>) -> Meaning {
+        match word {
+            Some("classes") => Meaning::Classes,
+            Some("labels") => Meaning::Labels,
+            Some("scores") => Meaning::Scores,
+            _ => Meaning::Probabilities,
+        }
+    }
+}
+
 impl Labels {
     /// The labels of a model.
     pub fn of_forest(forest: &Forest) -> Labels {
-        let values = match forest.output.class_value() {
-            Some(ClassValue::Number) => Meaning::Classes,
-            Some(ClassValue::Label) => Meaning::Labels,
-            None if are_scores(forest) => Meaning::Scores,
-            None => Meaning::Probabilities,
-        };
         let classes = forest.output.classes.clone();
         let (labels, targets) = classes.map(|classes| (classes.labels, classes.targets)).unwrap_or_default();
-        Labels { labels, targets, values }
+        Labels { labels, targets, values: Meaning::of_word(values_word(forest)) }
     }
 
     /// The labels of a library; `about` is its description.
@@ -59,13 +65,7 @@ impl Labels {
         let labels = model["labels"].as_array().into_iter().flatten().filter_map(label_of_json).collect();
         let counts = model["targets"].as_array().into_iter().flatten();
         let targets = counts.filter_map(|count| usize::try_from(count.as_u64()?).ok()).collect();
-        let values = match model["values"].as_str() {
-            Some("classes") => Meaning::Classes,
-            Some("labels") => Meaning::Labels,
-            Some("scores") => Meaning::Scores,
-            _ => Meaning::Probabilities,
-        };
-        Labels { labels, targets, values }
+        Labels { labels, targets, values: Meaning::of_word(model["values"].as_str()) }
     }
 
     /// Whether the results of an output are numbers of classes.

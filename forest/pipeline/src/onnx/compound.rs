@@ -89,9 +89,8 @@ pub(super) fn compound(
     };
     let (predicted, numbers) = combined.results.split_at(count);
     let classes = classes.map(|RowClasses { labels, targets, .. }| Classes {
-        rule: ClassRule::Computed(of(numbers)),
-        labels,
         targets,
+        ..Classes::new(ClassRule::Computed(of(numbers)), labels)
     });
     let output = Output { value: vec![Transform::Columns(of(predicted))], classes, ..Output::default() };
     let merged = combined.parts.forest.into_parts();

@@ -95,6 +95,7 @@ pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
             if about["empty_texts"] == true {
                 tell_empty_texts(&mut pipeline);
             }
+            tell_probabilities(&mut pipeline, &about);
         }
     }
     let has_tests = pipeline.stages.iter().filter_map(Stage::forest).any(|forest| {
@@ -130,6 +131,19 @@ fn name_inputs(pipeline: &mut Pipeline, metadata: &serde_json::Value) {
 fn tell_empty_texts(pipeline: &mut Pipeline) {
     let namings = pipeline.inputs.iter_mut().map(|input| &mut input.names.naming);
     namings.filter(|naming| **naming == Naming::Texts).for_each(|naming| *naming = Naming::TextsAndEmpty);
+}
+
+/// Records whether the predictions are probabilities: exports of classifiers that have them have an output of
+/// this name.
+fn tell_probabilities(pipeline: &mut Pipeline, metadata: &serde_json::Value) {
+    let Some(outputs) = metadata["promise"].as_object() else { return };
+    let mut names = outputs.keys().map(|name| name.trim_start_matches("output."));
+    let probable = names.any(|name| name == "probabilities");
+    for Stage::Forest { forest, .. } in &mut pipeline.stages {
+        if let Some(classes) = &mut forest.output.classes {
+            classes.probable = Some(probable);
+        }
+    }
 }
 
 #[cfg(test)]

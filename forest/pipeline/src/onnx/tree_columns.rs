@@ -33,7 +33,7 @@ pub(super) fn results_as_columns(
     let scores = part.after(&value[..by_value], margins.clone(), builder, label)?;
     let values = part.after(&value[by_value..], scores.clone(), builder, label)?;
     // A node of trees has classes of one target only.
-    let Some(Classes { rule, labels, targets: _ }) = classes else { return Ok(vec![part.tensor(values)]) };
+    let Some(Classes { rule, labels, .. }) = classes else { return Ok(vec![part.tensor(values)]) };
     let number = match rule {
         ClassRule::LargestMargin => index_of_largest(builder, &margins)?,
         ClassRule::LargestValue | ClassRule::Computed(_) => index_of_largest(builder, &values)?,
