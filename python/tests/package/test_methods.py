@@ -349,6 +349,23 @@ def test_normal_quantiles():
     numpy.testing.assert_allclose(ours, theirs, rtol=2e-15)
 
 
+@pytest.mark.parametrize(("quantiles", "is_refused"), [
+    ([0.0, 5e-324, 1e-323, 1.0], False),
+    ([0.0, 1e-308, 1.0, 2.0], False),
+    ([1e-310, 3e-310, 1.0, 2.0], True),
+])
+def test_close_quantiles(quantiles, is_refused):
+    """Slopes between quantiles may overflow, so that scikit-learn returns NaN."""
+    ends = numpy.array(quantiles)
+    theirs = preprocessing.QuantileTransformer(n_quantiles=4).fit(ends[:, None])
+    if is_refused:
+        with pytest.raises(schedc.Refused, match=r"quantiles of x0 .*round the training rows"):
+            schedc.compile(theirs)
+        return
+    rows = numpy.concatenate([ends, numpy.nextafter(ends, 9), (ends[1:] + ends[:-1]) / 2])[:, None]
+    numpy.testing.assert_array_equal(schedc.compile(theirs).transform(rows), theirs.transform(rows))
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_latent_regression():
     target = numpy.column_stack([GOALS["number"], GOALS["three"]])

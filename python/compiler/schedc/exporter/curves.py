@@ -71,13 +71,19 @@ def of_segment(graph: Graph, segment: Value, table: numpy.ndarray) -> Value:
     return graph.add("Unsqueeze", found, numpy.array([1], INT64), width=1)
 
 
+def _slopes(x: numpy.ndarray, y: numpy.ndarray) -> numpy.ndarray:
+    """The slopes of the lines between points."""
+    with numpy.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        slopes: numpy.ndarray = numpy.diff(y) / numpy.diff(x)
+    return slopes
+
+
 def interpolated(graph: Graph, column: Value, x: numpy.ndarray, y: numpy.ndarray) -> Value:
     """The function that is linear between points, with the operations of `numpy.interp` in their order.
 
     Segment 0 is before the first point, and the last segment is behind the last point.
     """
-    with numpy.errstate(divide="ignore", invalid="ignore"):
-        slopes = (y[1:] - y[:-1]) / (x[1:] - x[:-1])
+    slopes = _slopes(x, y)
     # No value is between two equal points.
     slopes = numpy.where(numpy.isfinite(slopes), slopes, 0.0)
     segment = segments(graph, column, x)
@@ -102,6 +108,11 @@ def quantile_transformer(graph: Graph, estimator: Any, columns: Columns) -> Colu
         wide = numpy.result_type(numpy.empty(0, kind), quantiles[0])
         narrow = graph.take(value, [at])
         column, points = graph.cast(narrow, FLOAT64), quantiles.astype(FLOAT64)
+        # There are numbers between two points.
+        are_apart = numpy.nextafter(points[:-1], numpy.inf) < points[1:]
+        if (numpy.isinf(_slopes(points, references)) & are_apart).any():
+            raise refuse(graph, estimator, f"has quantiles of {columns.columns[at].name} that are closer "
+                         "than 5.6e-309, where the interpolation overflows to NaN; round the training rows")
         # Once ascending and once descending: the mean of both is the result for repeated quantiles.
         up = interpolated(graph, column, points, references)
         down = interpolated(graph, graph.add("Neg", column), -points[::-1], -references[::-1])
