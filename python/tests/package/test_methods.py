@@ -256,10 +256,15 @@ CURVED = numpy.column_stack([numpy.where(X[:, 0] < numpy.nanmedian(X[:, 0]), 0.0
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("degree", [0, 1, 3])
-@pytest.mark.parametrize("extrapolation", ["constant", "continue"])
+@pytest.mark.parametrize("extrapolation", ["constant", "continue", "linear"])
 def test_repeated_knots(degree, extrapolation):
     """Splines over repeated knots, and over two knots, within and beyond them."""
     rows = numpy.nan_to_num(CURVED)
+    if extrapolation == "linear" and degree < 2:
+        theirs = preprocessing.SplineTransformer(5, degree, extrapolation=extrapolation).fit(rows)
+        with pytest.raises(schedc.Refused, match="use 'continue'"):
+            schedc.compile(theirs)
+        return
     for knots, n_knots in (("quantile", 5), ("quantile", 3), ("uniform", 2)):
         theirs = preprocessing.SplineTransformer(n_knots, degree, knots=knots, extrapolation=extrapolation)
         theirs.fit(rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy
@@ -142,9 +143,12 @@ def _normal(graph: Graph, share: Value) -> Value:
 
 def spline_transformer(graph: Graph, estimator: Any, columns: Columns) -> Columns:
     """Splines of each column, by de Boor's recursion in SciPy's order."""
-    if estimator.extrapolation not in ("constant", "continue", "error") or columns.sparse:
+    if estimator.extrapolation == "periodic" or columns.sparse:
         raise refuse(graph, estimator, f"continues splines by extrapolation={estimator.extrapolation!r}; "
-                     "'constant', 'continue' and 'error' are exported, for dense rows")
+                     "'constant', 'linear', 'continue' and 'error' are exported, for dense rows")
+    if estimator.extrapolation == "linear" and estimator.degree < 2 and len(columns) > 1:
+        raise refuse(graph, estimator, "continues lines of several columns by extrapolation='linear', which "
+                     "scikit-learn begins at other knots in each column; use 'continue'")
     if getattr(estimator, "handle_missing", "error") != "error":
         raise refuse(graph, estimator, "gives zeros to missing values; put a SimpleImputer before it")
     kind = columns.numeric
@@ -155,9 +159,10 @@ def spline_transformer(graph: Graph, estimator: Any, columns: Columns) -> Column
         count = len(knots) - degree - 1
         graph.note(columns.columns[at].source, knots[degree:count + 1])
         column = graph.take(value, [at])
-        if estimator.extrapolation == "constant":
+        if estimator.extrapolation in ("constant", "linear"):
             inside = graph.add("Clip", column, knots[degree], knots[count])
-            basis = _cut(graph, column, spline, _basis(graph, inside, knots, degree))
+            beyond = _cut if estimator.extrapolation == "constant" else partial(_straight, kind=kind)
+            basis = beyond(graph, column, spline, _basis(graph, inside, knots, degree))
         else:
             basis = _basis(graph, column, knots, degree)
         keeps = count if estimator.include_bias else count - 1
@@ -179,6 +184,25 @@ def _cut(graph: Graph, column: Value, spline: Any, basis: Value) -> Value:
         if not numpy.array_equal(constant, reached):
             beyond = graph.add(op, column, spline.t[end], promise=column.promise)
             basis = graph.add("Where", beyond, constant, basis, dtype=FLOAT64, width=count)
+    return basis
+
+
+def _straight(graph: Graph, column: Value, spline: Any, basis: Value, kind: Any) -> Value:
+    """Makes splines straight beyond the knots. There scikit-learn continues the first or the last splines,
+    and sets all others to zero. `kind` is the type of the rows."""
+    degree, count = int(spline.k), basis.width
+    reach = degree + 1 if degree <= 1 else degree
+    ends = (("Less", spline.t[degree], slice(0, reach)),
+            ("Greater", spline.t[count], slice(count - reach, count)))
+    for op, end, kept in ends:
+        start, slope = numpy.zeros(count), numpy.zeros(count)
+        start[kept], slope[kept] = spline(end)[kept], spline(end, nu=1)[kept]
+        # Numbers of NumPy have no effect on the type of an array before its release 2.
+        wide = (numpy.empty(0, kind) - end).dtype
+        apart = graph.add("Sub", graph.cast(column, wide), wide.type(end))
+        line = graph.add("Add", graph.add("Mul", apart, slope.astype(wide)), start.astype(wide))
+        beyond = graph.add(op, column, end, promise=column.promise)
+        basis = graph.add("Where", beyond, graph.cast(line, FLOAT64), basis, dtype=FLOAT64, width=count)
     return basis
 
 
