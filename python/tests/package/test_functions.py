@@ -12,7 +12,7 @@ xgboost = pytest.importorskip("xgboost")
 import schedc  # noqa: E402
 from pipelines import NUMBERS, TABLE, WORDS, forest, make, one_hot  # noqa: E402
 from schedc.exporter.functions import _FUNCTIONS  # noqa: E402
-from sklearn import compose, ensemble, linear_model, preprocessing  # noqa: E402
+from sklearn import compose, ensemble, impute, linear_model, pipeline, preprocessing  # noqa: E402
 
 RANDOM = numpy.random.default_rng(5)
 ROWS = RANDOM.random((150, 3)) * 5 + 0.1
@@ -83,6 +83,20 @@ def test_refused_columns():
     encoded = make(preprocessing.OneHotEncoder(), step("log1p"), linear_model.Ridge()).fit(table, ROWS[:, 0])
     with pytest.raises(TypeError, match="computes log1p of a sparse matrix; give it numbers"):
         schedc.compile(encoded)
+
+
+@pytest.mark.parametrize("output", ["default", "pandas"])
+def test_missing_indicators(output):
+    """An array holds truth values beside numbers as numbers. NumPy computes those of a frame in half
+    precision."""
+    rows = pandas.DataFrame(numpy.where(ROWS > 2, numpy.nan, ROWS))
+    both = pipeline.FeatureUnion([("a", impute.SimpleImputer()), ("b", impute.MissingIndicator())])
+    theirs = make(both.set_output(transform=output), step("sqrt")).fit(rows)
+    if output == "default":
+        numpy.testing.assert_array_equal(schedc.compile(theirs).transform(rows), theirs.transform(rows))
+        return
+    with pytest.raises(TypeError, match="computes sqrt of truth values"):
+        schedc.compile(theirs)
 
 
 def transformers():

@@ -86,13 +86,13 @@ class Columns:
         return self._cast(graph, FLOAT64 if self.dtype == TEXT else self.dtype)
 
     def _cast(self, graph: Graph, kind: numpy.dtype) -> Columns:
-        """Columns of an array of the type `kind`. Integers and truth values that become f64 stay as they
-        are."""
+        """Columns of an array of the type `kind`. Integers that become f64 stay as they are."""
         made = self.columns
         if kind.kind == "f" and any(column.narrow is None for column in made):
             made = tuple(
                 replace(column, value=graph.cast(column.value, kind), narrow=None, own=False)
-                if column.narrow or column.own or (column.dtype != TEXT and FLOAT32 in (column.dtype, kind))
+                if column.narrow or column.own or column.dtype == BOOL
+                or (column.dtype != TEXT and FLOAT32 in (column.dtype, kind))
                 else column
                 for column in made
             )
