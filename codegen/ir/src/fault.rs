@@ -83,6 +83,8 @@ pub enum Fault {
     EdgeNotReached,
     /// Columns: functions round each product before they add to it, where they must round once.
     FunctionsRoundTwice,
+    /// Columns: functions compute rare numbers as they compute all others.
+    RareNumbersAreUsual,
     /// Columns: all terms of a weighted sum have the weight of the first term.
     TermsShareWeight,
     /// Columns: a layer whose loops are arranged leaves out the last term of each tile.

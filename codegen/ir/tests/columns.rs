@@ -47,7 +47,7 @@ const NUMBERS: [f64; 18] = [
     f64::NEG_INFINITY,
 ];
 
-const FUNCTIONS: [Unary; 8] = [
+const FUNCTIONS: [Unary; 10] = [
     Unary::SquareRoot,
     Unary::Exp,
     Unary::ExpMinusOne,
@@ -56,6 +56,8 @@ const FUNCTIONS: [Unary; 8] = [
     Unary::Tanh,
     Unary::Logistic,
     Unary::Erf,
+    Unary::Sin,
+    Unary::Cos,
 ];
 
 /// Form of the rows that code reads, and of the columns that it stores.
@@ -124,6 +126,12 @@ fn functions_have_the_bits_that_the_evaluation_defines() {
 #[should_panic(expected = "column")]
 fn functions_that_round_twice_are_seen() {
     with_fault(Fault::FunctionsRoundTwice, functions_have_the_bits_that_the_evaluation_defines);
+}
+
+#[test]
+#[should_panic(expected = "column")]
+fn rare_numbers_that_are_computed_as_usual_are_seen() {
+    with_fault(Fault::RareNumbersAreUsual, functions_have_the_bits_that_the_evaluation_defines);
 }
 
 fn number(rng: &mut Rng) -> f64 {
@@ -211,12 +219,14 @@ fn family(
                     Unary::Tanh,
                     Unary::Logistic,
                     Unary::Erf,
+                    Unary::Sin,
+                    Unary::Cos,
                     Unary::Floor,
                     Unary::Ceil,
                     Unary::Round,
                     Unary::IsNan,
                     Unary::Not,
-                ][at(40, 17)],
+                ][at(40, 19)],
                 x,
             ),
             4 | 5 => Expr::Binary(

@@ -208,7 +208,8 @@ impl Drawn<'_> {
             }
             4 => {
                 let wide = self.columns.cast(x, ColumnType::F64)?;
-                let wide = self.columns.add(Expr::Unary(Unary::Abs, wide))?;
+                let op = if number.to_f64() < 0.0 { Unary::Sin } else { Unary::Abs };
+                let wide = self.columns.add(Expr::Unary(op, wide))?;
                 self.columns.add(Expr::Unary(Unary::Floor, wide))
             }
             5 => self.columns.add(binary(Binary::Max, x, constant)),

@@ -93,6 +93,29 @@ def tail_weight(t):
     return mp.exp(-x * x) + mpf("1e-6")
 
 
+def sine_ratio(z):
+    """`(sin(r) / r - 1) / z`, with `z = r^2`."""
+    if z < mpf("1e-6"):
+        return sum((-1) ** (i + 1) * z**i / mp.factorial(2 * i + 3) for i in range(6))
+    r = mp.sqrt(z)
+    return (mp.sin(r) / r - 1) / z
+
+
+def sine_weight(z):
+    return z + mpf("1e-3")
+
+
+def cosine_rest(z):
+    """`(cos(r) - 1 + z / 2) / z^2`, with `z = r^2`."""
+    if z < mpf("1e-6"):
+        return sum((-1) ** i * z**i / mp.factorial(2 * i + 4) for i in range(6))
+    return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2
+
+
+def cosine_weight(z):
+    return z * z + mpf("1e-3")
+
+
 def squared(r):
     return r * r + mpf("1e-3")
 
@@ -104,6 +127,8 @@ SQUARE = ROOT * ROOT * mpf("1.0001")
 LN2_HALVES = (-HALF_LOG, HALF_LOG)
 SQUARES = (mpf(0), SQUARE)
 TAILS = (1 / (6 + TAIL), 1 / (1 + TAIL))
+EIGHTHS = (mpf(0), (mp.pi / 4) ** 2 * mpf("1.0001"))
+QUARTERS = (mpf(0), (mp.pi / 2) ** 2 * mpf("1.0001"))
 
 
 def log_weight(z):
@@ -121,6 +146,9 @@ def log_series_behind(z):
 EXP_TEXT = "`(exp(r) - 1 - r) / r^2` for `|r| <= ln(2) / 2`"
 LOG_TEXT = "`(2 atanh(s) / s - 2) / z`, with `z = s^2 <= 0.0295`"
 LONG_TEXT = "`(2 atanh(s) / s - 2 - 2 z / 3) / z^2`"
+SINE_TEXT = "`(sin(r) / r - 1) / r^2` for `|r| <= pi / 4`"
+COSINE_TEXT = "`(cos(r) - 1 + z / 2) / z^2`, with `z = r^2`, for `|r| <= pi / 4`"
+SINE_SHORT_TEXT = "`(sin(r) / r - 1) / r^2` for `|r| <= pi / 2`"
 TAIL_TEXT = "`exp(x^2) (1 - erf(x))` for `1 <= x <= 6`, in `1 / (x + 2)`"
 SHORT = ", for results in single precision"
 # The name, the text, the function, the weight of errors, the interval and the degree of each polynomial.
@@ -132,6 +160,9 @@ POLYNOMIALS = [
     ("LOG_LONG", LONG_TEXT, log_series_behind, one, SQUARES, 7),
     ("ERF", "`erf(x) / x - 1` for `x^2 <= 1`", erf_ratio, one, (mpf(0), mpf(1)), 11),
     ("ERF_TAIL", TAIL_TEXT, erf_tail, tail_weight, TAILS, 12),
+    ("SINE", SINE_TEXT, sine_ratio, sine_weight, EIGHTHS, 5),
+    ("COSINE", COSINE_TEXT, cosine_rest, cosine_weight, EIGHTHS, 5),
+    ("SINE_SHORT", SINE_SHORT_TEXT + SHORT, sine_ratio, sine_weight, QUARTERS, 4),
 ]
 
 
@@ -164,6 +195,16 @@ def coefficients():
         ("LN2_LOW", "The remainder of `ln(2)`.", double(ln2 - mpf(split))),
         ("TWO_THIRDS_LOW", "The error of `2 / 3` as a double.", double(two_thirds - mpf(double(two_thirds)))),
     ]
+    half_pi = mp.pi / 2
+    first = double(half_pi)
+    middle = high(half_pi - mpf(first), 30)
+    middle_text = "The next 30 bits of `pi / 2`: products with whole numbers below `2^23` are exact."
+    numbers += [
+        ("TWO_BY_PI", "`2 / pi`.", double(2 / mp.pi)),
+        ("HALF_PI_HIGH", "The first 53 bits of `pi / 2`.", first),
+        ("HALF_PI_MIDDLE", middle_text, middle),
+        ("HALF_PI_LOW", "The remainder of `pi / 2`.", double(half_pi - mpf(first) - mpf(middle))),
+    ]
     for name, text, value in numbers:
         print(f"/// {text}\npub(super) const {name}: f64 = f64::from_bits({rust(value)});\n")
     blocks = []
@@ -177,7 +218,24 @@ def coefficients():
             f"error is 2^{bits}.\n"
             f"pub(super) const {name}: [f64; {degree + 1}] = [\n{lines}];"
         )
+    blocks.append(digits())
     print("\n\n".join(blocks))
+
+
+# Bits of each part of `2 / pi`, and the number of parts. Together they are enough for the largest doubles.
+BITS, PARTS = 53, 23
+
+
+def digits():
+    """The bits of `2 / pi` as an array of numbers below 1."""
+    with mp.workprec(BITS * PARTS + 100):
+        whole = int(mp.floor(2 / mp.pi * mpf(2) ** (BITS * PARTS)))
+    parts = [whole >> BITS * (PARTS - 1 - i) & (1 << BITS) - 1 for i in range(PARTS)]
+    lines = "".join(f"    f64::from_bits({rust(part / 2.0**BITS)}),\n" for part in parts)
+    return (
+        f"/// The binary digits of `2 / pi`, {BITS} in each number, as fractions of 1.\n"
+        f"pub(super) const TWO_BY_PI_DIGITS: [f64; {PARTS}] = [\n{lines}];"
+    )
 
 
 def logistic(x):
@@ -228,6 +286,21 @@ def values():
         for _ in range(100):
             x, y = pick(spans[0]), pick(spans[1])
             line("pow", [x, y], mp.power(mpf(x), mpf(y)))
+    circular(pick, line)
+
+
+def circular(pick, line):
+    """Lines for sine and cosine: random numbers, and numbers next to multiples of a quarter turn."""
+    # Of all doubles, the last number is the nearest to such a multiple.
+    operands = [0.0, -0.0, 5e-324, -2.5e-310, 5.319372648326541e255, -1.7976931348623157e308]
+    for span in [(-1e-5, 1e-5), (-0.8, 0.8), (-7, 7), (-1000, 1000), (-1.4e7, 1.4e7), (-1e12, 1e12)]:
+        operands += [pick(span) for _ in range(60)]
+    operands += [pick("positive") for _ in range(200)]
+    for count in [*range(1, 20), *(round(1.7**i) for i in range(6, 80))]:
+        operands += [double(count * mp.pi / 2), double(-count * mp.pi / 4)]
+    for name, f in [("sin", mp.sin), ("cos", mp.cos)]:
+        for x in operands:
+            line(name, [x], f(mpf(x)))
 
 
 if __name__ == "__main__":

@@ -275,6 +275,8 @@ impl Unary {
             | Unary::Tanh
             | Unary::Logistic
             | Unary::Erf
+            | Unary::Sin
+            | Unary::Cos
             | Unary::Floor
             | Unary::Ceil
             | Unary::Round => (of.is_float(), of),

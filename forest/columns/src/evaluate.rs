@@ -129,7 +129,9 @@ impl Unary {
             | Unary::LogOnePlus
             | Unary::Tanh
             | Unary::Logistic
-            | Unary::Erf => function(self, x),
+            | Unary::Erf
+            | Unary::Sin
+            | Unary::Cos => function(self, x),
             Unary::Floor => on_float!(x, f64::floor),
             Unary::Ceil => on_float!(x, f64::ceil),
             Unary::Round => on_float!(x, f64::round_ties_even),

@@ -141,6 +141,10 @@ pub enum Unary {
     Logistic,
     /// The error function.
     Erf,
+    /// The sine of an angle in radians; NaN for infinities.
+    Sin,
+    /// The cosine of an angle in radians; NaN for infinities.
+    Cos,
     /// The largest whole number that is not above the value.
     Floor,
     /// The smallest whole number that is not below the value.

@@ -68,6 +68,8 @@ fn unary(op: Unary) -> &'static str {
         Unary::Tanh => "tanh",
         Unary::Logistic => "logistic",
         Unary::Erf => "erf",
+        Unary::Sin => "sin",
+        Unary::Cos => "cos",
         Unary::Floor => "floor",
         Unary::Ceil => "ceil",
         Unary::Round => "round",

@@ -5,6 +5,7 @@ use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Builder, Cast, Cmp, Rounding, Scalar, Ty, Value};
 use sched_columns::functions::{self, Number, Truth, Word};
 use sched_columns::{Float, Unary};
+use std::array;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Sub};
@@ -64,6 +65,13 @@ impl<'b> Code<'b> {
 
     fn bin(&self, op: Bin, a: Value, b: Value) -> Value {
         self.builder.borrow_mut().bin(op, a, b)
+    }
+
+    /// Whether a comparison holds for no number.
+    fn is_nowhere(&self, comparison: Value) -> Value {
+        let mut builder = self.builder.borrow_mut();
+        let (any, never) = (builder.any(comparison), builder.int_of(Ty::I1, 0));
+        builder.cmp(Cmp::Eq, any, never)
     }
 
     fn cast_bits(&self, value: Value, to: Scalar) -> Value {
@@ -166,6 +174,27 @@ impl<'n, 'b> Number for Double<'n, 'b> {
 
     fn word(self) -> Self::Word {
         self.code.bits(self.code.cast_bits(self.value, Scalar::I64))
+    }
+
+    fn unless<const COUNT: usize>(
+        is_rare: Self::Truth,
+        usual: [Self; COUNT],
+        rare: impl FnOnce() -> [Self; COUNT],
+    ) -> [Self; COUNT] {
+        if seeded(Fault::RareNumbersAreUsual) {
+            return usual;
+        }
+        let code = is_rare.code;
+        let is_usual = code.is_nowhere(is_rare.value);
+        code.builder.borrow_mut().open_block();
+        let of_rare = rare();
+        let joined: [Value; COUNT] =
+            array::from_fn(|number| is_rare.select(of_rare[number], usual[number]).value);
+        let mut builder = code.builder.borrow_mut();
+        let rare = builder.close_block();
+        let values = usual.map(|number| number.value);
+        let after = builder.branch(is_usual, (Vec::new(), &values), (rare, &joined));
+        array::from_fn(|number| code.double(after[number]))
     }
 }
 

@@ -327,7 +327,9 @@ fn unary(b: &mut Builder, op: Unary, x: Value, ty: Ty) -> Value {
         | Unary::LogOnePlus
         | Unary::Tanh
         | Unary::Logistic
-        | Unary::Erf => functions::unary(b, op, x),
+        | Unary::Erf
+        | Unary::Sin
+        | Unary::Cos => functions::unary(b, op, x),
         Unary::Floor => b.round(Rounding::Down, x),
         Unary::Ceil => b.round(Rounding::Up, x),
         Unary::Round => b.round(Rounding::Nearest, x),

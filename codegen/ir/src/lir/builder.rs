@@ -65,6 +65,33 @@ impl Builder {
         BufferId(self.function.buffers.len() as u32 - 1)
     }
 
+    /// Begins a block, to which statements go until [`Builder::close_block`].
+    pub fn open_block(&mut self) {
+        self.blocks.push(Vec::new());
+    }
+
+    /// Ends the innermost open block.
+    pub fn close_block(&mut self) -> Block {
+        self.blocks.pop().unwrap_or_default()
+    }
+
+    /// A branch between two blocks. The values of the block that runs are the result.
+    pub fn branch(
+        &mut self,
+        cond: Value,
+        (then, of_then): (Block, &[Value]),
+        (otherwise, of_otherwise): (Block, &[Value]),
+    ) -> Vec<Value> {
+        let after = self.fresh_like(of_then);
+        let arms = of_then.iter().zip(of_otherwise);
+        let joined = after.iter().zip(arms);
+        let joined =
+            joined.map(|(after, (then, other))| Joined { after: *after, then: *then, otherwise: *other });
+        let joined = joined.collect();
+        self.push(Stmt::If(Box::new(If { cond, then, otherwise, joined })));
+        after
+    }
+
     /// The type of a value.
     pub fn ty(&self, value: Value) -> Ty {
         self.function.ty(value)
@@ -381,9 +408,9 @@ pub trait Build: Sized {
 
     /// Collects the statements that `body` appends.
     fn nested<R>(&mut self, body: impl FnOnce(&mut Self) -> R) -> (Block, R) {
-        self.builder().blocks.push(Vec::new());
+        self.builder().open_block();
         let result = body(self);
-        (self.builder().blocks.pop().unwrap_or_default(), result)
+        (self.builder().close_block(), result)
     }
 
     /// A counted loop. `body` gets the counter and the carried values, and returns the values for the
@@ -438,11 +465,7 @@ pub trait Build: Sized {
         }
         let (then, a) = self.nested(then);
         let (otherwise, b) = self.nested(otherwise);
-        let builder = self.builder();
-        let after = builder.fresh_like(&a);
-        let joined = (0..a.len()).map(|i| Joined { after: after[i], then: a[i], otherwise: b[i] }).collect();
-        builder.push(Stmt::If(Box::new(If { cond, then, otherwise, joined })));
-        after
+        self.builder().branch(cond, (then, &a), (otherwise, &b))
     }
 
     /// Runs `body` if the condition holds.

@@ -10,7 +10,7 @@ use sched_ir::lir::*;
 use sched_llvm::{Gpu, amdgpu_text, asm_text, ptx_text};
 use sched_testing::schedules::Rng;
 
-const FUNCTIONS: [Unary; 8] = [
+const FUNCTIONS: [Unary; 10] = [
     Unary::SquareRoot,
     Unary::Exp,
     Unary::ExpMinusOne,
@@ -19,6 +19,8 @@ const FUNCTIONS: [Unary; 8] = [
     Unary::Tanh,
     Unary::Logistic,
     Unary::Erf,
+    Unary::Sin,
+    Unary::Cos,
 ];
 
 const SPECIAL: [f64; 16] = [

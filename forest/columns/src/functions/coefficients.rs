@@ -15,6 +15,18 @@ pub(super) const LN2_LOW: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
 /// The error of `2 / 3` as a double.
 pub(super) const TWO_THIRDS_LOW: f64 = f64::from_bits(0x3c85_5555_5555_5555);
 
+/// `2 / pi`.
+pub(super) const TWO_BY_PI: f64 = f64::from_bits(0x3fe4_5f30_6dc9_c883);
+
+/// The first 53 bits of `pi / 2`.
+pub(super) const HALF_PI_HIGH: f64 = f64::from_bits(0x3ff9_21fb_5444_2d18);
+
+/// The next 30 bits of `pi / 2`: products with whole numbers below `2^23` are exact.
+pub(super) const HALF_PI_MIDDLE: f64 = f64::from_bits(0x3c91_a626_3300_0000);
+
+/// The remainder of `pi / 2`.
+pub(super) const HALF_PI_LOW: f64 = f64::from_bits(0x3a94_5c06_e0e6_8948);
+
 /// Coefficients of `(exp(r) - 1 - r) / r^2` for `|r| <= ln(2) / 2`,
 /// from the constant on. The largest weighted error is 2^-57.93.
 pub(super) const EXP: [f64; 10] = [
@@ -108,4 +120,63 @@ pub(super) const ERF_TAIL: [f64; 13] = [
     f64::from_bits(0xc091_f7ff_07b4_e8cb),
     f64::from_bits(0x4087_4a8f_08ca_8fb0),
     f64::from_bits(0xc06a_6383_e9c7_ff5a),
+];
+
+/// Coefficients of `(sin(r) / r - 1) / r^2` for `|r| <= pi / 4`,
+/// from the constant on. The largest weighted error is 2^-57.99.
+pub(super) const SINE: [f64; 6] = [
+    f64::from_bits(0xbfc5_5555_5555_5549),
+    f64::from_bits(0x3f81_1111_1110_f8d4),
+    f64::from_bits(0xbf2a_01a0_19c1_adf3),
+    f64::from_bits(0x3ec7_1de3_57e9_ae7e),
+    f64::from_bits(0xbe5a_e5e6_af9c_ce54),
+    f64::from_bits(0x3de5_d943_ce2c_b532),
+];
+
+/// Coefficients of `(cos(r) - 1 + z / 2) / z^2`, with `z = r^2`, for `|r| <= pi / 4`,
+/// from the constant on. The largest weighted error is 2^-64.02.
+pub(super) const COSINE: [f64; 6] = [
+    f64::from_bits(0x3fa5_5555_5555_554e),
+    f64::from_bits(0xbf56_c16c_16c1_5520),
+    f64::from_bits(0x3efa_01a0_19d0_0ec8),
+    f64::from_bits(0xbe92_7e4f_83d0_4672),
+    f64::from_bits(0x3e21_eea0_b70c_b357),
+    f64::from_bits(0xbda8_fbda_07db_722f),
+];
+
+/// Coefficients of `(sin(r) / r - 1) / r^2` for `|r| <= pi / 2`, for results in single precision,
+/// from the constant on. The largest weighted error is 2^-35.62.
+pub(super) const SINE_SHORT: [f64; 5] = [
+    f64::from_bits(0xbfc5_5555_5496_8b09),
+    f64::from_bits(0x3f81_1110_cc49_64f4),
+    f64::from_bits(0xbf2a_017f_e6fb_ec62),
+    f64::from_bits(0x3ec7_174e_07fc_4552),
+    f64::from_bits(0xbe59_ac4a_5068_07a8),
+];
+
+/// The binary digits of `2 / pi`, 53 in each number, as fractions of 1.
+pub(super) const TWO_BY_PI_DIGITS: [f64; 23] = [
+    f64::from_bits(0x3fe4_5f30_6dc9_c882),
+    f64::from_bits(0x3fe4_a7f0_9d5f_47d4),
+    f64::from_bits(0x3fea_6ee0_6db1_4acc),
+    f64::from_bits(0x3fe3_c439_041f_e516),
+    f64::from_bits(0x3fcd_5ef5_de2b_0db8),
+    f64::from_bits(0x3fd2_371d_2126_e970),
+    f64::from_bits(0x3f79_24bb_a827_4600),
+    f64::from_bits(0x3fe2_1cfe_1deb_1cb1),
+    f64::from_bits(0x3fc4_d39f_7441_1af8),
+    f64::from_bits(0x3fe4_baed_1213_a671),
+    f64::from_bits(0x3fe8_135a_2fbf_209c),
+    f64::from_bits(0x3fe9_1d63_9835_339f),
+    f64::from_bits(0x3fd2_7211_7e2e_f7e4),
+    f64::from_bits(0x3fd4_1d8f_fc4b_ffee),
+    f64::from_bits(0x3fe0_2cc0_7f79_788c),
+    f64::from_bits(0x3fd6_b414_da3e_da6c),
+    f64::from_bits(0x3fdf_b3c9_f2c2_6dd2),
+    f64::from_bits(0x3fed_18fd_9a79_7fa8),
+    f64::from_bits(0x3fe6_ba93_dd63_f5f2),
+    f64::from_bits(0x3fef_17b3_d073_9f78),
+    f64::from_bits(0x3fe4_a525_d4d7_f6bf),
+    f64::from_bits(0x3fd8_8fc6_ae84_2b00),
+    f64::from_bits(0x3fe9_8237_e3db_5d5f),
 ];

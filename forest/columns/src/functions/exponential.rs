@@ -8,7 +8,7 @@ use super::number::{Number, Truth, Word};
 
 /// `1.5 * 2^52`. Adding it to a number rounds that number to a whole number, which the low bits of the sum
 /// hold.
-const SHIFT: f64 = 6_755_399_441_055_744.0;
+pub(super) const SHIFT: f64 = 6_755_399_441_055_744.0;
 
 /// Exponent of the number 1 as its bits store it.
 const BIAS: i64 = 1023;

@@ -18,7 +18,7 @@ const ONE: i64 = 0x3ff0_0000_0000_0000;
 const EXPONENT: i64 = 0x7ff0_0000_0000_0000;
 
 /// `2^52`: the low bits of a number of this exponent hold a whole number.
-const WHOLE: f64 = 4_503_599_627_370_496.0;
+pub(super) const WHOLE: f64 = 4_503_599_627_370_496.0;
 
 /// A number above 0 as `2^k (1 + f)`.
 struct Split<N: Number> {

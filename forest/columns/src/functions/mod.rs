@@ -3,7 +3,7 @@
 //! The functions of a C library differ between libraries and processors, and GPUs have none. So each function
 //! is written here once, over the trait [`Number`]. The evaluator calls it with doubles. The code generator
 //! calls it with operands of LIR, so that each operation emits code that computes the same bits. There are no
-//! branches and no tables, so that the code works on vectors too.
+//! tables, so that the code works on vectors too, and only [one branch](Number::unless).
 //!
 //! Results in double precision are within 1 unit in the last place of the exact ones. Functions of singles
 //! are computed in doubles, with shorter polynomials, and then rounded. A few results are not the nearest
@@ -17,6 +17,7 @@ mod number;
 mod power;
 #[cfg(test)]
 mod tests;
+mod trigonometric;
 
 use crate::expr::Unary;
 use crate::float::Float;
@@ -39,6 +40,10 @@ pub fn unary<N: Number>(op: Unary, float: Float, x: N) -> Option<N> {
         (Unary::Tanh, Float::F32) => short::tanh(x),
         (Unary::Logistic, Float::F64) => exponential::logistic(x),
         (Unary::Logistic, Float::F32) => short::logistic(x),
+        (Unary::Sin, Float::F64) => trigonometric::sin(x),
+        (Unary::Sin, Float::F32) => trigonometric::sin_short(x),
+        (Unary::Cos, Float::F64) => trigonometric::cos(x),
+        (Unary::Cos, Float::F32) => trigonometric::cos_short(x),
         (Unary::Erf, _) => error_function::erf(x),
         (Unary::SquareRoot, _) => x.root(),
         _ => return None,

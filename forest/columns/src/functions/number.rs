@@ -32,6 +32,13 @@ where
     fn is_at_most(self, other: Self) -> Self::Truth;
     /// The bits.
     fn word(self) -> Self::Word;
+    /// The numbers `usual`, or those of `rare` if the comparison holds. `rare` may be slow: code of a vector
+    /// computes it only if the comparison holds for some number of the vector.
+    fn unless<const COUNT: usize>(
+        is_rare: Self::Truth,
+        usual: [Self; COUNT],
+        rare: impl FnOnce() -> [Self; COUNT],
+    ) -> [Self; COUNT];
 
     /// The number without its sign.
     #[must_use]
@@ -137,6 +144,14 @@ impl Number for f64 {
 
     fn word(self) -> i64 {
         self.to_bits().cast_signed()
+    }
+
+    fn unless<const COUNT: usize>(
+        is_rare: bool,
+        usual: [f64; COUNT],
+        rare: impl FnOnce() -> [f64; COUNT],
+    ) -> [f64; COUNT] {
+        if is_rare { rare() } else { usual }
     }
 }
 

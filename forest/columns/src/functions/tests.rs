@@ -23,6 +23,8 @@ fn op(name: &str) -> Option<Unary> {
         "tanh" => Unary::Tanh,
         "logistic" => Unary::Logistic,
         "erf" => Unary::Erf,
+        "sin" => Unary::Sin,
+        "cos" => Unary::Cos,
         _ => return None,
     })
 }
@@ -62,7 +64,7 @@ fn results_are_near_the_exact_ones() {
             _ => worst.push((name, distance, numbers[0])),
         }
     }
-    assert_eq!(worst.len(), 8);
+    assert_eq!(worst.len(), 10);
     for (name, distance, x) in worst {
         println!("{name}: {distance:.3} at {x:e}");
         let bound = if ["pow", "erf", "tanh"].contains(&name) { 2.0 } else { 1.0 };
@@ -89,7 +91,7 @@ fn compare_singles(op: Unary, step: usize) {
     assert!(others * 100 < count, "{op:?}: {others} of {count}");
 }
 
-const NAMES: [&str; 7] = ["exp", "expm1", "log", "log1p", "tanh", "logistic", "erf"];
+const NAMES: [&str; 9] = ["exp", "expm1", "log", "log1p", "tanh", "logistic", "erf", "sin", "cos"];
 
 #[test]
 fn singles_are_the_nearest_ones_but_for_a_few() {
@@ -106,7 +108,7 @@ fn all_singles_are_the_nearest_ones_but_for_a_few() {
 #[test]
 fn extreme_operands_have_the_values_of_the_standard() {
     let (infinity, least) = (f64::INFINITY, f64::from_bits(1));
-    let cases: [(Unary, &[(f64, f64)]); 8] = [
+    let cases: [(Unary, &[(f64, f64)]); 10] = [
         (
             Unary::Exp,
             &[
@@ -140,6 +142,11 @@ fn extreme_operands_have_the_values_of_the_standard() {
         (Unary::Tanh, &[(-0.0, -0.0), (0.0, 0.0), (infinity, 1.0), (-infinity, -1.0), (least, least)]),
         (Unary::Logistic, &[(0.0, 0.5), (infinity, 1.0), (-infinity, 0.0), (-800.0, 0.0)]),
         (Unary::Erf, &[(-0.0, -0.0), (0.0, 0.0), (infinity, 1.0), (-infinity, -1.0), (7.0, 1.0)]),
+        (
+            Unary::Sin,
+            &[(0.0, 0.0), (-0.0, -0.0), (infinity, f64::NAN), (-infinity, f64::NAN), (least, least)],
+        ),
+        (Unary::Cos, &[(0.0, 1.0), (-0.0, 1.0), (infinity, f64::NAN), (-infinity, f64::NAN), (least, 1.0)]),
         (Unary::SquareRoot, &[(-0.0, -0.0), (infinity, infinity), (-1.0, f64::NAN), (4.0, 2.0)]),
     ];
     for (op, cases) in cases {

@@ -203,7 +203,7 @@ impl PieceFinder<'_> {
                 }
                 Some(found)
             }
-            // These functions are not proven to be monotone.
+            // These functions are not monotone, or not proven to be.
             Unary::Exp
             | Unary::ExpMinusOne
             | Unary::Log
@@ -211,6 +211,8 @@ impl PieceFinder<'_> {
             | Unary::Tanh
             | Unary::Logistic
             | Unary::Erf
+            | Unary::Sin
+            | Unary::Cos
             | Unary::Not => None,
         }
     }
