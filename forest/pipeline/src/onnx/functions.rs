@@ -48,6 +48,8 @@ functions! {
     tanh: Unary::Tanh;
     sigmoid: Unary::Logistic;
     erf: Unary::Erf;
+    sin: Unary::Sin;
+    cos: Unary::Cos;
 }
 
 /// `1 / x`
@@ -55,6 +57,14 @@ pub(super) fn reciprocal(node: &GraphNode, builder: &mut GraphColumns) -> Output
     each(node, builder, |formula, x| {
         let one = formula.number(1.0)?;
         formula.binary(Binary::Divide, one, x)
+    })
+}
+
+/// `sin(x) / cos(x)`
+pub(super) fn tan(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
+    each(node, builder, |formula, x| {
+        let (sine, cosine) = (formula.unary(Unary::Sin, x)?, formula.unary(Unary::Cos, x)?);
+        formula.binary(Binary::Divide, sine, cosine)
     })
 }
 

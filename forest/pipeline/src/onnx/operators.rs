@@ -84,6 +84,7 @@ operators! {
     Standard "Clip" arithmetic::clip;
     Standard "Concat" shape::concat;
     Standard "ConstantOfShape" sizes::constant_of_shape;
+    Standard "Cos" functions::cos;
     Standard "Cosh" hyperbolic::cosh;
     Standard "Div" arithmetic::div;
     Standard "Dropout" arithmetic::dropout;
@@ -142,6 +143,7 @@ operators! {
     Standard "Shape" sizes::shape;
     Standard "Sigmoid" functions::sigmoid;
     Standard "Sign" functions::sign;
+    Standard "Sin" functions::sin;
     Standard "Sinh" hyperbolic::sinh;
     Standard "Slice" shape::slice;
     Standard "Softmax" normalize::softmax;
@@ -152,6 +154,7 @@ operators! {
     Standard "Squeeze" shape::squeeze;
     Standard "Sub" arithmetic::sub;
     Standard "Sum" functions::sum;
+    Standard "Tan" functions::tan;
     Standard "Tanh" functions::tanh;
     Standard "ThresholdedRelu" functions::thresholded_relu;
     Standard "Tile" sizes::tile;
