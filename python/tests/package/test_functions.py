@@ -12,7 +12,15 @@ xgboost = pytest.importorskip("xgboost")
 import schedc  # noqa: E402
 from pipelines import NUMBERS, TABLE, WORDS, forest, make, one_hot  # noqa: E402
 from schedc.exporter.functions import _FUNCTIONS  # noqa: E402
-from sklearn import compose, ensemble, impute, linear_model, pipeline, preprocessing  # noqa: E402
+from sklearn import (  # noqa: E402
+    compose,
+    ensemble,
+    impute,
+    kernel_approximation,
+    linear_model,
+    pipeline,
+    preprocessing,
+)
 
 RANDOM = numpy.random.default_rng(5)
 ROWS = RANDOM.random((150, 3)) * 5 + 0.1
@@ -56,6 +64,53 @@ def test_function_beside_categories():
     numpy.testing.assert_allclose(found, theirs.predict(rows), rtol=1e-11)
 
 
+#: Options of feature-engine's `CyclicalFeatures`.
+CYCLES = [
+    {},
+    {"drop_original": True},
+    {"variables": ["month", "hour"], "max_values": {"hour": 24, "month": numpy.float64(12)}},
+    {"variables": ["hour"], "drop_original": True},
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("options", CYCLES)
+def test_cyclical_features(options, tmp_path):
+    """Hours and months as angles, before an encoder of texts or alone."""
+    creation = pytest.importorskip("feature_engine.creation")
+    rows = pandas.DataFrame({
+        "hour": RANDOM.integers(0, 24, 200), "city": RANDOM.choice(["Bern", "Kyiv"], 200),
+        "month": RANDOM.integers(1, 13, 200).astype("float32"), "hour_sin": RANDOM.random(200),
+    })
+    alone = creation.CyclicalFeatures(**options).fit(rows.drop(columns="city"))
+    found = schedc.compile(alone, effort="fast").transform(rows)
+    numpy.testing.assert_allclose(found, alone.transform(rows.drop(columns="city")), rtol=1e-6, atol=1e-7)
+    encoder = compose.make_column_transformer((one_hot(), ["city"]), remainder="passthrough")
+    theirs = make(creation.CyclicalFeatures(**options), encoder, linear_model.Ridge()).fit(rows, rows["hour"])
+    found = schedc.compile(theirs, effort="fast").predict(rows)
+    numpy.testing.assert_allclose(found, theirs.predict(rows), rtol=1e-4, atol=1e-4)
+    schedc.export(theirs, tmp_path / "p.onnx", check=rows)
+
+
+def test_cycle_of_zeros():
+    creation = pytest.importorskip("feature_engine.creation")
+    rows = pandas.DataFrame({"hour": numpy.zeros(9), "day": numpy.arange(9.0)})
+    with pytest.raises(TypeError, match="divides by 0, the largest value of the column 'hour'"):
+        schedc.compile(creation.CyclicalFeatures().fit(rows))
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+def test_fourier_features(kind):
+    """Cosines of random sums behind a scaler, beside other columns."""
+    union = pipeline.make_union(
+        preprocessing.StandardScaler(), kernel_approximation.RBFSampler(n_components=7, random_state=0))
+    theirs = make(preprocessing.StandardScaler(), union, linear_model.Ridge())
+    rows = ROWS.astype(kind)
+    theirs.fit(rows, ROWS.prod(axis=1))
+    found = schedc.compile(theirs, effort="fast").predict(rows)
+    numpy.testing.assert_allclose(found, theirs.predict(rows), rtol=1e-9 if kind == "float64" else 1e-3)
+
+
 def test_page_lists_functions():
     """The page has all functions, in alphabetical order."""
     page = (Path(__file__).parents[3] / "docs/pipelines.md").read_text(encoding="utf-8")
@@ -68,7 +123,7 @@ def cubed(numbers):
 
 @pytest.mark.parametrize(("function", "options", "message"), [
     (cubed, {}, "calls cubed, which schedc does not export; functions of NumPy such as log1p are"),
-    (numpy.sin, {}, "calls sin, which schedc does not export"),
+    (numpy.sinc, {}, "calls sinc, which schedc does not export"),
     (numpy.log1p, {"kw_args": {"where": True}}, "calls log1p, which schedc does not export"),
 ])
 def test_refused(function, options, message):

@@ -81,11 +81,11 @@ def _joined(graph: Graph, estimator: Any, parts: list[Columns]) -> list[Columns]
     if output_container(estimator) != "default":
         return parts
     for part in parts:
-        _refuse_own(graph, estimator, part)
+        refuse_own(graph, estimator, part)
     return beside(graph, parts)
 
 
-def _refuse_own(graph: Graph, estimator: Any, columns: Columns) -> None:
+def refuse_own(graph: Graph, estimator: Any, columns: Columns) -> None:
     """Raises Unsupported for columns of pandas' own types that scikit-learn has not converted to f64."""
     own = [column.name for column in columns if column.own]
     if own:
@@ -137,7 +137,7 @@ def function_transformer(graph: Graph, estimator: Any, columns: Columns) -> Colu
         graph.note(column.source, function.tested)
     if columns.opaque or estimator.validate:
         columns = columns.as_array(graph)
-    _refuse_own(graph, estimator, columns)
+    refuse_own(graph, estimator, columns)
     if any(column.narrow for column in columns):
         raise refuse(graph, estimator, f"computes {estimator.func.__name__} of truth values or of integers "
                      "of 8 or 16 bits, which NumPy computes in their own precision; give it float64 or "

@@ -81,6 +81,7 @@ _FUNCTIONS = {
     "absolute": _Function(_operator("Abs")),
     "arcsinh": _Function(_operator("Asinh")),
     "ceil": _Function(_operator("Ceil")),
+    "cos": _Function(_operator("Cos")),
     "exp": _Function(_operator("Exp")),
     "expm1": _Function(_in_double(exp_minus_one)),
     "fabs": _Function(_operator("Abs")),
@@ -92,9 +93,11 @@ _FUNCTIONS = {
     "negative": _Function(_operator("Neg")),
     "rint": _Function(_operator("Round")),
     "sign": _Function(_sign),
+    "sin": _Function(_operator("Sin")),
     "sinh": _Function(_operator("Sinh")),
     "sqrt": _Function(_operator("Sqrt"), _NOT_NEGATIVE),
     "square": _Function(lambda graph, value: graph.add("Mul", value, value)),
+    "tan": _Function(_operator("Tan")),
     "tanh": _Function(_operator("Tanh")),
 }
 

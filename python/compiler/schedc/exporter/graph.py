@@ -45,7 +45,7 @@ class Promise(IntEnum):
 
 #: Operations that NumPy, SciPy and ONNX Runtime round differently.
 _ROUNDED = {"MatMul", "Gemm", "Sigmoid", "Softmax", "LogSoftmax", "Exp", "Log", "Pow", "Tanh", "Sinh",
-            "Asinh", "Cos", "ReduceL1", "ReduceL2", "ReduceSum", "ReduceLogSumExp", "Erf"}
+            "Asinh", "Sin", "Cos", "Tan", "ReduceL1", "ReduceL2", "ReduceSum", "ReduceLogSumExp", "Erf"}
 
 #: Operations with discontinuous results: a rounding error of their input may change the result completely.
 _DECIDING = {"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal", "ArgMax", "ArgMin", "TreeEnsemble",

@@ -110,6 +110,10 @@ _TRANSFORMERS.update(
     (f"{library}.{name}", "frames:frame_encoder") for library, names in TABLES.items() for name in names
 )
 
+#: The key of feature-engine's sines and cosines, which pass other columns of a table on as encoders do.
+CYCLICAL = "feature_engine.CyclicalFeatures"
+_TRANSFORMERS[CYCLICAL] = "cyclical:cyclical_features"
+
 _MODELS: dict[str, str] = {
     "sklearn.Pipeline": "compose:pipeline_model",
     "imblearn.Pipeline": "compose:pipeline_model",

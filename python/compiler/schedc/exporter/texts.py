@@ -11,7 +11,7 @@ from .frames import categories_of, encoded_columns, is_frame_encoder
 from .graph import TEXT
 from .imputers import filled_columns
 from .selection import kept
-from .stages import held, key_of, thresholded
+from .stages import CYCLICAL, held, key_of, thresholded
 from .versions import column_positions
 
 
@@ -82,7 +82,7 @@ def handed_on(estimator: Any, count: int) -> dict[int, int]:
         return _of_union(estimator, count)
     if key == "sklearn.FunctionTransformer":
         return every if estimator.func is None else {}
-    if is_frame_encoder(estimator):
+    if is_frame_encoder(estimator) or key == CYCLICAL:
         return _beside_encoded(estimator)
     chosen = filled_columns(estimator, count) if key == "sklearn.SimpleImputer" else kept(estimator, key)
     return dict(enumerate(chosen or []))
@@ -114,7 +114,8 @@ def _of_union(estimator: Any, count: int) -> dict[int, int]:
 
 
 def _beside_encoded(estimator: Any) -> dict[int, int]:
-    """The columns that an encoder of tables does not encode, which keep their names."""
+    """The columns of a table that a step of feature-engine or category_encoders does not encode, which keep
+    their names."""
     names, encoded = list(getattr(estimator, "feature_names_in_", [])), set(encoded_columns(estimator))
     return {at: names.index(name) for at, name in enumerate(estimator.get_feature_names_out())
             if name in names and name not in encoded}
