@@ -5,6 +5,7 @@
  * The library's wheel has no header. Its table of functions only grows at the end, so the functions in use
  * are addressed by their indices.
  */
+#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +53,7 @@ typedef Status (*RunFunction)(Handle session, Handle options, const char *const 
 static void *const *api;
 static RunFunction run_session;
 static Handle environment, memory_info;
-static const char *model_path;
+static const char *model_path; /* our copy: sessions are also opened later */
 
 static Handle sessions[2]; /* with the allowed number of threads, and with one */
 static int32_t session_threads;
@@ -86,7 +87,7 @@ static void open_onnxruntime(const char *path, const char *model)
     if (!api)
         fail("ONNX Runtime %s has no interface of version %d", get_base()->get_version(), API_VERSION);
     run_session = (RunFunction)api[RUN];
-    model_path = model;
+    model_path = strdup(model);
     check(((Status(*)(int, const char *, Handle *))api[CREATE_ENV])(LOG_ERRORS, "bench", &environment));
     check(((Status(*)(int, int, Handle *))api[CREATE_CPU_MEMORY_INFO])(ARENA_ALLOCATOR, DEFAULT_MEMORY,
                                                                        &memory_info));

@@ -76,7 +76,9 @@ def finals(case, options, files, own):
 
 def library(name):
     """A peer's shared library."""
-    return next((CACHE / "venv").glob(f"lib/python*/site-packages/{name}"))
+    for found in (CACHE / "venv").glob(f"lib/python*/site-packages/{name}"):
+        return found
+    raise Failed(f"{name} is not installed")
 
 
 def peers(model, options):

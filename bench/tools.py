@@ -26,7 +26,7 @@ def run(command, seconds=None):
     """The standard output of a command."""
     words = [str(word) for word in command]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=seconds)
+        done = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=seconds)
     except subprocess.TimeoutExpired:
         raise Failed(f"{Path(words[0]).name} took more than {seconds:.0f} s") from None
     if done.returncode != 0:
