@@ -3,13 +3,14 @@
 import json
 import math
 import os
-import subprocess
 import sys
+import tempfile
 import time
 
 import onnx
 
-from tools import CACHE, BENCH, Failed, say, run, write
+from engines import limited
+from tools import CACHE, Failed, say, run, write
 
 # Trees per file of generated C.
 TREES_PER_FILE = 25
@@ -47,16 +48,8 @@ def scores_alone(model, path):
     made.graph.node.append(ensemble)
     del made.graph.output[:]
     made.graph.output.append(onnx.helper.make_tensor_value_info("margins", onnx.TensorProto.FLOAT, None))
-    save(made, path)
+    write(path, made.SerializeToString())
     return path
-
-
-def save(made, path):
-    """Writes an ONNX model to a temporary file and renames it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_bytes(made.SerializeToString())
-    beside.replace(path)
 
 
 def to_onnx(model):
@@ -103,70 +96,46 @@ def to_onnx(model):
         [tensor("margins", onnx.TensorProto.FLOAT, [None, len(base)])])
     made = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("ai.onnx.ml", 3),
                                                         onnx.helper.make_opsetid("", 17)], ir_version=9)
-    save(made, path)
+    write(path, made.SerializeToString())
     return path
 
 
 def to_lleaves(model, seconds):
     """The model as a library from lleaves."""
     path = cached(model, "lleaves.so")
-    if path.exists():
-        return path
-    made = cached(model, "lleaves.o")
-    made.parent.mkdir(parents=True, exist_ok=True)
-    run([sys.executable, BENCH / "compile_lleaves.py", model.path, made], seconds)
-    run([os.environ.get("CC", "cc"), "-shared", "-o", path, made, "-lm"])
-    made.unlink()
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made = path.with_suffix(".o")
+        limited([sys.executable, "-c", "import lleaves, sys; path, made = sys.argv[1:]; "
+                 "lleaves.Model(model_file=path).compile(cache=made, raw_score=True)", model.path, made],
+                seconds, path.with_suffix(".limit"))
+        run([os.environ.get("CC", "cc"), "-shared", "-o", path, made, "-lm"])
+        made.unlink()
     return path
 
 
-def compile_all(commands, seconds):
-    """Runs compilers in parallel, one per core, and stops all of them at a timeout."""
-    end = time.monotonic() + seconds
-    waiting, running = list(commands), []
-    try:
-        while waiting or running:
-            while waiting and len(running) < len(os.sched_getaffinity(0)):
-                running.append(subprocess.Popen(waiting.pop(0), stderr=subprocess.DEVNULL))
-            if time.monotonic() > end:
-                raise Failed(f"compiling took more than {seconds} s")
-            for process in running:
-                if process.poll() not in (None, 0):
-                    raise Failed("the C compiler failed")
-            running = [process for process in running if process.returncode is None]
-            time.sleep(0.05)
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()
+# Generates C with tl2cgen in several files, which is a separate process since it prints to standard output.
+GENERATE = """
+import sys, tl2cgen, treelite
+path, folder, files = sys.argv[1:]
+frontend = treelite.frontend
+load = frontend.load_lightgbm_model if path.endswith(".txt") else frontend.load_xgboost_model
+tl2cgen.generate_c_code(load(path), dirpath=folder, params={"parallel_comp": int(files)}, verbose=False)
+"""
+# Compiles the C files of a folder, one per core, to a library.
+COMPILE = """cd "$0" && ls *.c | xargs -P "$(nproc)" -n 1 "${CC:-cc}" -O2 -fPIC -c &&
+"${CC:-cc}" -shared -o "$1.part" *.o -lm && mv "$1.part" "$1"
+"""
 
 
 def to_c(model, seconds):
-    """The model as a library from generated C, or None if compiling takes too long."""
-    path = cached(model, "tl2cgen.so")
-    if path.exists():
-        return path
-    given_up = cached(model, "tl2cgen.limit")
-    if given_up.exists() and int(given_up.read_text()) >= seconds:
-        say(f"{model.name}: tl2cgen is left out: compiling took more than {given_up.read_text()} s before")
-        return None
-    source = cached(model, "tl2cgen")
-    since = time.monotonic()
-    # A separate process, since the library prints to standard output.
-    files = max(1, min(64, model.trees // TREES_PER_FILE))
-    run([sys.executable, BENCH / "generate_c.py", model.path, source, files])
-    compiler = [os.environ.get("CC", "cc"), "-O2", "-fPIC"]
-    sources = sorted(source.glob("*.c"))
-    objects = [unit.with_suffix(".o") for unit in sources]
-    try:
-        compile_all([compiler + ["-c", str(unit), "-o", str(made)] for unit, made in zip(sources, objects)],
-                    seconds)
-    except Failed as error:
-        write(given_up, str(seconds))
-        say(f"{model.name}: tl2cgen is left out: {error}")
-        return None
-    run(compiler + ["-shared", "-o", path, *objects, "-lm"])
-    for used in [*sources, *objects]:
-        used.unlink()
-    say(f"{model.name}: tl2cgen compiled in {time.monotonic() - since:.0f} s")
+    """The model as a library from generated C."""
+    path, since = cached(model, "tl2cgen.so"), time.monotonic()
+    if not path.exists():
+        with tempfile.TemporaryDirectory() as source:
+            files, note = max(1, min(64, model.trees // TREES_PER_FILE)), path.with_suffix(".limit")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            limited([sys.executable, "-c", GENERATE, model.path, source, files], seconds, note)
+            limited(["sh", "-c", COMPILE, source, path], seconds, note)
+        say(f"{model.name}: tl2cgen compiled in {time.monotonic() - since:.0f} s")
     return path

@@ -1,102 +1,54 @@
-/*
- * A library, loaded by native.py, that calls programs through their C interfaces. It opens programs, computes
- * their results, and times series of calls; Python chooses the calls and the order of contenders (turns.py).
- *
- * One thread is measured in process CPU time, which other processes disturb less; more threads in wall time.
- */
+/* A library that makes and times series of calls of C functions. native.py prepares the arguments. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <time.h>
 
-#include "contender.h"
+enum { MOST_WORDS = 12, FEW_WORDS = 4 };
 
-enum { MAX_PROGRAMS = 6 };
+/* Calls of a function. All arguments are integers or addresses, which fill registers and then 8 bytes each;
+ * functions ignore superfluous ones. */
+typedef struct {
+    void *function;
+    int64_t words[MOST_WORDS]; /* arguments of the first call */
+    int64_t steps[MOST_WORDS]; /* differences between the arguments of successive calls */
+    const int64_t *seconds;    /* if not null, the second argument of each call */
+    int64_t calls;             /* number of calls, after which the arguments start again */
+    int64_t failure;           /* bits of the returned value, one of which is set by a failed call */
+    int32_t few;               /* whether the function has at most FEW_WORDS arguments */
+    int32_t wall;              /* whether to measure wall time */
+} Series;
 
-Work work;
+typedef int64_t W;
 
-static const Program *const programs[MAX_PROGRAMS] = {&artefact,    &xgboost, &lightgbm,
-                                                      &onnxruntime, &lleaves, &tl2cgen};
-static const char *const options[MAX_PROGRAMS] = {"schedc",      "xgboost", "lightgbm",
-                                                  "onnxruntime", "lleaves", "tl2cgen"};
-static Contender contenders[MAX_PROGRAMS][MAX_WAYS];
-
-void *symbol(void *library, const char *name)
+static inline int64_t call(void *function, const W *w, bool few)
 {
-    void *found = dlsym(library, name);
-    if (!found)
-        fail("%s", dlerror());
-    return found;
+    if (few)
+        return ((W(*)(W, W, W, W))function)(w[0], w[1], w[2], w[3]);
+    return ((W(*)(W, W, W, W, W, W, W, W, W, W, W, W))function)(w[0], w[1], w[2], w[3], w[4], w[5], w[6],
+                                                                w[7], w[8], w[9], w[10], w[11]);
 }
 
-void *open_library(const char *path)
+/* Makes `count` calls, beginning with call `at` of the series. Returns the bits of failures. */
+static inline int64_t make(const Series *series, int64_t at, int64_t count, bool few)
 {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        fail("%s", dlerror());
-    return library;
-}
-
-/* Sets the rows of all calls, and whether predictions are computed instead of margins. */
-void harness_rows(void *values, int64_t rows, int64_t columns, int64_t element, int32_t predictions)
-{
-    work = (Work){.rows = {values, rows, columns, (size_t)element},
-                  .batch = rows,
-                  .batches = 1,
-                  .threads = 1,
-                  .values = predictions != 0};
-}
-
-/* Opens a program with its library and model; returns its number. */
-int32_t harness_open(const char *option, const char *library, const char *model)
-{
-    for (int32_t number = 0; number < MAX_PROGRAMS; number++) {
-        if (strcmp(option, options[number]) == 0) {
-            programs[number]->open(library, model);
-            return number;
+    W words[MOST_WORDS], failed = 0;
+    for (int i = 0; i < MOST_WORDS; i++)
+        words[i] = series->words[i] + at * series->steps[i];
+    while (count--) {
+        if (series->seconds)
+            words[1] = series->seconds[at];
+        failed |= call(series->function, words, few) & series->failure;
+        if (++at == series->calls) {
+            at = 0;
+            memcpy(words, series->words, sizeof words);
+            continue;
         }
+        for (int i = 0; i < (few ? FEW_WORDS : MOST_WORDS); i++)
+            words[i] += series->steps[i];
     }
-    fail("there is no program %s", option);
-}
-
-const char *harness_name(int32_t program)
-{
-    return programs[program]->name;
-}
-
-/* Writes the results of all rows. */
-void harness_results(int32_t program, double *out, int64_t outputs)
-{
-    programs[program]->margins(out, outputs);
-}
-
-/* Prepares calls of `batch` rows on at most `threads` threads. Programs share these settings, so that all of
- * them begin before the first is timed. Returns the number of the program's ways. */
-int32_t harness_begin(int32_t program, int64_t batch, int32_t threads, int64_t outputs)
-{
-    work.threads = threads;
-    work.batch = batch;
-    work.batches = work.rows.rows / batch;
-    if (programs[program]->begin)
-        programs[program]->begin(outputs);
-    return programs[program]->ways(contenders[program]);
-}
-
-const char *harness_way(int32_t program, int32_t way)
-{
-    return contenders[program][way].way;
-}
-
-/* Whether a way always uses one thread. */
-int32_t harness_single(int32_t program, int32_t way)
-{
-    return contenders[program][way].single;
-}
-
-/* The largest number of calls of a sample; 0 if unlimited. */
-int64_t harness_most(int32_t program, int32_t way)
-{
-    return contenders[program][way].most;
+    return failed;
 }
 
 static double now(clockid_t clock)
@@ -106,19 +58,12 @@ static double now(clockid_t clock)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Seconds of a sample of `calls` calls. */
-double harness_sample(int32_t program, int32_t way, int64_t calls)
+/* The time of `count` calls in seconds; negative if one of them failed. It is CPU time of the process, which
+ * other processes disturb less, or wall time. */
+double harness_sample(const Series *series, int64_t at, int64_t count)
 {
-    Contender *contender = &contenders[program][way];
-    clockid_t clock = work.threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
-    int64_t first = contender->next;
-    contender->next = (first + calls) % work.batches;
-    if (contender->prepare)
-        contender->prepare(contender, first, calls);
+    clockid_t clock = series->wall ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID;
     double start = now(clock);
-    contender->run(contender, first, calls);
-    double seconds = now(clock) - start;
-    if (contender->clean)
-        contender->clean(contender, calls);
-    return seconds;
+    int64_t failed = series->few ? make(series, at, count, true) : make(series, at, count, false);
+    return failed ? -1.0 : now(clock) - start;
 }

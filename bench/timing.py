@@ -10,8 +10,9 @@ from pathlib import Path
 
 import convert
 import schedules
-from peers import PEERS, TOLERANCE
-from tools import BENCH, CACHE, EXAMPLES, Failed, HARNESS, SCHEDC, run, say
+from engines import PEERS, Unfit
+from peers import TOLERANCE
+from tools import BENCH, EXAMPLES, Failed, HARNESS, SCHEDC, run, say
 
 # Samples of a schedule in the first round, which selects the finalists.
 ROUGHLY = 2
@@ -74,41 +75,24 @@ def finals(case, options, files, own):
                 break
 
 
-def library(name):
-    """A peer's shared library."""
-    for found in (CACHE / "venv").glob(f"lib/python*/site-packages/{name}"):
-        return found
-    raise Failed(f"{name} is not installed")
-
-
 def peers(model, options):
-    """The programs of the harness on a model, with their libraries and models; the trainer is the first.
-    Prints the reasons why programs are left out. Programs that Python calls load their models themselves."""
-    trainer, found = model.path.suffix, []
-
-    def onnxruntime():
-        return [library("onnxruntime/capi/libonnxruntime.so.*"), convert.to_onnx(model)]
-
-    def tl2cgen():
-        compiled = convert.to_c(model, options.compile_seconds)
-        return compiled and [compiled, "float64" if trainer == ".txt" else "float32"]
-
+    """The programs of native.py on a model, each with the files that it reads; the trainer is the first.
+    Prints the reasons why programs are left out."""
+    own, found = (model.trainer or "onnxruntime").lower(), []
     known = [
-        ("xgboost", ["XGBoost"], lambda: [library("xgboost/lib/libxgboost.so"), model.path]),
-        ("lightgbm", ["LightGBM"], lambda: [library("lightgbm/lib/lib_lightgbm.so"), model.path]),
-        ("onnxruntime", ["XGBoost", None], onnxruntime),
+        ("xgboost", ["XGBoost"], lambda: [model.path]),
+        ("lightgbm", ["LightGBM"], lambda: [model.path]),
+        ("onnxruntime", ["XGBoost", None], lambda: [convert.to_onnx(model)]),
         ("lleaves", ["LightGBM"], lambda: [convert.to_lleaves(model, options.compile_seconds)]),
-        ("tl2cgen", ["XGBoost", "LightGBM"], tl2cgen),
+        ("tl2cgen", ["XGBoost", "LightGBM"], lambda: [
+            convert.to_c(model, options.compile_seconds), "float64" if own == "lightgbm" else "float32"]),
     ]
-    for name, trainers, words in known:
-        own = name == (model.trainer or "onnxruntime").lower()
-        if model.trainer in trainers and (own or name in options.peers.split(",")):
+    for name, trainers, files in known:
+        if model.trainer in trainers and (own == name or name in options.peers.split(",")):
             try:
-                values = words()
-            except Failed as error:
+                found.append([name, *map(str, files())])
+            except (Failed, Unfit) as error:
                 say(f"{model.name}: {name} is left out: {error}")
-                continue
-            found += [[name, *map(str, values)]] if values else []
     return found
 
 
@@ -138,10 +122,9 @@ def called(model, options):
 
 def contenders(case, options, artefact):
     """The output of peers.py by lines: the differences of results, and the time of each way at each point."""
-    programs = [["schedc", str(artefact)], *case.peers]
     text = run([sys.executable, BENCH / "peers.py", "--schedc", SCHEDC, "--model", case.model.path, "--rows",
                 case.model.rows, "--artefact", artefact, "--harness", HARNESS, "--programs",
-                json.dumps(programs), "--peers", ",".join(called(case.model, options)), "--batches",
+                json.dumps(case.peers), "--peers", ",".join(called(case.model, options)), "--batches",
                 comma(case.batches), "--threads", comma(case.threads), "--repetitions", case.repetitions,
                 "--work", convert.cached(case.model, ""), "--compile-seconds",
                 getattr(options, "compile_seconds", 0),

@@ -78,9 +78,9 @@ def micros(value):
     return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
-def write(path, text):
-    """Writes a temporary file and renames it."""
+def write(path, content):
+    """Writes text or bytes to a temporary file and renames it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(text)
+    beside.write_bytes(content.encode() if isinstance(content, str) else content)
     beside.replace(path)

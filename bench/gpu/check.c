@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../input.h"
+#include "input.h"
 #include "harness.h"
 
 enum { THREADS = 8, CALLS = 4, GUARD = 64 };

@@ -1,7 +1,7 @@
 /* Properties and throughput of the GPU, to which other figures are compared. */
 #include <stdio.h>
 
-#include "../input.h"
+#include "input.h"
 #include "harness.h"
 
 enum { SAMPLES = 9, LAUNCHES = 64 };

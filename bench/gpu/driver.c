@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "../input.h"
+#include "input.h"
 
 enum { NON_BLOCKING = 1 };
 

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../input.h"
+#include "input.h"
 
 enum { KIND_RAW = 1, TYPE_F32 = 0, TYPE_F64 = 1, ON_DEVICE = 1 };
 /* Maximum size of the drawn rows, in bytes. */

@@ -61,11 +61,10 @@ rm -rf "$out"
 mkdir -p "$out"
 cp "$here/run.sh" "$out/run.sh"
 # The other machine's C library may be too old for the program, so the source is packed, too.
-mkdir -p "$out/source/gpu"
-cp "$here"/*.[ch] "$out/source/gpu/"
-cp "$root"/bench/input.[ch] "$out/source/"
+mkdir -p "$out/source"
+cp "$here"/*.[ch] "$out/source/"
 "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -pthread \
-    -o "$out/harness" "$here"/*.c "$root/bench/input.c" -ldl -lm
+    -o "$out/harness" "$here"/*.c -ldl -lm
 
 # The name of a model: that of its file, or of its folder if nothing else is in there.
 name_of() {

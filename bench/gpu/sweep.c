@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../input.h"
+#include "input.h"
 #include "harness.h"
 
 enum { SAMPLES = 5, CHECKED = 4133, MOST_CALLS = 32 };

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../input.h"
+#include "input.h"
 #include "harness.h"
 
 enum { SAMPLES = 9, MANY = 100000 };

@@ -28,10 +28,10 @@ fn harness() -> &'static Path {
 
 fn compile_harness(name: &str, options: &[&str]) -> PathBuf {
     let program = folder().join(name);
-    let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench");
-    let parts = ["harness.c", "driver.c", "check.c", "timing.c", "device.c", "sweep.c"];
+    let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/gpu");
+    let parts = ["harness.c", "input.c", "driver.c", "check.c", "timing.c", "device.c", "sweep.c"];
     let mut cc = compiler();
-    cc.args(options).args(parts.map(|part| bench.join("gpu").join(part))).arg(bench.join("input.c"));
+    cc.args(options).args(parts.map(|part| bench.join(part)));
     succeed(cc.arg("-o").arg(&program).args(["-ldl", "-lm"]), name);
     program
 }

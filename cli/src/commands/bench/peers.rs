@@ -16,9 +16,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The program, its loop, and the versions of its packages; `bench/run.sh` runs the same files.
-const FILES: [(&str, &str); 3] = [
+/// The program, its engines, its loop, and the versions of its packages; `bench/run.sh` runs the same files.
+const FILES: [(&str, &str); 4] = [
     ("peers.py", include_str!("../../../../bench/peers.py")),
+    ("engines.py", include_str!("../../../../bench/engines.py")),
     ("turns.py", include_str!("../../../../bench/turns.py")),
     ("requirements.txt", include_str!("../../../../bench/requirements.txt")),
 ];
