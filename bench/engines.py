@@ -16,7 +16,7 @@ import time
 import warnings
 from pathlib import Path
 
-for name in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+for name in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # before any engine is imported
 import numpy  # noqa: E402
 
@@ -124,12 +124,18 @@ def catboost(model):
     ).way("predict", lambda rows: made.predict(rows, prediction_type="RawFormulaVal", thread_count=1))
 
 
-def onnxruntime(model):
+def onnx_session(source):
+    """A session of ONNX Runtime with one thread, for a file or its bytes."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(str(model.path), options, providers=["CPUExecutionProvider"])
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+
+def onnxruntime(model):
+    session = onnx_session(str(model.path))
     rows_name, results = session.get_inputs()[0].name, [session.get_outputs()[-1].name]
     return Program("ONNX Runtime", "predictions").way(
         "run", lambda rows: session.run(results, {rows_name: rows})[0])

@@ -32,13 +32,12 @@ import time
 import warnings
 from pathlib import Path
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+from engines import onnx_session  # sets the number of threads
 
-import numpy  # noqa: E402
-import pandas  # noqa: E402
-import schedc  # noqa: E402
-from sklearn import (  # noqa: E402
+import numpy
+import pandas
+import schedc
+from sklearn import (
     compose,
     ensemble,
     feature_selection,
@@ -49,11 +48,11 @@ from sklearn import (  # noqa: E402
     preprocessing,
     svm,
 )
+from turns import Contender, race
 
 ROUNDS = 7  # number of samples of a contender
-LEAST = 0.002  # shortest sample in seconds, from which the number of its calls follows
-FEWEST = 3  # number of samples of a contender if all contenders together are slow
-SLOW = 0.3  # seconds for the samples of a pipeline of the grid; slower pipelines get fewer samples
+LEAST = 0.002  # seconds of a sample
+LIMIT = 0.3  # seconds for the samples of a pipeline of the grid; slower pipelines get fewer samples
 FIXTURES = Path(__file__).parent.parent / "forest/pipeline/tests/fixtures"
 
 
@@ -127,15 +126,10 @@ def answers(fitted, *others):
 
 def onnx_call(fitted, rows, made, sizes):
     """A function that runs a pipeline in ONNX Runtime, and the program that exported the file."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4
     types = {"tensor(float)": "f4", "tensor(double)": "f8", "tensor(int64)": "i8", "tensor(string)": object}
 
     def opened(data, origin):
-        session = onnxruntime.InferenceSession(data, options)
+        session = onnx_session(data)
         inputs = {put.name: types[put.type] for put in session.get_inputs()}
         firsts = {size: rows[:size] for size in {1, *sizes}}
 
@@ -211,36 +205,15 @@ def with_extension(build, rows, calls, sizes):
         sklearnex.unpatch_sklearn()
 
 
-def calls_of_sample(call, size):
-    """The number of successive calls that together take at least `LEAST` seconds, and their time. The first
-    call alone would not do, since it takes longer than later ones."""
-    count, began = 0, time.process_time()
-    while (took := time.process_time() - began) < LEAST:
-        call(size)
-        count += 1
-    return count, took
-
-
-def times(calls, sizes, slow=math.inf):
+def times(calls, sizes, limit=math.inf):
     """Microseconds per row of each contender at each size: the median of samples in turns. A size gets fewer
-    samples if all of them would take longer than `slow` seconds."""
+    samples after `limit` seconds."""
     results = {name: [] for name in calls}
     for size in sizes:
-        repeats = {}
-        for name, call in calls.items():
-            calls_of_sample(call, size)
-            repeats[name] = calls_of_sample(call, size)
-        took = sum(seconds for _, seconds in repeats.values())
-        repeats = {name: count for name, (count, _) in repeats.items()}
-        samples = {name: [] for name in calls}
-        for _ in range(int(min(ROUNDS, max(FEWEST, slow / took)))):
-            for name, call in calls.items():
-                began = time.process_time()
-                for _ in range(repeats[name]):
-                    call(size)
-                samples[name].append((time.process_time() - began) / repeats[name] / size * 1e6)
-        for name in calls:
-            results[name].append(statistics.median(samples[name]))
+        ways = [Contender(name, "call", call, [size]) for name, call in calls.items()]
+        race(ways, ROUNDS, seconds=LEAST, limit=limit)
+        for way in ways:
+            results[way.who].append(statistics.median(way.samples) / size * 1e6)
     return results
 
 
@@ -319,7 +292,7 @@ def of_grid(number, sizes, effort, all_blocks):
         calls["ONNX Runtime"] = onnx_call(made, rows, content, sizes)[0]
     except Exception:  # any error of the engine
         pass
-    found = times(calls, sizes, SLOW)
+    found = times(calls, sizes, LIMIT)
     best = [min(of) for of in zip(*(of for name, of in found.items() if name != "schedc"), strict=True)]
     ratios = [peer / own for peer, own in zip(best, found["schedc"], strict=True)]
     return about | {"ratios": ratios, "times": found}

@@ -22,16 +22,16 @@ the packages of --frames.
 import argparse
 import importlib.util
 import json
-import os
 import tempfile
 import time
 from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-import numpy  # noqa: E402
-import schedc  # noqa: E402
-import schedc_runtime  # noqa: E402
-from turns import Contender, Program, race  # noqa: E402
+from engines import onnx_session  # sets the number of threads
+
+import numpy
+import schedc
+import schedc_runtime
+from turns import Contender, Program, race
 
 ROUNDS = 15  # number of samples of a contender at each size
 #: Rows of calls on frames, and the most rows of a list of dicts.
@@ -84,7 +84,6 @@ def contenders(folder):
 
 def onnx_call(source, convert, features):
     import onnxmltools
-    import onnxruntime
     from onnxmltools.convert.common.data_types import FloatTensorType
 
     named = convert == "convert_xgboost"
@@ -93,10 +92,7 @@ def onnx_call(source, convert, features):
     model = getattr(onnxmltools, convert)(source, initial_types=[("rows", FloatTensorType([None, features]))])
     if named:
         source.feature_names = None
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options,
-                                           providers=["CPUExecutionProvider"])
+    session = onnx_session(model.SerializeToString())
     name = session.get_outputs()[-1].name
     return lambda rows: session.run([name], {"rows": rows})[0]
 
@@ -229,13 +225,9 @@ def pipelines():
 
 def exported_call(model):
     """A call of ONNX Runtime with the exported file of a pipeline."""
-    import onnxruntime
-
     with tempfile.TemporaryDirectory() as folder:
         schedc.export(model, f"{folder}/p.onnx")
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        session = onnxruntime.InferenceSession(f"{folder}/p.onnx", options)
+        session = onnx_session(f"{folder}/p.onnx")
     names = [put.name for put in session.get_inputs()]
     if names == ["X"]:
         return lambda rows: session.run(None, {"X": rows})

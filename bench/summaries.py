@@ -70,6 +70,8 @@ class Compare(Summary):
         for (threads, batch), all_times in times(run).items():
             point = ours[threads, batch]
             theirs = {peer: all_times[peer] for peer in PEERS if peer in all_times}
+            if not theirs:
+                raise Failed("no peer could be measured")
             ratio, walk = min(theirs.values()) / point["us_per_row"], point["ns_per_walk"]
             yield [case.model.name, batch, threads, micros(point["us_per_row"]),
                    " to ".join(map(micros, point["spread"])), f"{walk:.2f}", min(theirs, key=theirs.get),
@@ -136,6 +138,8 @@ class Sweep(Summary):
 
     def take(self, case, run):
         trees = case.model.trees
+        if not any(point["schedule"] == "XGBoost" for point in run["points"]):
+            raise Failed("XGBoost, which checks the predictions, could not be measured")
         self.cells[case.model.name] = {
             batch: f"{found['schedc'] * 1e3 / trees:.2f} ns, {found['XGBoost'] / found['schedc']:.1f}x"
             for (_, batch), found in times(run).items()}

@@ -12,23 +12,20 @@ memory for the next call: without them, calls of 1,000 rows take Hummingbird up 
 """
 
 import argparse
-import os
-import time
 import warnings
 from importlib.metadata import version
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
-
-import hummingbird.ml  # noqa: E402
-import numpy  # noqa: E402
-import schedc  # noqa: E402
-import sklearn  # noqa: E402
-import torch  # noqa: E402
-from sklearn import ensemble, linear_model, neural_network, pipeline, preprocessing  # noqa: E402
+import engines  # noqa: F401  sets the number of threads
+import hummingbird.ml
+import numpy
+import schedc
+import sklearn
+import torch
+from sklearn import ensemble, linear_model, neural_network, pipeline, preprocessing
+from turns import Contender, race
 
 ROUNDS = 15  # number of samples of a contender
-LEAST = 0.005  # shortest sample in seconds, from which the number of its calls follows
+LEAST = 0.005  # seconds of a sample
 PART = 100_000  # most rows of a call of Hummingbird
 
 MODELS = {
@@ -67,20 +64,9 @@ def contenders(name, rows, classes):
 
 def times(calls, rows):
     """Microseconds per row of each contender: the least of samples in turns."""
-    repeats = {}
-    for name, call in calls.items():
-        call(rows)
-        began = time.process_time()
-        call(rows)
-        repeats[name] = max(1, int(LEAST / max(time.process_time() - began, 1e-6)))
-    samples = {name: [] for name in calls}
-    for _ in range(ROUNDS if len(rows) < PART else 2):
-        for name, call in calls.items():
-            began = time.process_time()
-            for _ in range(repeats[name]):
-                call(rows)
-            samples[name].append((time.process_time() - began) / repeats[name] / len(rows) * 1e6)
-    return {name: min(found) for name, found in samples.items()}
+    ways = [Contender(name, "call", call, [rows]) for name, call in calls.items()]
+    race(ways, ROUNDS if len(rows) < PART else 2, seconds=LEAST)
+    return {way.who: way.samples[0] / len(rows) * 1e6 for way in ways}
 
 
 def main():

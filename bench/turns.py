@@ -5,11 +5,13 @@ alternate (A B C A B C ...), so that a change in the machine's speed affects all
 
 """
 
+import math
 import time
 
 SAMPLE = 4e-3  # seconds; in shorter samples, cold caches of the first calls would distort the time
 PAUSE = 2e-3  # seconds after which the threads of the previous contender sleep
 MOST_CALLS = 1 << 20  # maximum number of calls of a sample
+FEWEST = 3  # minimum number of samples of a contender if their time is limited
 MOST_PREPARED = 4096  # maximum number of calls whose rows are converted beforehand, to limit memory
 
 
@@ -40,14 +42,18 @@ def calls_of(contender, clock, seconds):
     return calls
 
 
-def race(contenders, repetitions, threads=1, seconds=SAMPLE, clock=None):
+def race(contenders, repetitions, threads=1, seconds=SAMPLE, clock=None, limit=math.inf):
     """Takes the samples of all contenders: seconds per call, ascending. The default clock for one thread is
-    the processor time of the process, which other processes disturb less, and for more threads wall time."""
+    the processor time of the process, which other processes disturb less, and for more threads wall time.
+    After `limit` seconds, contenders get no further samples."""
     clock = clock or (time.process_time if threads == 1 else time.perf_counter)
     calls = [calls_of(contender, clock, seconds) for contender in contenders]
     for contender in contenders:
         contender.samples = []
-    for _ in range(repetitions):
+    began = clock()
+    for turn in range(repetitions):
+        if turn >= FEWEST and clock() - began > limit:
+            break
         for contender, count in zip(contenders, calls):
             if threads > 1:
                 time.sleep(PAUSE)

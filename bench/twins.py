@@ -11,34 +11,21 @@ twin.
 
 import argparse
 import json
-import math
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import numpy
 import xgboost_format
 
 
-def single(x):
-    """The nearest 32-bit float."""
-    try:
-        return struct.unpack("<f", struct.pack("<f", x))[0]
-    except OverflowError:
-        return math.copysign(math.inf, x)
-
-
-def above(x):
-    """The smallest float above a number: `value <= x` and `value < above(x)` are equivalent for floats."""
-    near = single(x)
-    if near > x:
-        return near
-    if near == 0.0:
-        return struct.unpack("<f", struct.pack("<I", 1))[0]
-    bits = struct.unpack("<i", struct.pack("<f", near))[0]
-    return struct.unpack("<f", struct.pack("<i", bits + 1 if near > 0 else bits - 1))[0]
+def above(values):
+    """The smallest float above each number: `value <= x` and `value < above(x)` are equivalent for floats."""
+    with numpy.errstate(over="ignore"):
+        near = numpy.float32(values)
+    return numpy.where(near > values, near, numpy.nextafter(near, numpy.float32(numpy.inf)))
 
 
 def sections(path):
@@ -59,11 +46,12 @@ def twin_tree(number, tree, features):
     numbers = lambda key, kind: [kind(x) for x in tree.get(key, "").split()]
     if int(tree.get("num_cat", 0)) or tree.get("is_linear") == "1":
         raise SystemExit(f"tree {number} has categories or linear leaves: it has no twin")
-    inner, leaves = len(numbers("threshold", float)), numbers("leaf_value", float)
+    thresholds, leaves = numpy.array(numbers("threshold", float)), numbers("leaf_value", float)
+    inner = len(thresholds)
     place = lambda child: child if child >= 0 else inner + ~child
     left, right = ([place(child) for child in numbers(key, int)] for key in ("left_child", "right_child"))
     none, zeros = [-1] * len(leaves), [0] * len(leaves)
-    conditions = [above(x) for x in numbers("threshold", float)] + [single(x) for x in leaves]
+    conditions = above(thresholds).tolist() + numpy.float32(leaves).tolist()
     default_left = [(x >> 1) & 1 for x in numbers("decision_type", int)] + zeros
     return xgboost_format.tree(number, left + none, right + none, features,
                                numbers("split_feature", int) + zeros, conditions, default_left)
