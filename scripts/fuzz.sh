@@ -17,12 +17,13 @@ cd "$(dirname "$0")/../fuzz"
     echo "error: there is no target \`$target\`; targets are $targets" >&2
     exit 2
 }
+seeds=()
 words=("-max_total_time=$seconds" -timeout=25 -rss_limit_mb=4096)
 case $target in
     parse | check | format) words+=(-dict=sched.dict) ;;
-    model*) words+=(-dict=model.dict) ;;
+    # All readers of models: four processes, and the models of the tests.
+    model) words+=(-dict=model.dict -fork=4) seeds=(../forest/tests/fixtures) ;;
 esac
 mkdir -p "corpus/$target"
-seeds=()
-[ ! -d "seeds/$target" ] || seeds=("seeds/$target")
+[ ! -d "seeds/$target" ] || seeds+=("seeds/$target")
 cargo +nightly fuzz run "$target" "corpus/$target" "${seeds[@]}" -- "${words[@]}"

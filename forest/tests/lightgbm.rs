@@ -180,18 +180,6 @@ fn sizes_of_trees_are_not_trusted() {
 }
 
 #[test]
-fn fuzzing_starts_from_models() {
-    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/model_txt");
-    let mut count = 0;
-    for entry in std::fs::read_dir(seeds).unwrap() {
-        let path = entry.unwrap().path();
-        read(&std::fs::read(&path).unwrap()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        count += 1;
-    }
-    assert!(count > 3);
-}
-
-#[test]
 fn leaves_that_are_no_numbers_say_where_they_come_from() {
     let text = text("binary");
     let at = text.find("leaf_value=").unwrap() + "leaf_value=".len();

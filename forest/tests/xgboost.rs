@@ -101,18 +101,6 @@ fn json_and_ubjson_give_the_same_forest() {
 }
 
 #[test]
-fn fuzzing_starts_from_models() {
-    let seeds = fixtures("../../../fuzz/seeds");
-    for folder in ["model_json", "model_ubj", "model_onnx"] {
-        for path in files(&seeds.join(folder)) {
-            if let Err(error) = read(&std::fs::read(&path).unwrap()) {
-                panic!("{}: {error}", path.display());
-            }
-        }
-    }
-}
-
-#[test]
 fn unsupported_files_are_named() {
     let mut codes = BTreeSet::new();
     for path in files(&fixtures("refused")) {

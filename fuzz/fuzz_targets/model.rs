@@ -1,9 +1,11 @@
 //! Reads any bytes as a model: a reader accepts them or refuses them with a message. Accepted models can be
-//! predicted.
+//! predicted. The sniffers of all formats choose the reader.
+
+#![no_main]
 
 use sched_forest::{Forest, Iterations, ReadOptions, predict, predict_leaves, read, read_with, summarize};
 
-pub fn check(bytes: &[u8]) {
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     match read(bytes) {
         Err(error) => assert!(!error.message.is_empty()),
         Ok(forest) => {
@@ -16,7 +18,7 @@ pub fn check(bytes: &[u8]) {
             assert_eq!(Forest::new(forest.clone().into_parts()).as_ref(), Ok(&forest));
         }
     }
-}
+});
 
 fn walk(forest: &Forest) {
     if forest.num_features > 4096 {

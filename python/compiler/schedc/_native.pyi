@@ -91,3 +91,6 @@ def run_program(arguments: list[str], program: str) -> int:
 
 def format(text: str) -> str | None:
     """The canonical layout of a schedule; None if it has syntax errors."""
+
+def model_endings() -> list[str]:
+    """The endings of models' file names, without the dot."""

@@ -8,8 +8,10 @@ import threading
 from os import PathLike
 from pathlib import Path
 
+from . import _native
+
 #: Endings of models' files.
-MODELS = {".json", ".ubj", ".deprecated", ".model", ".txt", ".cbm", ".onnx", ".tl", ".treelite"}
+MODELS = {f".{ending}" for ending in (*_native.model_endings(), "deprecated", "cbm")}
 #: Endings of files with pickled objects.
 PICKLES = {".pkl", ".pickle", ".joblib"}
 #: Endings of files that are no libraries.

@@ -1,4 +1,4 @@
-//! The language from Python: checks, nests and the formatter.
+//! The language from Python: checks, nests and the formatter, and the endings of models.
 
 use crate::report::{FindingsReport, Keeper};
 use pyo3::prelude::*;
@@ -103,4 +103,10 @@ pub fn nest(py: Python<'_>, text: &str, model: Option<&[u8]>, values: Values) ->
 #[pyfunction]
 pub fn format(text: &str) -> Option<String> {
     sched_lang::format(text).ok()
+}
+
+/// The endings of models' file names, without the dot.
+#[pyfunction]
+pub fn model_endings() -> Vec<&'static str> {
+    sched_forest::endings()
 }

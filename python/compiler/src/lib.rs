@@ -24,7 +24,7 @@ mod _native {
     #[pymodule_export]
     use super::build::{Artefact, Compilation, begin, build, difference};
     #[pymodule_export]
-    use super::language::{check, format, nest};
+    use super::language::{check, format, model_endings, nest};
     #[pymodule_export]
     use super::program::run_program;
 }
