@@ -2,6 +2,7 @@
 //! detect them.
 
 use std::cell::Cell;
+use std::thread::LocalKey;
 
 /// A deliberate mistake in one pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,14 +31,26 @@ thread_local!(static SEEDED: Cell<Option<PassFault>> = const { Cell::new(None) }
 
 /// Runs `body` with one fault switched on in this thread.
 pub fn with_pass_fault<R>(fault: PassFault, body: impl FnOnce() -> R) -> R {
-    struct Reset;
-    impl Drop for Reset {
+    with_switch(&SEEDED, fault, body)
+}
+
+/// The fault of a list that is switched on in a thread.
+type Switch<F> = LocalKey<Cell<Option<F>>>;
+
+/// Runs `body` with one fault of a list switched on in this thread.
+pub fn with_switch<F: Copy + 'static, R>(
+    switch: &'static Switch<F>,
+    fault: F,
+    body: impl FnOnce() -> R,
+) -> R {
+    struct Reset<F: Copy + 'static>(&'static Switch<F>);
+    impl<F: Copy + 'static> Drop for Reset<F> {
         fn drop(&mut self) {
-            SEEDED.set(None);
+            self.0.set(None);
         }
     }
-    SEEDED.set(Some(fault));
-    let _reset = Reset;
+    switch.set(Some(fault));
+    let _reset = Reset(switch);
     body()
 }
 
