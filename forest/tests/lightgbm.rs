@@ -1,7 +1,6 @@
 //! Small LightGBM models as text, made by `fixtures/make_lightgbm.py`: results must be LightGBM's bit for
 //! bit. Damaged or unsupported files must be refused with a code and a place.
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use crate::common::{bits, classes, expected, fixtures, floats, leaves, margins, next_random, predictions};
 use sched_forest::{
