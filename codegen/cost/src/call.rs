@@ -1,6 +1,6 @@
 //! Calls and their costs.
 
-use crate::facts::Facts;
+use crate::shape::ModelShape;
 use crate::work::Work;
 
 /// A call of a kernel.
@@ -11,9 +11,9 @@ pub struct Call<'a> {
     /// Largest number of threads that the call may use.
     pub threads: usize,
     /// Whether the input is column-major.
-    pub columns: bool,
+    pub column_major: bool,
     /// Properties of the model.
-    pub facts: &'a Facts,
+    pub shape: &'a ModelShape,
 }
 
 /// The cost of a call.

@@ -18,25 +18,25 @@ mod call;
 mod code;
 mod describe;
 mod estimate;
-mod facts;
 mod fetch;
 mod gpu;
 mod machine;
 mod memory;
 mod operation;
 mod probe;
+mod shape;
 mod value;
 mod work;
 
 pub use breakdown::{Breakdown, Limit, Piece};
 pub use call::{Call, Cost};
 pub use code::fits_code_cache;
-pub use facts::{ExpectedSteps, Facts};
 pub use gpu::{GpuCost, GpuMachine, cost_on};
 pub use machine::{Cache, Charge, Machine};
 pub use operation::{Amount, Kind};
 pub use probe::{PLACES, Probe, SIDE_BY_SIDE, WINDOW_STEPS, chase, probes, scatter, stream, window};
 pub use sched_machines::Level;
+pub use shape::{ExpectedSteps, ModelShape};
 pub use work::{CoreUnit, Work};
 
 use breakdown::Attribution;

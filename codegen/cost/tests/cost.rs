@@ -1,7 +1,7 @@
 //! Comparisons of costs whose order is known: more work costs more, and work that overlaps with other work
 //! costs less.
 
-use sched_cost::{Call, Cost, Facts, Level, Limit, Machine, Piece, breakdown, cost};
+use sched_cost::{Call, Cost, Level, Limit, Machine, ModelShape, Piece, breakdown, cost};
 use sched_forest::Forest;
 use sched_ir::lir::{Kind, Task, WalkSteps};
 use sched_ir::{Budget, Compiled, compile};
@@ -19,8 +19,8 @@ fn compiled(forest: &Forest, schedule: &str) -> Compiled {
 }
 
 fn cost_of(forest: &Forest, schedule: &str, rows: usize) -> Cost {
-    let (machine, facts) = (Machine::like("znver4", Level::Vbmi), Facts::of(forest));
-    let call = Call { rows, threads: 1, columns: false, facts: &facts };
+    let (machine, shape) = (Machine::like("znver4", Level::Vbmi), ModelShape::of(forest));
+    let call = Call { rows, threads: 1, column_major: false, shape: &shape };
     cost(&compiled(forest, schedule).lir, &machine, call).expect("there is a kernel")
 }
 
@@ -94,8 +94,8 @@ fn the_cycles_of_all_loops_add_up_to_the_call() {
     let together = format!("{quantized}interleave(b1, 2)\nunrollAndJam(tree)\n");
     for schedule in ["", BLOCKS, &quantized, &together, "parallel(batch)\nunroll(tree)\n"] {
         for rows in [1, 64, 1000] {
-            let (machine, facts) = (Machine::like("znver4", Level::Vbmi), Facts::of(&forest));
-            let call = Call { rows, threads: 1, columns: false, facts: &facts };
+            let (machine, shape) = (Machine::like("znver4", Level::Vbmi), ModelShape::of(&forest));
+            let call = Call { rows, threads: 1, column_major: false, shape: &shape };
             let code = compiled(&forest, schedule).lir;
             let found = breakdown(&code, &machine, call).expect("there is a kernel");
             let alone = cost(&code, &machine, call).map_or(0.0, |cost| cost.cycles);
@@ -108,8 +108,8 @@ fn the_cycles_of_all_loops_add_up_to_the_call() {
 }
 
 fn largest(forest: &Forest, schedule: &str, rows: usize) -> (String, Task, Limit) {
-    let (machine, facts) = (Machine::like("znver4", Level::Vbmi), Facts::of(forest));
-    let call = Call { rows, threads: 1, columns: false, facts: &facts };
+    let (machine, shape) = (Machine::like("znver4", Level::Vbmi), ModelShape::of(forest));
+    let call = Call { rows, threads: 1, column_major: false, shape: &shape };
     let found = breakdown(&compiled(forest, schedule).lir, &machine, call).expect("there is a kernel");
     let most = found.pieces.iter().max_by(|one, two| one.cycles().total_cmp(&two.cycles()));
     let most = most.expect("some loop takes time");
@@ -135,7 +135,7 @@ fn loops_are_limited_by_latency_or_by_a_resource() {
 #[test]
 fn expected_steps_follow_from_the_depths_of_leaves() {
     let steps = |forest: &Forest, walks: f64, taken: u32, levels: u32| {
-        Facts::of(forest).steps(walks, WalkSteps { taken, levels })
+        ModelShape::of(forest).steps(walks, WalkSteps { taken, levels })
     };
     let complete = shapes::complete(3, 6, 5);
     for walks in [1.0, 64.0] {

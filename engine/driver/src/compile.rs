@@ -8,7 +8,7 @@ use crate::model::Model;
 use crate::outputs;
 use crate::shares::values_word;
 use sched_categories::json_of_label;
-use sched_cost::{Call, Facts, Machine, cost};
+use sched_cost::{Call, Machine, ModelShape, cost};
 use sched_forest::{Float, Quirk, Types};
 use sched_ir::lir::ProcessorKind;
 use sched_ir::{Budget, Compiled};
@@ -261,7 +261,7 @@ const MANY_ROWS: usize = 1024;
 
 /// Nanoseconds of a row on one thread, as the cost model estimates them; 0 if it cannot.
 fn ns_per_row(model: &Model, compiled: &Compiled, cpu: Cpu) -> f64 {
-    let (machine, facts) = (machines::of(cpu), Facts::of(model.forest()));
-    let call = Call { rows: MANY_ROWS, threads: 1, columns: false, facts: &facts };
+    let (machine, shape) = (machines::of(cpu), ModelShape::of(model.forest()));
+    let call = Call { rows: MANY_ROWS, threads: 1, column_major: false, shape: &shape };
     cost(&compiled.lir, &machine, call).map_or(0.0, |cost| cost.cycles / machine.ghz / MANY_ROWS as f64)
 }

@@ -2,7 +2,7 @@
 //! plan. The result is data, or the nest as text with remarks below its loops.
 
 use crate::caches::{Caches, bytes_text};
-use sched_cost::{Breakdown, Call, Facts, Limit, Machine, Piece, breakdown};
+use sched_cost::{Breakdown, Call, Limit, Machine, ModelShape, Piece, breakdown};
 use sched_ir::lir::{Module, Task};
 use sched_ir::plan::WalkPlan;
 use sched_ir::{Compiled, Stages};
@@ -87,7 +87,7 @@ pub fn explained(
 ) -> Option<Explained> {
     let stages = compiled.variants.rest();
     let machine = caches.installed_in(machine);
-    let breakdown = cycles(&compiled.lir, &Facts::of(model.forest()), &machine, calls)?;
+    let breakdown = cycles(&compiled.lir, &ModelShape::of(model.forest()), &machine, calls)?;
     let context = BoundsContext { stages, calls, caches, machine: &machine, breakdown: &breakdown };
     let nest = &stages.hir.nest;
     let (mut loops, mut path) = (Vec::new(), Vec::new());
@@ -99,10 +99,10 @@ pub fn explained(
     Some(Explained { cycles_per_row, us_per_row, loops, outside: context.pieces("") })
 }
 
-fn cycles(module: &Module, facts: &Facts, machine: &Machine, calls: Calls) -> Option<Breakdown> {
+fn cycles(module: &Module, shape: &ModelShape, machine: &Machine, calls: Calls) -> Option<Breakdown> {
     let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let (rows, threads) = (number(calls.rows), number(calls.threads));
-    breakdown(module, machine, Call { rows, threads, columns: false, facts })
+    breakdown(module, machine, Call { rows, threads, column_major: false, shape })
 }
 
 /// The nest with the remarks on each loop below it.

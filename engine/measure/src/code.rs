@@ -2,7 +2,7 @@
 
 use crate::race::Contender;
 use crate::rows::Order;
-use sched_cost::{Call, Facts, Machine, cost};
+use sched_cost::{Call, Machine, ModelShape, cost};
 use sched_ir::lir::Kind;
 use sched_lang::Target;
 use sched_llvm::Cpu;
@@ -47,14 +47,14 @@ pub fn compile_all(model: &Model, cpu: Cpu, drafts: &[Draft]) -> Vec<Result<Cont
 
 /// The cost model's predictions for calls of one model.
 pub struct CostPredictor {
-    facts: Facts,
+    shape: ModelShape,
     machine: Machine,
 }
 
 impl CostPredictor {
     /// Creates a predictor for a model and a processor.
     pub fn new(model: &Model, cpu: Cpu) -> CostPredictor {
-        CostPredictor { facts: Facts::of(model.forest()), machine: machines::of(cpu) }
+        CostPredictor { shape: ModelShape::of(model.forest()), machine: machines::of(cpu) }
     }
 
     /// The cycles of a call, by its rows and threads; `None` for nests that do not compile or are for a GPU.
@@ -65,7 +65,7 @@ impl CostPredictor {
         (rows, threads): (usize, usize),
     ) -> Option<f64> {
         let compiled = compile(model, nests, &[Kind::Raw], &self.machine).ok()?;
-        let call = Call { rows, threads, columns: false, facts: &self.facts };
+        let call = Call { rows, threads, column_major: false, shape: &self.shape };
         let is_told = !runs_on_device(&compiled);
         is_told.then(|| cost(&compiled.lir, &self.machine, call)).flatten().map(|cost| cost.cycles)
     }

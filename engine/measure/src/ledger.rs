@@ -17,7 +17,7 @@ pub use table::{
 use crate::race::{Progress, Rule, Timing, Workload, race};
 use crate::rows::Ordered;
 use entrants::Entrants;
-use plan::{Plan, Times};
+use plan::{TablePlan, Times};
 use sched_lang::variations::Variations;
 use schedc_driver::Failure;
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ const ROWS: usize = 1024;
 pub struct Prepared {
     /// The schedule that schedc chooses.
     pub chosen: String,
-    plans: Vec<Plan>,
+    plans: Vec<TablePlan>,
     entrants: Entrants,
 }
 
@@ -45,7 +45,7 @@ impl Prepared {
         let mut prepared = Prepared::without_code(subject, question)?;
         let all = prepared.plans.iter().map(|plan| plan.surely_slower(&prepared.entrants));
         let slower = all.flatten().collect();
-        let wanted: BTreeSet<usize> = prepared.plans.iter().flat_map(Plan::needed).collect();
+        let wanted: BTreeSet<usize> = prepared.plans.iter().flat_map(TablePlan::needed).collect();
         let but: BTreeSet<usize> = BTreeSet::difference(&slower, &wanted).copied().collect();
         prepared.entrants.compile(subject.model, subject.cpu, &but);
         Ok(prepared)

@@ -5,7 +5,7 @@ use crate::limits::WORTH;
 use crate::results::{Best, SearchResult};
 use crate::state::State;
 use crate::task::Task;
-use sched_lang::pieces::Pieces;
+use sched_lang::schedule_parts::ScheduleParts;
 use sched_lang::{Options, Supported};
 use schedc_driver::choice::Chosen;
 use schedc_driver::{CodeDestination, Failure, Source};
@@ -34,7 +34,7 @@ pub fn search(
              all schedules",
         ));
     }
-    if task.sizes.len() > 1 && Pieces::of(&start.text).is_none() {
+    if task.sizes.len() > 1 && ScheduleParts::of(&start.text).is_none() {
         return Err(Failure::usage(
             format!("the schedule {} has a block whose bound is not a plain number", start.name),
             "write the bound as in `when n_rows <= 8`, or tune one number of rows, such as --batch 64",

@@ -1,7 +1,7 @@
 //! The result of a search as a schedule that a person would write.
 
 use crate::results::{Best, SearchResult};
-use sched_lang::pieces::Pieces;
+use sched_lang::schedule_parts::ScheduleParts;
 use std::fmt::Write as _;
 
 /// The text of the result. The schedule for the largest calls is outside of all blocks, and those for smaller
@@ -62,12 +62,12 @@ fn schedule<'b>(sizes: &[&'b Best]) -> &'b str {
     sizes.first().map_or("", |best| best.schedule.as_str())
 }
 
-fn pieces(sizes: &[&Best]) -> Option<Pieces> {
-    Pieces::of(schedule(sizes))
+fn pieces(sizes: &[&Best]) -> Option<ScheduleParts> {
+    ScheduleParts::of(schedule(sizes))
 }
 
 /// The directives for calls of the largest of these sizes.
-fn of_calls<'p>(pieces: &'p Pieces, sizes: &[&Best]) -> &'p str {
+fn of_calls<'p>(pieces: &'p ScheduleParts, sizes: &[&Best]) -> &'p str {
     pieces.directives.for_rows(sizes.last().map_or(1, |best| best.rows))
 }
 

@@ -84,7 +84,7 @@ impl Estimator<'_> {
         let Some(first) = this.carried.first().map(|carried| carried.inside) else { return };
         let lanes = this.carried.iter().map(|carried| f64::from(self.function.ty(carried.inside).lanes));
         let walks = lanes.sum::<f64>().max(1.0);
-        let expected = self.call.facts.steps(walks, this.walk_steps);
+        let expected = self.call.shape.steps(walks, this.walk_steps);
         let trips = expected.steps.max(1.0);
         let mut recurrence = Recurrence::new(&this.carried, self.loops.depth());
         let sample = self.iterations(LoopAround { name: first, trips }, |estimator, _| {

@@ -132,7 +132,7 @@ impl<'a> Values<'a> {
             // Word 0 is 0 for row-major input. Otherwise word `1 + f` is the position of feature `f` in row
             // 0.
             (Space::Order, Some(first)) => {
-                let columns = i64::from(self.call.columns);
+                let columns = i64::from(self.call.column_major);
                 result.int = Some(columns * first * self.call.rows as i64 + i64::from(first == 0) * columns);
             }
             (Space::Model(table), Some(n)) if is_scalar && !buffer.element.is_float() => {

@@ -32,8 +32,8 @@ impl MemoryModel {
         let rows = call.rows as f64;
         let bytes = |element: Scalar| f64::from(element.bytes());
         let sizes = function.buffers.iter().map(|buffer| match buffer.space {
-            Space::Input => rows * call.facts.features * bytes(buffer.element),
-            Space::Output => rows * call.facts.margins * bytes(buffer.element),
+            Space::Input => rows * call.shape.features * bytes(buffer.element),
+            Space::Output => rows * call.shape.margins * bytes(buffer.element),
             Space::Order => ORDER_WORD,
             Space::Model(number) => {
                 module.tables.get(number as usize).map_or(0.0, |table| table.bytes.len() as f64)

@@ -9,7 +9,7 @@
 //! column's *place* is its number among the stored columns of its type. The operands of a sum have
 //! consecutive places where possible.
 
-use super::numbers::{Parameter, Stored};
+use super::numbers::{Parameter, ParameterSource};
 use super::pools::Pools;
 use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
@@ -84,9 +84,9 @@ impl LayerRun {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operands {
     /// Consecutive stored columns: the place of the first.
-    Consecutive(Stored),
+    Consecutive(ParameterSource),
     /// Stored columns: the position of their places in the pool of integers.
-    Listed(Stored),
+    Listed(ParameterSource),
 }
 
 /// Places of stored columns, for each type of column.
@@ -270,14 +270,14 @@ fn operands(layers: &[Layer], places: &Places, pools: &mut Pools) -> Operands {
     let numbers = |of: Vec<i64>| of.into_iter().map(Parameter::Number).collect::<Vec<_>>();
     if all.iter().all(is_consecutive) {
         let firsts = all.iter().map(|places| places.first().copied().unwrap_or(0)).collect();
-        return Operands::Consecutive(Stored::new(&numbers(firsts), Scalar::I32, pools));
+        return Operands::Consecutive(ParameterSource::new(&numbers(firsts), Scalar::I32, pools));
     }
     let mut positions = Vec::with_capacity(all.len());
     for places in &all {
         positions.push(pools.len(Scalar::I32) as i64);
         places.iter().for_each(|place| pools.push_integer(Scalar::I32, *place));
     }
-    Operands::Listed(Stored::new(&numbers(positions), Scalar::I32, pools))
+    Operands::Listed(ParameterSource::new(&numbers(positions), Scalar::I32, pools))
 }
 
 /// Adds numbers to a pool, then zeros, `entries` entries in all.

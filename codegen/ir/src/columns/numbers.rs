@@ -15,7 +15,7 @@ pub enum Parameter {
 
 /// A parameter of each group, column or layer of a run, as code reads it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Stored {
+pub(super) enum ParameterSource {
     /// One number for the whole run.
     Same(Parameter),
     /// Consecutive numbers, of which this is the first.
@@ -24,13 +24,13 @@ pub(super) enum Stored {
     Pooled(Scalar, i64),
 }
 
-impl Stored {
+impl ParameterSource {
     /// Parameters as one number if all are equal, else as entries of a pool: of integers for numbers, of type
     /// `ty` for constants.
-    pub fn new(all: &[Parameter], ty: Scalar, pools: &mut Pools) -> Stored {
+    pub fn new(all: &[Parameter], ty: Scalar, pools: &mut Pools) -> ParameterSource {
         match all {
-            [] => Stored::number(0),
-            [first, rest @ ..] if rest.iter().all(|other| other == first) => Stored::Same(*first),
+            [] => ParameterSource::number(0),
+            [first, rest @ ..] if rest.iter().all(|other| other == first) => ParameterSource::Same(*first),
             [first, ..] => {
                 let ty = if matches!(first, Parameter::Number(_)) { Scalar::I32 } else { ty };
                 let at = pools.len(ty) as i64;
@@ -41,31 +41,39 @@ impl Stored {
                         Parameter::Constant(value) => pools.push_integer(ty, value.to_i64()),
                     }
                 }
-                Stored::Pooled(ty, at)
+                ParameterSource::Pooled(ty, at)
             }
         }
     }
 
     /// One number for the whole run.
-    pub fn number(n: i64) -> Stored {
-        Stored::Same(Parameter::Number(n))
+    pub fn number(n: i64) -> ParameterSource {
+        ParameterSource::Same(Parameter::Number(n))
     }
 
     /// The parameters as consecutive numbers, if they are consecutive.
-    pub fn counted(all: &[Parameter]) -> Option<Stored> {
+    pub fn counted(all: &[Parameter]) -> Option<ParameterSource> {
         let [Parameter::Number(first), _, ..] = all else { return None };
         let numbers = (*first..).map(Parameter::Number);
-        numbers.zip(all).all(|(number, parameter)| number == *parameter).then_some(Stored::Counted(*first))
+        numbers
+            .zip(all)
+            .all(|(number, parameter)| number == *parameter)
+            .then_some(ParameterSource::Counted(*first))
     }
 }
 
 /// The parameter of the group or column number `place`, as an index.
-pub(super) fn index_of(b: &mut Builder, pools: &PoolTables<BufferId>, number: Stored, place: Value) -> Value {
+pub(super) fn index_of(
+    b: &mut Builder,
+    pools: &PoolTables<BufferId>,
+    number: ParameterSource,
+    place: Value,
+) -> Value {
     match number {
-        Stored::Same(Parameter::Number(n)) => b.int(n),
-        Stored::Same(Parameter::Constant(value)) => b.int(value.to_i64()),
-        Stored::Counted(first) => b.add_int(place, first),
-        Stored::Pooled(_, first) => {
+        ParameterSource::Same(Parameter::Number(n)) => b.int(n),
+        ParameterSource::Same(Parameter::Constant(value)) => b.int(value.to_i64()),
+        ParameterSource::Counted(first) => b.add_int(place, first),
+        ParameterSource::Pooled(_, first) => {
             let start = Address::element(pools.buffer(Scalar::I32), place, Scalar::I32);
             let address = b.beyond(start, first);
             b.load_index(Scalar::I32, address)

@@ -6,7 +6,7 @@
 //! is its *tail*.
 
 use super::layers::{LayerRun, Places, StoredLevel, levels};
-use super::numbers::{Parameter, Stored};
+use super::numbers::{Parameter, ParameterSource};
 use super::pools::{PoolTables, Pools};
 use super::stored::StoredCounts;
 use super::trace::{Node, ShapeOp, Trace, Tracer};
@@ -75,9 +75,9 @@ pub(super) struct ColumnRun {
     /// Number of groups: stretches of adjacent columns that share a head, which is computed once.
     pub groups: i64,
     /// Number of columns of each group.
-    pub sizes: Stored,
+    pub sizes: ParameterSource,
     /// Number of columns of the run before each group.
-    pub starts: Stored,
+    pub starts: ParameterSource,
     /// Number of columns of the largest group.
     pub largest: i64,
     /// Whether groups are stretches of columns whose tails read consecutive features, one each.
@@ -94,7 +94,7 @@ pub(super) struct RunNode {
     /// Whether the operation is computed once for a group.
     pub part: Part,
     /// The parameters of the operation.
-    pub parameters: Vec<Stored>,
+    pub parameters: Vec<ParameterSource>,
 }
 
 /// Smallest mean length for which stretches of consecutive features become groups. Each group costs a loop;
@@ -179,7 +179,7 @@ impl ColumnRuns {
 impl ColumnRun {
     fn new(first: i64, traces: &[Trace], pools: &mut Pools) -> ColumnRun {
         let Some(shape) = traces.first() else {
-            let (sizes, starts) = (Stored::number(0), Stored::number(0));
+            let (sizes, starts) = (ParameterSource::number(0), ParameterSource::number(0));
             return ColumnRun {
                 element: Scalar::F64,
                 first,
@@ -225,9 +225,9 @@ impl ColumnRun {
                     Part::Head => groups.iter().filter_map(|group| group.first()).map(of).collect(),
                     Part::Tail => traces.iter().map(of).collect(),
                 };
-                let places =
-                    (node.op == ShapeOp::Stored && part == Part::Tail).then(|| Stored::counted(&all));
-                places.flatten().unwrap_or_else(|| Stored::new(&all, node.ty, pools))
+                let places = (node.op == ShapeOp::Stored && part == Part::Tail)
+                    .then(|| ParameterSource::counted(&all));
+                places.flatten().unwrap_or_else(|| ParameterSource::new(&all, node.ty, pools))
             });
             RunNode { part, parameters: parameters.collect(), node }
         });
@@ -236,8 +236,8 @@ impl ColumnRun {
             element: shape.nodes.last().map_or(Scalar::F64, |last| last.ty),
             first,
             groups: groups.len() as i64,
-            sizes: Stored::new(&sizes, Scalar::I32, pools),
-            starts: Stored::new(&starts, Scalar::I32, pools),
+            sizes: ParameterSource::new(&sizes, Scalar::I32, pools),
+            starts: ParameterSource::new(&starts, Scalar::I32, pools),
             largest: groups.iter().map(|group| group.len()).max().unwrap_or(0) as i64,
             is_consecutive,
             nodes,

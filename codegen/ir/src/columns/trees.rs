@@ -7,7 +7,7 @@
 //! leaf values of a group are added at a time.
 
 use super::layers::Places;
-use super::numbers::{Parameter, Stored};
+use super::numbers::{Parameter, ParameterSource};
 use super::pools::Pools;
 use crate::bytes::scalar;
 use crate::fault::{Fault, seeded};
@@ -35,7 +35,7 @@ pub(super) struct TreesRun {
     /// Number of groups of trees.
     pub groups: i64,
     /// Number of steps of each group.
-    pub steps: Stored,
+    pub steps: ParameterSource,
     /// Position of the roots of all trees in the pool of integers.
     pub roots: i64,
     /// Position of the nodes in the pool of wide integers.
@@ -158,7 +158,7 @@ impl TreesRun {
             missing,
             units: columns.len() as i64,
             groups: steps.len() as i64,
-            steps: Stored::new(&steps, Scalar::I32, pools),
+            steps: ParameterSource::new(&steps, Scalar::I32, pools),
             roots,
             nodes,
             form: node_form,

@@ -2,7 +2,7 @@
 //! or for several rows.
 
 use super::functions;
-use super::numbers::{Parameter, Stored, index_of};
+use super::numbers::{Parameter, ParameterSource, index_of};
 use super::pools::PoolTables;
 use super::runs::{ColumnRun, Part, RunNode};
 use super::stored::StoredColumns;
@@ -157,7 +157,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Loads the value of a feature.
-    fn input(&self, b: &mut Builder, feature: Stored, place: Stored, at: At) -> Value {
+    fn input(&self, b: &mut Builder, feature: ParameterSource, place: ParameterSource, at: At) -> Value {
         let element = self.element;
         let ty = at.lanes.of(element);
         match (self.features, at.lanes) {
@@ -188,9 +188,9 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The value of a stored column.
-    fn stored(&self, b: &mut Builder, place: Stored, element: Scalar, at: At) -> Value {
+    fn stored(&self, b: &mut Builder, place: ParameterSource, element: Scalar, at: At) -> Value {
         let buffer = self.stored.buffer(element);
-        let is_counted = matches!(place, Stored::Counted(_));
+        let is_counted = matches!(place, ParameterSource::Counted(_));
         if matches!(at.lanes, Lanes::Columns(_)) && !is_counted {
             // The stored columns of a single row are consecutive.
             let (base, index) = (b.int(0), self.number(b, place, at));
@@ -202,15 +202,15 @@ impl<'a> Evaluator<'a> {
         b.load(at.lanes.of(element), Address::element(buffer, index, element))
     }
 
-    fn constant(&self, b: &mut Builder, constant: Stored, ty: Ty, at: At) -> Value {
+    fn constant(&self, b: &mut Builder, constant: ParameterSource, ty: Ty, at: At) -> Value {
         match constant {
-            Stored::Same(Parameter::Constant(value)) => match value {
+            ParameterSource::Same(Parameter::Constant(value)) => match value {
                 ColumnValue::F32(_) | ColumnValue::F64(_) => b.float(ty, value.to_f64()),
                 ColumnValue::I64(_) | ColumnValue::Bool(_) => b.int_of(ty, value.to_i64()),
             },
-            Stored::Same(Parameter::Number(n)) => b.int_of(ty, n),
-            Stored::Counted(_) => self.number(b, constant, at),
-            Stored::Pooled(scalar, first) => {
+            ParameterSource::Same(Parameter::Number(n)) => b.int_of(ty, n),
+            ParameterSource::Counted(_) => self.number(b, constant, at),
+            ParameterSource::Pooled(scalar, first) => {
                 let value = self.pooled(b, scalar, first, at);
                 if ty.scalar == Scalar::I1 { is_set(b, value) } else { value }
             }
@@ -218,7 +218,14 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The number of edges that a value reaches.
-    fn step(&self, b: &mut Builder, ties: Ties, x: Value, (first, count): (Stored, Stored), at: At) -> Value {
+    fn step(
+        &self,
+        b: &mut Builder,
+        ties: Ties,
+        x: Value,
+        (first, count): (ParameterSource, ParameterSource),
+        at: At,
+    ) -> Value {
         let x = b.cast(Cast::Float, x, b.ty(x).with(Scalar::F64));
         let ty = b.ty(x);
         let (first, count) = (self.index(b, first, at.place), self.index(b, count, at.place));
@@ -240,7 +247,14 @@ impl<'a> Evaluator<'a> {
     }
 
     /// An entry of a pool, `distance` entries after `first`.
-    fn entry(&self, b: &mut Builder, first: Stored, distance: Value, scalar: Scalar, at: At) -> Value {
+    fn entry(
+        &self,
+        b: &mut Builder,
+        first: ParameterSource,
+        distance: Value,
+        scalar: Scalar,
+        at: At,
+    ) -> Value {
         let stored = if scalar == Scalar::I1 { Scalar::I32 } else { scalar };
         let buffer = self.pools.buffer(stored);
         let (stride, offset, mask) = (stored.bytes(), 0, None);
@@ -265,16 +279,18 @@ impl<'a> Evaluator<'a> {
     }
 
     /// A parameter as an index, for a single group or column.
-    fn index(&self, b: &mut Builder, number: Stored, place: Value) -> Value {
+    fn index(&self, b: &mut Builder, number: ParameterSource, place: Value) -> Value {
         index_of(b, self.pools, number, place)
     }
 
     /// A parameter in all lanes, as 32-bit integers.
-    fn number(&self, b: &mut Builder, number: Stored, at: At) -> Value {
+    fn number(&self, b: &mut Builder, number: ParameterSource, at: At) -> Value {
         match number {
-            Stored::Same(Parameter::Number(n)) => b.int_of(at.lanes.of(Scalar::I32), n),
-            Stored::Same(Parameter::Constant(value)) => b.int_of(at.lanes.of(Scalar::I32), value.to_i64()),
-            Stored::Counted(_) => {
+            ParameterSource::Same(Parameter::Number(n)) => b.int_of(at.lanes.of(Scalar::I32), n),
+            ParameterSource::Same(Parameter::Constant(value)) => {
+                b.int_of(at.lanes.of(Scalar::I32), value.to_i64())
+            }
+            ParameterSource::Counted(_) => {
                 let first = self.index(b, number, at.place);
                 let first = narrowed(b, first);
                 match at.lanes {
@@ -285,7 +301,7 @@ impl<'a> Evaluator<'a> {
                     }
                 }
             }
-            Stored::Pooled(_, first) => self.pooled(b, Scalar::I32, first, at),
+            ParameterSource::Pooled(_, first) => self.pooled(b, Scalar::I32, first, at),
         }
     }
 

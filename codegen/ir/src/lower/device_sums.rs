@@ -2,7 +2,7 @@
 
 use super::elements::launch_over;
 use super::kernel_builder::KernelBuilder;
-use super::launch::team;
+use super::launch::block_threads;
 use super::opening::sum_start;
 use super::sum_target::{PrivateBuffer, SumTarget, Summed};
 use crate::lir::{Address, Bin, Build, Ty, Value};
@@ -41,8 +41,8 @@ impl DeviceFold<'_> {
     /// Adds slots to a target in their order, by the threads of a block.
     pub(super) fn in_block(self, k: &mut KernelBuilder, threads: [u32; 3]) {
         k.b.barrier();
-        let team = team(k, threads);
-        k.for_loop((team.thread, self.private.held, team.count), &[], |k, index, _| {
+        let block_threads = block_threads(k, threads);
+        k.for_loop((block_threads.thread, self.private.held, block_threads.count), &[], |k, index, _| {
             self.sum(k, index);
             Vec::new()
         });

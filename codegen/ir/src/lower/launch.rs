@@ -5,7 +5,7 @@ use super::scope::InScope;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Bin, Build, Cmp, GpuAxis, GpuDimension, GpuLevel, Value};
 use crate::mir::{Guard, Iter, Launch, Loop, Mapping};
-use crate::rows::Team;
+use crate::rows::BlockThreads;
 
 impl Emit for Launch {
     /// Emits a launch with as many blocks as its longest loops need.
@@ -71,7 +71,7 @@ pub(super) fn guarded<'a>(
 
 /// Number of the current thread in its block, and number of threads of the block. Numbers grow fastest in
 /// dimension x.
-pub(super) fn team(k: &mut KernelBuilder, threads: [u32; 3]) -> Team {
+pub(super) fn block_threads(k: &mut KernelBuilder, threads: [u32; 3]) -> BlockThreads {
     let mut thread = k.b.int(0);
     for (axis, extent) in [GpuAxis::Z, GpuAxis::Y, GpuAxis::X].into_iter().zip(threads.into_iter().rev()) {
         thread = k.b.mul_int(thread, extent.into());
@@ -80,5 +80,5 @@ pub(super) fn team(k: &mut KernelBuilder, threads: [u32; 3]) -> Team {
             thread = k.b.add(thread, id);
         }
     }
-    Team { thread, count: threads.iter().map(|extent| i64::from(*extent)).product() }
+    BlockThreads { thread, count: threads.iter().map(|extent| i64::from(*extent)).product() }
 }

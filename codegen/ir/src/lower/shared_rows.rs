@@ -1,7 +1,7 @@
 //! Cooperative copies of rows in shared memory.
 
 use super::kernel_builder::{Emit, KernelBuilder};
-use super::launch::team;
+use super::launch::block_threads;
 use super::row_source::RowBuffer;
 use super::scope::WindowRows;
 use super::shared::most_shared;
@@ -9,7 +9,7 @@ use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Bin, BinTransfer, BufferId, Build, Cmp, Scalar, Space, Ty};
 use crate::mir::{CacheRows, Fill};
 use crate::quantize::encode::{Quantizer, SharedBlock};
-use crate::rows::{RowPlacement, Team};
+use crate::rows::{BlockThreads, RowPlacement};
 
 /// Bytes that all banks of shared memory deliver at once; a feature's values begin at multiples of it.
 const LINE: u32 = 128;
@@ -37,13 +37,13 @@ pub(super) fn emit(k: &mut KernelBuilder, cache: &CacheRows, threads: [u32; 3], 
     let bytes = k.b.int(most_shared(bytes));
     let places = if spread && !few { RowPlacement::spread(element) } else { RowPlacement::IN_ORDER };
     k.alloc_in(Space::Shared, name, element, bytes, |k, buffer| {
-        let team = team(k, threads);
+        let block_threads = block_threads(k, threads);
         let WindowRows { first, count } = rows;
         let block = SharedBlock { copy: buffer, first, count, most, held, places };
         match (quantizer, k.ports.bins) {
-            (Some(_), Some(transfer)) => copy_bins(k, transfer, block, team),
-            (Some(quantizer), None) => quantizer.quantize_shared(&mut k.b, block, team),
-            (None, _) => copy_values(k, buffer, &rows, held, team),
+            (Some(_), Some(transfer)) => copy_bins(k, transfer, block, block_threads),
+            (Some(quantizer), None) => quantizer.quantize_shared(&mut k.b, block, block_threads),
+            (None, _) => copy_values(k, buffer, &rows, held, block_threads),
         }
         if !seeded(Fault::BarrierDropped) {
             k.b.barrier();
@@ -70,7 +70,13 @@ fn rows_per_column(most: i64, few: bool, element: Scalar) -> i64 {
 }
 
 /// Copies values in the order of the input, so that neighbouring threads read neighbouring values.
-fn copy_values(k: &mut KernelBuilder, buffer: BufferId, rows: &WindowRows, held: i64, team: Team) {
+fn copy_values(
+    k: &mut KernelBuilder,
+    buffer: BufferId,
+    rows: &WindowRows,
+    held: i64,
+    block_threads: BlockThreads,
+) {
     let element = k.ports.input;
     let (input, columns) = k.input_rows();
     let mut all = k.b.mul_int(rows.count, columns);
@@ -78,7 +84,7 @@ fn copy_values(k: &mut KernelBuilder, buffer: BufferId, rows: &WindowRows, held:
         all = k.b.add_int(all, -1);
     }
     let from = k.b.mul_int(rows.first, columns);
-    k.for_loop((team.thread, all, team.count), &[], |k, number, _| {
+    k.for_loop((block_threads.thread, all, block_threads.count), &[], |k, number, _| {
         let source = k.b.add(from, number);
         let value = k.b.load(Ty::of(element), Address::element(input, source, element));
         let per_row = k.b.int(columns);
@@ -94,14 +100,14 @@ fn copy_values(k: &mut KernelBuilder, buffer: BufferId, rows: &WindowRows, held:
 
 /// Copies bins from device memory to the shared memory of a block. Neighbouring threads copy bins of
 /// neighbouring rows, which are adjacent in both memories.
-fn copy_bins(k: &mut KernelBuilder, transfer: BinTransfer, block: SharedBlock, team: Team) {
+fn copy_bins(k: &mut KernelBuilder, transfer: BinTransfer, block: SharedBlock, block_threads: BlockThreads) {
     let SharedBlock { copy, first, count, most, held, places } = block;
     let columns = i64::from(transfer.row_bytes);
     let mut all = k.b.int(columns * most);
     if seeded(Fault::CopyStopsShort) {
         all = k.b.add_int(all, -most);
     }
-    k.for_loop((team.thread, all, team.count), &[], |k, number, _| {
+    k.for_loop((block_threads.thread, all, block_threads.count), &[], |k, number, _| {
         let per_column = k.b.int(most);
         let column = k.b.bin(Bin::IDiv, number, per_column);
         let before = k.b.mul(column, per_column);

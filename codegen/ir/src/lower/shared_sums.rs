@@ -1,7 +1,7 @@
 //! Slots of sums in the shared memory of a block.
 
 use super::kernel_builder::{Emit, KernelBuilder};
-use super::launch::team;
+use super::launch::block_threads;
 use super::scope::constant_stop;
 use super::shared::most_shared;
 use super::sum_target::PrivateBuffer;
@@ -38,9 +38,9 @@ pub(super) fn emit(k: &mut KernelBuilder, private: &Private) {
 pub(super) fn clear(k: &mut KernelBuilder, private: &PrivateBuffer, threads: [u32; 3]) {
     let (element, buffer) = (k.ports.accumulator, private.buffer);
     let nothing = k.ports.nothing(&mut k.b);
-    let team = team(k, threads);
+    let block_threads = block_threads(k, threads);
     let end = k.b.mul(private.slots, private.slot_size);
-    k.for_loop((team.thread, end, team.count), &[], |k, index, _| {
+    k.for_loop((block_threads.thread, end, block_threads.count), &[], |k, index, _| {
         k.b.store(Address::element(buffer, index, element), nothing);
         Vec::new()
     });

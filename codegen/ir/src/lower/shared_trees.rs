@@ -1,13 +1,13 @@
 //! Cooperative copies of trees in shared memory, and prefetches of trees.
 
 use super::kernel_builder::{Emit, KernelBuilder};
-use super::launch::team;
+use super::launch::block_threads;
 use super::shared::most_shared;
 use crate::fault::{Fault, seeded};
 use crate::lir::{Address, Alloc, Bin, Block, BufferId, Build, Op, Scalar, Space, Stmt, Ty, Value};
 use crate::mir::{CacheTrees, ShareTrees};
 use crate::repr::{CopiedTrees, Span, TreeRecords};
-use crate::rows::Team;
+use crate::rows::BlockThreads;
 
 /// Records of a table with their copy.
 #[derive(Clone, Copy)]
@@ -59,9 +59,9 @@ impl Emit for ShareTrees {
         }
         let (body, ()) = k.with_trees(tables_of, |k| k.nested(|k| self.body.emit(k)));
         copies.retain(|copy| reads(&body, copy.to));
-        let team = team(k, self.threads);
+        let block_threads = block_threads(k, self.threads);
         allocate(k, &copies, |k| {
-            copies.iter().for_each(|copy| copy.fill(k, &team));
+            copies.iter().for_each(|copy| copy.fill(k, &block_threads));
             if !copies.is_empty() && !seeded(Fault::BarrierDropped) {
                 k.b.barrier();
             }
@@ -85,7 +85,7 @@ fn allocate<'a>(k: &mut KernelBuilder<'a>, copies: &[TreeCopy], body: impl FnOnc
 
 impl TreeCopy {
     /// Copies the records in pieces. A thread copies one piece at once.
-    fn fill(&self, k: &mut KernelBuilder, team: &Team) {
+    fn fill(&self, k: &mut KernelBuilder, block_threads: &BlockThreads) {
         let TreeCopy { span, from, to, first, end, .. } = *self;
         let piece = |k: &mut KernelBuilder, record: Value| {
             let bytes = k.b.mul_int(record, span.stride.into());
@@ -107,7 +107,7 @@ impl TreeCopy {
             4 => Ty::of(Scalar::I32),
             bytes => Ty::vector(Scalar::I32, (bytes / 4) as u16),
         };
-        k.for_loop((team.thread, count, team.count), &[], |k, number, _| {
+        k.for_loop((block_threads.thread, count, block_threads.count), &[], |k, number, _| {
             let source = match span.records {
                 TreeRecords::SideBySide { trees, .. } => self.source_in_row(k, number, (first, own), trees),
                 TreeRecords::Listed(_) | TreeRecords::Equal(_) => k.b.add(first, number),

@@ -4,7 +4,7 @@ use super::outline::{MOST_INDEXED, Outline};
 use super::storage::{NestStorages, StorageDemand};
 use super::sums;
 use super::traversal::{RowsRead, WalkInfo};
-use super::{CopyPlan, Plan, Stored, WalkPlan, copies, dense, stages, transfer};
+use super::{CopyPlan, Plan, StoredTrees, WalkPlan, copies, dense, stages, transfer};
 use crate::budget::Budget;
 use crate::bytes::scalar;
 use crate::error::CompileError;
@@ -108,7 +108,7 @@ fn walk_plans(
 }
 
 /// Edges to the deepest leaf of all trees that are stored together.
-fn deepest(hir: &Hir, stored: &Stored) -> u32 {
+fn deepest(hir: &Hir, stored: &StoredTrees) -> u32 {
     let used = hir.depths.iter().zip(&stored.trees).filter(|(_, used)| **used);
     used.map(|((deepest, _), _)| *deepest).max().unwrap_or(0)
 }

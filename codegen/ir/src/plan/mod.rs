@@ -1,7 +1,7 @@
 //! The plan: the algorithm of each loop, and the bytes that it works on.
 //!
 //! MIR fixes the computation and its order, and LIR is the code. The plan is between them. It takes, once and
-//! as plain data, the decisions that change speed and not results: the storage of trees ([`Stored`]), the
+//! as plain data, the decisions that change speed and not results: the storage of trees ([`StoredTrees`]), the
 //! traversal of each leaf loop ([`WalkPlan`]), and the arrangement of copies of rows ([`CopyPlan`]).
 //! [`build()`] makes it. Nothing changes it afterwards, and lowering takes no such decision.
 //!
@@ -42,7 +42,7 @@ use std::collections::BTreeMap;
 /// The plan of one nest.
 pub struct Plan {
     /// The storages of trees that the nest's leaf loops walk.
-    pub storages: BTreeMap<Storage, Stored>,
+    pub storages: BTreeMap<Storage, StoredTrees>,
     /// The leaf loops.
     pub walks: BTreeMap<WalkId, WalkPlan>,
     /// The copies of rows.
@@ -80,7 +80,7 @@ pub struct KeptRows {
 }
 
 /// Trees that share a storage.
-pub struct Stored {
+pub struct StoredTrees {
     /// For each tree of the forest, whether the storage has it.
     pub trees: Vec<bool>,
     /// The format that suits the leaf loops, if it cannot hold the trees and this storage replaces it.

@@ -3,7 +3,7 @@
 //! Leaf loops that need the same storage share it. If it cannot hold their trees, these loops get a storage
 //! that holds any tree, and the printed plan says so.
 
-use super::{CopyPlan, Stored};
+use super::{CopyPlan, StoredTrees};
 use crate::budget::Budget;
 use crate::codes;
 use crate::error::CompileError;
@@ -35,7 +35,7 @@ pub struct StorageDemand<'a> {
 /// The storages of a nest.
 pub struct NestStorages {
     /// The storages with their trees.
-    pub storages: BTreeMap<Storage, Stored>,
+    pub storages: BTreeMap<Storage, StoredTrees>,
     /// The storage of each leaf loop.
     pub of_walks: BTreeMap<WalkId, Storage>,
     /// The features of transposed copies.
@@ -181,7 +181,7 @@ impl<'a> StorageDemand<'a> {
                 let requested = requested.copied().unwrap_or(nest::Layout::Sparse);
                 return Err(over_budget(requested, footprint, budget));
             }
-            storages.insert(storage, Stored { trees, instead_of, layout, bytes, key });
+            storages.insert(storage, StoredTrees { trees, instead_of, layout, bytes, key });
         }
         Ok(NestStorages { storages, of_walks, subset })
     }

@@ -14,7 +14,7 @@ use crate::columns::value::Features;
 use crate::lir::{Address, Bin, BufferId, Build, Builder, Cast, Cmp, Gather, Scalar, Space, Ty, Value};
 use crate::rows::input::RowRange;
 use crate::rows::transpose::RowBlock;
-use crate::rows::{CopiedRows, RowPlacement, Team, lanes_below};
+use crate::rows::{BlockThreads, CopiedRows, RowPlacement, lanes_below};
 
 /// Bytes behind the last bin of a copy, so that a whole register can be loaded from any bin on.
 pub const TAIL: i64 = 64;
@@ -196,15 +196,15 @@ impl Quantizer<'_> {
         });
     }
 
-    /// Stores the bins of rows that threads share, feature by feature. Each thread of a team quantizes some
+    /// Stores the bins of rows that threads share, feature by feature. Each thread of a block quantizes some
     /// values. Neighbouring threads quantize neighbouring rows, so they search the thresholds of one feature
     /// and store adjacent bins.
-    pub fn quantize_shared(&self, b: &mut Builder, block: SharedBlock, team: Team) {
+    pub fn quantize_shared(&self, b: &mut Builder, block: SharedBlock, threads: BlockThreads) {
         let from = b.mul_int(block.first, self.features);
         for group in self.bins.groups() {
             let features = (group.features.end - group.features.start) as i64;
             let all = b.int(features * block.most);
-            b.for_loop((team.thread, all, team.count), &[], |b, number, _| {
+            b.for_loop((threads.thread, all, threads.count), &[], |b, number, _| {
                 let most = b.int(block.most);
                 let nth = b.bin(Bin::IDiv, number, most);
                 let before = b.mul(nth, most);

@@ -68,7 +68,7 @@ const BANKS: i64 = 32;
 
 /// Threads that share work: a thread takes the pieces `thread`, `thread + count` and so on.
 #[derive(Clone, Copy, Debug)]
-pub struct Team {
+pub struct BlockThreads {
     /// The number of the running thread, an index.
     pub thread: Value,
     /// Number of threads.

@@ -6,7 +6,7 @@ use super::sizes::is_anchor;
 use crate::compile::compile;
 use crate::model::Model;
 use crate::schedule::{ScheduleValues, Source};
-use sched_cost::{Call, Facts, Machine, MarginsKernel, fits_code_cache};
+use sched_cost::{Call, Machine, MarginsKernel, ModelShape, fits_code_cache};
 use sched_ir::lir::{Kind, Module};
 use sched_lang::diagnostics::Severity;
 use sched_lang::{Supported, check};
@@ -50,7 +50,7 @@ pub struct CandidateCode {
     candidate: Candidate,
     max_rows: Option<usize>,
     /// Whether rows arrive column-major and the kernel reads them so, without a transposition.
-    columns: bool,
+    column_major: bool,
     module: Module,
 }
 
@@ -68,7 +68,7 @@ struct Prices {
 pub struct Evaluator<'a> {
     pub(super) model: &'a Model,
     pub(super) machine: &'a Machine,
-    facts: Facts,
+    shape: ModelShape,
     info: Arc<ModelInfo>,
     /// The prices of each candidate; `None` if the model cannot be compiled under it.
     prices: Mutex<HashMap<Candidate, Option<Prices>>>,
@@ -77,8 +77,8 @@ pub struct Evaluator<'a> {
 impl<'a> Evaluator<'a> {
     /// An evaluator of candidates for a model on a machine.
     pub fn new(model: &'a Model, machine: &'a Machine) -> Evaluator<'a> {
-        let (facts, info) = (Facts::of(model.forest()), model.facts());
-        Evaluator { model, machine, facts, info, prices: Mutex::default() }
+        let (shape, info) = (ModelShape::of(model.forest()), model.facts());
+        Evaluator { model, machine, shape, info, prices: Mutex::default() }
     }
 
     /// The text of a candidate for the model.
@@ -222,8 +222,8 @@ impl<'a> Evaluator<'a> {
             None => (self.nest(&text, Some(few))?, Some(few)),
         };
         let module = compile(self.model, Variants::only(nest), &[Kind::Raw], self.machine).ok()?.lir;
-        let columns = self.model.by_columns && module.columns_from.is_some();
-        Some(CandidateCode { candidate: *candidate, max_rows, columns, module })
+        let column_major = self.model.by_columns && module.columns_from.is_some();
+        Some(CandidateCode { candidate: *candidate, max_rows, column_major, module })
     }
 
     /// Cycles of a call by its rows. Infinite without code, and if the candidate is not for calls of this
@@ -232,7 +232,9 @@ impl<'a> Evaluator<'a> {
         let kernel = code.and_then(|code| Some((code, MarginsKernel::new(&code.module, self.machine)?)));
         move |rows| match &kernel {
             Some((code, kernel)) if code.max_rows.is_none_or(|most| rows <= most) => {
-                kernel.cost(Call { rows, threads: 1, columns: code.columns, facts: &self.facts }).cycles
+                kernel
+                    .cost(Call { rows, threads: 1, column_major: code.column_major, shape: &self.shape })
+                    .cycles
             }
             _ => f64::INFINITY,
         }

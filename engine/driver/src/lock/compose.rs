@@ -2,7 +2,7 @@
 
 use super::Entry;
 use sched_lang::part::MOST_BLOCKS;
-use sched_lang::pieces::Pieces;
+use sched_lang::schedule_parts::ScheduleParts;
 use sched_nest::Variants;
 
 /// The schedule of entries in ascending order of their rows. Each serves calls of at most its rows that no
@@ -18,12 +18,12 @@ pub fn composed(entries: &[&Entry]) -> Option<String> {
     let target = last.key.target.as_str();
     let mut text = if target.starts_with("gpu") { format!("{head}target {target}\n") } else { head };
     // The parts of each schedule with the most rows that it serves. Equal neighbours are merged.
-    let mut served: Vec<(u64, Pieces)> = Vec::new();
+    let mut served: Vec<(u64, ScheduleParts)> = Vec::new();
     for entry in entries {
-        let pieces = Pieces::of(&entry.schedule)?;
+        let pieces = ScheduleParts::of(&entry.schedule)?;
         let rows = usize::try_from(entry.key.rows).unwrap_or(usize::MAX);
         let directives = Variants::only(pieces.directives.for_rows(rows).clone());
-        let pieces = Pieces { directives, ..pieces };
+        let pieces = ScheduleParts { directives, ..pieces };
         match served.last_mut() {
             Some((rows, before)) if *before == pieces => *rows = entry.key.rows,
             _ => served.push((entry.key.rows, pieces)),
@@ -32,8 +32,8 @@ pub fn composed(entries: &[&Entry]) -> Option<String> {
     let (_, outer) = served.pop()?;
     // A text has at most `MOST_BLOCKS` blocks. Calls of fewer rows are served by the next larger entry.
     let blocks = served.split_off(served.len().saturating_sub(MOST_BLOCKS));
-    let beside = |(rows, pieces): (u64, Pieces)| (rows, pieces.beside(&outer, &format!("_{rows}")));
-    let blocks: Vec<(u64, Pieces)> = blocks.into_iter().map(beside).collect();
+    let beside = |(rows, pieces): (u64, ScheduleParts)| (rows, pieces.beside(&outer, &format!("_{rows}")));
+    let blocks: Vec<(u64, ScheduleParts)> = blocks.into_iter().map(beside).collect();
     let declarations = blocks.iter().flat_map(|(_, pieces)| &pieces.declarations);
     for line in outer.declarations.iter().chain(declarations) {
         text = text + line + "\n";

@@ -5,7 +5,7 @@ use super::here::Here;
 use crate::failure::Failure;
 use crate::model::Model;
 use sched_forest::fingerprint;
-use sched_lang::pieces::without_model;
+use sched_lang::schedule_parts::without_model;
 use sched_llvm::Cpu;
 use std::cmp::Ordering;
 use std::fmt::{self, Display, Formatter};

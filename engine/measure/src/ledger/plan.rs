@@ -45,7 +45,7 @@ pub(super) struct AdvisedEntry {
 }
 
 /// The entries of a table.
-pub struct Plan {
+pub struct TablePlan {
     max_rows: Option<u32>,
     /// Rows per call.
     pub batch: usize,
@@ -75,7 +75,7 @@ pub struct Maker<'a> {
 
 impl Maker<'_> {
     /// The plan of one of the schedules.
-    pub fn make(mut self, schedule: usize, batch: usize, question: &Question) -> Result<Plan, Failure> {
+    pub fn make(mut self, schedule: usize, batch: usize, question: &Question) -> Result<TablePlan, Failure> {
         let events = self.variations.directives(schedule);
         let whole = self.enter(self.variations.whole(schedule));
         let plain = self.enter(self.variations.prefix(schedule, 0));
@@ -86,7 +86,7 @@ impl Maker<'_> {
         let sweeps = sweeps.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
         let max_rows = self.variations.max_rows(schedule);
         let advice = if question.advice.is_some() { self.proposals(schedule, &events) } else { Vec::new() };
-        Ok(Plan { max_rows, batch, whole, plain, chosen, prefixes, ablations, sweeps, advice })
+        Ok(TablePlan { max_rows, batch, whole, plain, chosen, prefixes, ablations, sweeps, advice })
     }
 
     fn enter(&mut self, variation: Variation) -> Entry {
@@ -255,7 +255,7 @@ fn reason(diagnostic: &Diagnostic) -> String {
     format!("{code}: {message}")
 }
 
-impl Plan {
+impl TablePlan {
     /// The numbers of the entrants to time, each once.
     pub fn entrants(&self) -> Vec<usize> {
         let advised = self.advice.iter().filter_map(|advised| advised.entry.number());

@@ -1,7 +1,7 @@
 //! Selects the variations of a schedule that are worth compiling, and those that are faster.
 
 use super::entrants::Entrants;
-use super::plan::{Entry, Plan, Times};
+use super::plan::{Entry, TablePlan, Times};
 use super::table::{Advice, Figure, Predicted, PredictedAdvice};
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ fn faster(times: &Times, whole: usize, other: usize) -> Option<f64> {
     Some(low(whole)? / low(other)?)
 }
 
-impl Plan {
+impl TablePlan {
     /// The schedule, and the proposals that were faster than it in the first race.
     pub fn finalists(&self, times: &Times) -> Vec<usize> {
         let Entry::Runs(whole) = self.whole else { return Vec::new() };

@@ -16,9 +16,9 @@ use sched_columns::CategoryRule;
 /// # Errors
 /// `M0052` for a model that Treelite cannot compute.
 pub fn write_treelite(forest: &Forest) -> Result<Vec<u8>, ModelError> {
-    let plan = plan(forest)?;
+    let fields = fields_of(forest)?;
     let mut out = Out { bytes: Vec::new(), float: forest.types.accumulator };
-    header(forest, &plan, &mut out);
+    header(forest, &fields, &mut out);
     for tree in &forest.trees {
         write_tree(forest, tree, &mut out);
     }
@@ -26,7 +26,7 @@ pub fn write_treelite(forest: &Forest) -> Result<Vec<u8>, ModelError> {
 }
 
 /// The fields of a checkpoint that describe a forest.
-struct Plan {
+struct CheckpointFields {
     task: u8,
     average: bool,
     num_class: Vec<i32>,
@@ -43,7 +43,7 @@ fn cannot(what: impl Into<String>, help: &str) -> ModelError {
 
 const BUILD: &str = "build a library with `schedc build` instead: it supports every model that schedc reads";
 
-fn plan(forest: &Forest) -> Result<Plan, ModelError> {
+fn fields_of(forest: &Forest) -> Result<CheckpointFields, ModelError> {
     let float = forest.types.accumulator;
     if forest.types != crate::Types::all(float) {
         return Err(cannot("with different types for rows, thresholds, sums and results", BUILD));
@@ -111,7 +111,7 @@ fn plan(forest: &Forest) -> Result<Plan, ModelError> {
             return Err(cannot(format!("the steps {} from sums to predictions", names.join(", ")), BUILD));
         }
     };
-    Ok(Plan {
+    Ok(CheckpointFields {
         task,
         average,
         num_class: if is_multiclass { vec![count] } else { vec![1; forest.num_margins] },
@@ -216,8 +216,8 @@ impl Out {
     }
 }
 
-fn header(forest: &Forest, plan: &Plan, out: &mut Out) {
-    let (targets, classes) = (plan.num_class.len() as i32, plan.num_class.first().copied().unwrap_or(1));
+fn header(forest: &Forest, fields: &CheckpointFields, out: &mut Out) {
+    let (targets, classes) = (fields.num_class.len() as i32, fields.num_class.first().copied().unwrap_or(1));
     for part in [4, 0, 0] {
         out.i32(part);
     }
@@ -225,10 +225,10 @@ fn header(forest: &Forest, plan: &Plan, out: &mut Out) {
     out.put([float, float]);
     out.put((forest.trees.len() as u64).to_le_bytes());
     out.i32(forest.num_features as i32);
-    out.put([plan.task, u8::from(plan.average)]);
+    out.put([fields.task, u8::from(fields.average)]);
     out.i32(targets);
-    out.i32s(&plan.num_class);
-    out.i32s(&if plan.is_vector { [targets, classes] } else { [1, 1] });
+    out.i32s(&fields.num_class);
+    out.i32s(&if fields.is_vector { [targets, classes] } else { [1, 1] });
     let place = |tree: &Tree| match tree.target {
         Target::All if forest.num_margins > 1 => (-1, -1),
         Target::All => (0, 0),
@@ -237,10 +237,10 @@ fn header(forest: &Forest, plan: &Plan, out: &mut Out) {
     let (target_id, class_id): (Vec<i32>, Vec<i32>) = forest.trees.iter().map(place).unzip();
     out.i32s(&target_id);
     out.i32s(&class_id);
-    out.text(plan.postprocessor);
-    out.put(plan.sigmoid_alpha.to_le_bytes());
-    out.put(plan.ratio_c.to_le_bytes());
-    out.array(plan.base_scores.iter().map(|score| score.to_le_bytes()));
+    out.text(fields.postprocessor);
+    out.put(fields.sigmoid_alpha.to_le_bytes());
+    out.put(fields.ratio_c.to_le_bytes());
+    out.array(fields.base_scores.iter().map(|score| score.to_le_bytes()));
     out.text("{}");
     out.i32(0);
 }

@@ -12,7 +12,7 @@ use arrow_ipc::{Block, RecordBatch as Header, root_as_footer, root_as_message};
 use arrow_schema::SchemaRef;
 
 use super::errors::{damaged, unusable};
-use super::{Pieces, Plan, Table, guarded, index};
+use super::{PieceReader, ReadColumns, Table, guarded, index};
 use crate::codes;
 use crate::error::DataError;
 use crate::read::expect::Expect;
@@ -40,8 +40,8 @@ pub(in crate::read) fn open_file<'a>(
             return Err(unusable(name, &"numbers in big-endian order are not supported"));
         }
         let schema = Arc::new(try_fb_to_schema(schema).map_err(|error| unusable(name, &error))?);
-        let plan = Plan::new(&schema, name, expect, keep)?;
-        let decoder = FileDecoder::new(schema, footer.version()).with_projection(plan.read.clone());
+        let chosen = ReadColumns::new(&schema, name, expect, keep)?;
+        let decoder = FileDecoder::new(schema, footer.version()).with_projection(chosen.read.clone());
         let blocks: Vec<Block> = footer.recordBatches().into_iter().flatten().copied().collect();
         let mut file =
             Batches { input, end: at, decoder, name: name.to_owned(), left: 0..blocks.len(), blocks };
@@ -49,7 +49,7 @@ pub(in crate::read) fn open_file<'a>(
             let bytes = file.read(block)?;
             file.decoder.read_dictionary(block, &bytes).map_err(|error| unusable(name, &error))?;
         }
-        Ok(Table::new(Box::new(file), plan, name))
+        Ok(Table::new(Box::new(file), chosen, name))
     })
 }
 
@@ -117,7 +117,7 @@ impl Batches {
     }
 }
 
-impl Pieces for Batches {
+impl PieceReader for Batches {
     fn next(&mut self, _: usize) -> Result<Option<RecordBatch>, DataError> {
         while let Some(block) = self.left.next().and_then(|at| self.blocks.get(at).copied()) {
             let bytes = self.read(&block)?;
@@ -155,9 +155,9 @@ pub(in crate::read) fn open_stream<'a>(
             columns: Vec::new(),
         };
         let schema = stream.schema()?;
-        let plan = Plan::new(&schema, name, expect, keep)?;
-        stream.columns.clone_from(&plan.read);
-        Ok(Table::new(Box::new(stream), plan, name))
+        let chosen = ReadColumns::new(&schema, name, expect, keep)?;
+        stream.columns.clone_from(&chosen.read);
+        Ok(Table::new(Box::new(stream), chosen, name))
     })
 }
 
@@ -231,7 +231,7 @@ impl Stream {
     }
 }
 
-impl Pieces for Stream {
+impl PieceReader for Stream {
     fn next(&mut self, _: usize) -> Result<Option<RecordBatch>, DataError> {
         let batch = match (self.first.take(), self.ended) {
             (None, false) => self.decode()?,

@@ -35,7 +35,7 @@ pub(super) use parquet::{MAGIC as PARQUET_MAGIC, open as open_parquet};
 pub(super) use values::{Real, append, is_number, is_text, precision, put};
 
 /// Reads a file in pieces of rows, with the requested columns.
-trait Pieces {
+trait PieceReader {
     /// The next piece, or `None` at the end. It has at most `most` rows if the format does not fix the size.
     fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError>;
     /// The number of rows of the chosen parts, if the file records it.
@@ -51,7 +51,7 @@ trait Pieces {
 }
 
 /// The columns that become features, and those to copy to the results.
-struct Plan<'a> {
+struct ReadColumns<'a> {
     /// Indices of the columns to read, in the file's order.
     read: Vec<usize>,
     /// For each feature, the index of its column in `read`.
@@ -69,7 +69,7 @@ struct Plan<'a> {
     remark: Option<String>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ReadColumns<'a> {
     fn new(schema: &Schema, name: &str, expect: Expect<'a>, keep: &[String]) -> Result<Self, DataError> {
         let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
         let error = |code, message| DataError::new(code, name, message);
@@ -101,7 +101,7 @@ impl<'a> Plan<'a> {
             all_named.push(of_names);
         }
         let (features, kept, fields) = (places(&features), places(&kept), feature_fields);
-        Ok(Plan { read, features, kept, fields, named: all_named, kept_fields, remark })
+        Ok(ReadColumns { read, features, kept, fields, named: all_named, kept_fields, remark })
     }
 }
 
@@ -121,8 +121,8 @@ fn wrong_width(names: &[String], expect: Expect<'_>, named: Named<'_>) -> DataEr
 
 /// A Parquet or Arrow file, read as rows.
 pub(super) struct Table<'a> {
-    pieces: Box<dyn Pieces>,
-    plan: Plan<'a>,
+    pieces: Box<dyn PieceReader>,
+    chosen: ReadColumns<'a>,
     name: String,
     /// Rows that were read but not yet returned.
     pending: Option<RecordBatch>,
@@ -133,9 +133,9 @@ pub(super) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    fn new(pieces: Box<dyn Pieces>, plan: Plan<'a>, name: &str) -> Self {
+    fn new(pieces: Box<dyn PieceReader>, chosen: ReadColumns<'a>, name: &str) -> Self {
         let left = pieces.rows();
-        Table { pieces, plan, name: name.to_owned(), pending: None, left, given: 0 }
+        Table { pieces, chosen, name: name.to_owned(), pending: None, left, given: 0 }
     }
 
     /// Returns the next rows, at most `most`. Keeps the other rows of a longer piece for the next call.
@@ -160,8 +160,8 @@ impl<'a> Table<'a> {
     /// The features of a piece, with the codes of categories in place of their names.
     fn features(&self, piece: &RecordBatch) -> Result<Vec<ArrayRef>, DataError> {
         let columns: Vec<&ArrayRef> =
-            self.plan.features.iter().filter_map(|&at| piece.columns().get(at)).collect();
-        if columns.len() != self.plan.features.len() {
+            self.chosen.features.iter().filter_map(|&at| piece.columns().get(at)).collect();
+        if columns.len() != self.chosen.features.len() {
             return Err(damaged(&self.name, "a part lacks columns"));
         }
         let code = |(column, named): (&'_ &ArrayRef, &Option<NamedColumn<'_>>)| match named {
@@ -169,10 +169,10 @@ impl<'a> Table<'a> {
             None => Ok(Arc::clone(*column)),
         };
         let columns = guarded(&self.name, || {
-            columns.iter().zip(&self.plan.named).map(code).collect::<Result<Vec<_>, _>>()
+            columns.iter().zip(&self.chosen.named).map(code).collect::<Result<Vec<_>, _>>()
         })?;
         let differs = |(column, field): &(&ArrayRef, &FieldRef)| column.data_type() != field.data_type();
-        match columns.iter().zip(&self.plan.fields).find(differs) {
+        match columns.iter().zip(&self.chosen.fields).find(differs) {
             None => Ok(columns),
             Some((_, field)) => Err(damaged(
                 &self.name,
@@ -183,11 +183,12 @@ impl<'a> Table<'a> {
 
     /// The columns of a piece to copy to the results.
     fn kept_of(&self, piece: &RecordBatch) -> Result<Vec<ArrayRef>, DataError> {
-        let columns = self.plan.kept.iter().filter_map(|&at| piece.columns().get(at));
+        let columns = self.chosen.kept.iter().filter_map(|&at| piece.columns().get(at));
         let unpack = |column: &ArrayRef| unpacked(column).map_err(|error| unusable(&self.name, &error));
         let kept = guarded(&self.name, || columns.map(unpack).collect::<Result<Vec<_>, _>>())?;
         let fits = |(column, field): (&ArrayRef, &FieldRef)| column.data_type() == field.data_type();
-        if kept.len() == self.plan.kept_fields.len() && kept.iter().zip(&self.plan.kept_fields).all(fits) {
+        if kept.len() == self.chosen.kept_fields.len() && kept.iter().zip(&self.chosen.kept_fields).all(fits)
+        {
             return Ok(kept);
         }
         Err(damaged(&self.name, "a part has columns of other types"))
@@ -217,7 +218,7 @@ impl Reader for Table<'_> {
         self.account(piece.num_rows(), false)?;
         let (features, kept) = (self.features(&piece)?, self.kept_of(&piece)?);
         self.given += piece.num_rows() as u64;
-        let fields = self.plan.fields.iter().chain(&self.plan.kept_fields).cloned();
+        let fields = self.chosen.fields.iter().chain(&self.chosen.kept_fields).cloned();
         let columns = fields.zip(features.into_iter().chain(kept));
         batch_of_columns(columns, piece.num_rows(), &self.name).map(Some)
     }
@@ -241,15 +242,15 @@ impl Reader for Table<'_> {
     }
 
     fn names(&self) -> Option<Vec<String>> {
-        Some(self.plan.fields.iter().map(|field| field.name().clone()).collect())
+        Some(self.chosen.fields.iter().map(|field| field.name().clone()).collect())
     }
 
     fn remark(&self) -> Option<String> {
-        self.plan.remark.clone()
+        self.chosen.remark.clone()
     }
 
     fn kept(&self) -> Vec<FieldRef> {
-        self.plan.kept_fields.clone()
+        self.chosen.kept_fields.clone()
     }
 }
 

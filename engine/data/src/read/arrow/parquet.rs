@@ -14,7 +14,7 @@ use arrow_schema::{DataType, FieldRef, Schema};
 use bytes::Bytes;
 
 use super::errors::{damaged, unusable};
-use super::{Pieces, Plan, Table, guarded, index, nesting};
+use super::{PieceReader, ReadColumns, Table, guarded, index, nesting};
 use crate::error::DataError;
 use crate::read::expect::Expect;
 use crate::read::input::Input;
@@ -46,7 +46,7 @@ pub(in crate::read) fn open<'a>(
             Input::Pipe(_) => return Err(damaged(name, "it ends before its index")),
         };
         let metadata = source.metadata(name)?;
-        let plan = Plan::new(metadata.schema(), name, expect, keep)?;
+        let chosen = ReadColumns::new(metadata.schema(), name, expect, keep)?;
         let mut rows = Vec::new();
         for group in metadata.metadata().row_groups() {
             rows.push(
@@ -54,10 +54,10 @@ pub(in crate::read) fn open<'a>(
                     .map_err(|_| damaged(name, "it has a negative number of rows"))?,
             );
         }
-        let mask = ProjectionMask::roots(metadata.parquet_schema(), plan.read.iter().copied());
+        let mask = ProjectionMask::roots(metadata.parquet_schema(), chosen.read.iter().copied());
         let pieces =
             Groups { source, metadata, mask, name: name.to_owned(), groups: 0..rows.len(), rows, open: None };
-        Ok(Table::new(Box::new(pieces), plan, name))
+        Ok(Table::new(Box::new(pieces), chosen, name))
     })
 }
 
@@ -149,7 +149,7 @@ impl Groups {
     }
 }
 
-impl Pieces for Groups {
+impl PieceReader for Groups {
     fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, DataError> {
         loop {
             if let Some(piece) = self.open.as_mut().and_then(Iterator::next) {

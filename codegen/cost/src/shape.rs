@@ -10,7 +10,7 @@ const DEEPEST: usize = 64;
 
 /// The properties of a model on which costs depend.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Facts {
+pub struct ModelShape {
     /// Features of a row.
     pub features: f64,
     /// Margins of a row.
@@ -29,9 +29,9 @@ pub struct ExpectedSteps {
     pub misprediction: f64,
 }
 
-impl Facts {
+impl ModelShape {
     /// The properties of a forest, if rows go left and right equally often at each node.
-    pub fn of(forest: &Forest) -> Facts {
+    pub fn of(forest: &Forest) -> ModelShape {
         let mut ends = vec![0.0; DEEPEST + 1];
         for tree in &forest.trees {
             let mut open = vec![(tree.root, 0usize)];
@@ -52,7 +52,7 @@ impl Facts {
             remaining -= share;
             (remaining / total).clamp(0.0, 1.0)
         });
-        Facts {
+        ModelShape {
             features: forest.num_features as f64,
             margins: forest.num_margins as f64,
             longer: longer.collect(),

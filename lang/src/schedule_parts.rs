@@ -7,7 +7,7 @@ use sched_nest::Variants;
 
 /// Parts of a text, without comments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pieces {
+pub struct ScheduleParts {
     /// Lines that declare params and constants.
     pub declarations: Vec<String>,
     /// Names of the declared params and constants.
@@ -16,9 +16,9 @@ pub struct Pieces {
     pub directives: Variants<String>,
 }
 
-impl Pieces {
+impl ScheduleParts {
     /// Parts of a text; `None` if it has syntax errors, or blocks whose bounds are not plain numbers.
-    pub fn of(source: &str) -> Option<Pieces> {
+    pub fn of(source: &str) -> Option<ScheduleParts> {
         let file = sched_grammar::parse_strict(source).ok()?;
         let text = |span: Span| source.get(span.range()).map(String::from);
         let declarations = file.stmts.iter().filter(|stmt| declares(stmt)).map(|stmt| text(stmt.span));
@@ -30,17 +30,17 @@ impl Pieces {
             }
         }
         let names = file.stmts.iter().filter_map(declared).map(String::from).collect();
-        Some(Pieces { declarations: declarations.collect::<Option<_>>()?, names, directives })
+        Some(ScheduleParts { declarations: declarations.collect::<Option<_>>()?, names, directives })
     }
 
-    /// The pieces as a block in the text of `outer`. If both declare the same, the block needs no
+    /// The parts as a block in the text of `outer`. If both declare the same, the block needs no
     /// declarations. Otherwise `suffix` is appended to each declared name, since a text declares a name once.
-    pub fn beside(self, outer: &Pieces, suffix: &str) -> Pieces {
+    pub fn beside(self, outer: &ScheduleParts, suffix: &str) -> ScheduleParts {
         if self.declarations == outer.declarations {
-            return Pieces { declarations: Vec::new(), names: Vec::new(), ..self };
+            return ScheduleParts { declarations: Vec::new(), names: Vec::new(), ..self };
         }
         let renamed = |text: &String| renamed(text, &self.names, suffix);
-        Pieces {
+        ScheduleParts {
             declarations: self.declarations.iter().map(renamed).collect(),
             names: self.names.iter().map(|name| format!("{name}{suffix}")).collect(),
             directives: self.directives.as_ref().map(|_, text| renamed(text)),
@@ -114,16 +114,16 @@ pub fn without_model(source: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pieces, without_model};
+    use super::{ScheduleParts, without_model};
 
     #[test]
     fn texts_are_taken_apart_and_comments_left_out() {
         let text = "sched 1\nmodel \"m.json\"\nparam R = 8 in {4, 8}\ntile(batch, b0, b1, R) // \
                     wide\nparallel(b0); cache(b0)\n\
                     when n_rows <= 8 { parallel(tree) }\nwhen n_rows < 3 {\n  interleave(tree,\n 2)\n}\n";
-        let pieces = Pieces::of(text).expect("a schedule");
-        assert_eq!(pieces.declarations, ["param R = 8 in {4, 8}"]);
-        let all: Vec<_> = pieces.directives.iter().map(|(bound, text)| (bound, text.as_str())).collect();
+        let parts = ScheduleParts::of(text).expect("a schedule");
+        assert_eq!(parts.declarations, ["param R = 8 in {4, 8}"]);
+        let all: Vec<_> = parts.directives.iter().map(|(bound, text)| (bound, text.as_str())).collect();
         let rest = "tile(batch, b0, b1, R)\nparallel(b0)\ncache(b0)\n";
         let few = [(Some(2), "interleave(tree,\n 2)\n"), (Some(8), "parallel(tree)\n")];
         assert_eq!(all, [few[0], few[1], (None, rest)]);
@@ -132,7 +132,8 @@ mod tests {
     #[test]
     fn names_of_a_block_differ_from_those_outside() {
         let text = |value| format!("param R = {value}\nconst H = R / 2\ntile(batch, b0, R_, max(R, H))\n");
-        let [outer, same, other] = [8, 8, 4].map(|value| Pieces::of(&text(value)).expect("a schedule"));
+        let [outer, same, other] =
+            [8, 8, 4].map(|value| ScheduleParts::of(&text(value)).expect("a schedule"));
         let shared = same.clone().beside(&outer, "_64");
         assert_eq!((shared.declarations, shared.directives), (Vec::new(), same.directives));
         let apart = other.beside(&outer, "_64");
@@ -142,10 +143,10 @@ mod tests {
     }
 
     #[test]
-    fn texts_without_pieces() {
+    fn texts_without_parts() {
         for text in ["tile(", "when n_rows <= 2 * 4 { parallel(tree) }", "when n_rows > 4 { parallel(tree) }"]
         {
-            assert_eq!(Pieces::of(text), None, "{text}");
+            assert_eq!(ScheduleParts::of(text), None, "{text}");
         }
     }
 
