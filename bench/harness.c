@@ -16,6 +16,7 @@ typedef struct {
     const int64_t *seconds;    /* if not null, the second argument of each call */
     int64_t calls;             /* number of calls, after which the arguments start again */
     int64_t failure;           /* bits of the returned value, one of which is set by a failed call */
+    int64_t failed;            /* these bits of all calls of a sample */
     int32_t few;               /* whether the function has at most FEW_WORDS arguments */
     int32_t wall;              /* whether to measure wall time */
 } Series;
@@ -60,10 +61,10 @@ static double now(clockid_t clock)
 
 /* The time of `count` calls in seconds; negative if one of them failed. It is CPU time of the process, which
  * other processes disturb less, or wall time. */
-double harness_sample(const Series *series, int64_t at, int64_t count)
+double harness_sample(Series *series, int64_t at, int64_t count)
 {
     clockid_t clock = series->wall ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID;
     double start = now(clock);
-    int64_t failed = series->few ? make(series, at, count, true) : make(series, at, count, false);
-    return failed ? -1.0 : now(clock) - start;
+    series->failed = series->few ? make(series, at, count, true) : make(series, at, count, false);
+    return series->failed ? -1.0 : now(clock) - start;
 }

@@ -23,8 +23,8 @@ class Series(ctypes.Structure):
     """The calls of a way, as harness.c reads them."""
 
     _fields_ = [("function", c_void_p), ("words", c_int64 * MOST_WORDS), ("steps", c_int64 * MOST_WORDS),
-                ("seconds", c_void_p), ("calls", c_int64), ("failure", c_int64), ("few", c_int32),
-                ("wall", c_int32)]
+                ("seconds", c_void_p), ("calls", c_int64), ("failure", c_int64), ("failed", c_int64),
+                ("few", c_int32), ("wall", c_int32)]
 
 
 def word(value):
@@ -46,14 +46,14 @@ class Way(Contender):
         words = (c_int64 * MOST_WORDS)(*(word(first) for first, _ in pairs))
         self.series = Series(ctypes.cast(function, c_void_p), words,
                              (c_int64 * MOST_WORDS)(*(step for _, step in pairs)), None, calls * each,
-                             failure, len(pairs) <= FEW_WORDS, 0)
+                             failure, 0, len(pairs) <= FEW_WORDS, 0)
 
     def sample(self, calls, clock=None):
         count = calls * self.each
         self.series.wall = self.native.threads > 1
         taken = self.native.harness.harness_sample(byref(self.series), c_int64(self.next), c_int64(count))
         if taken < 0:
-            raise RuntimeError(f"{self.who}: a call failed: {self.native.error()}")
+            raise RuntimeError(f"a call failed: {self.native.error(self.series.failed)}")
         self.next = (self.next + count) % self.series.calls
         return taken
 
@@ -81,13 +81,15 @@ class Native(Program):
             raise ModuleNotFoundError(self.package)
         return next(Path(package.submodule_search_locations[0]).glob(self.pattern))
 
-    def error(self):
-        return getattr(self.library, self.last_error)().decode() if self.last_error else ""
+    def error(self, status):
+        """The text of the error after a call returned a status."""
+        return getattr(self.library, self.last_error)().decode() if self.last_error else f"status {status}"
 
     def do(self, name, *arguments):
         """Calls a function of the library that returns 0 on success."""
-        if getattr(self.library, name)(*arguments):
-            raise Unfit(f"{name}: {self.error()}")
+        status = getattr(self.library, name)(*arguments)
+        if status:
+            raise Unfit(f"{name}: {self.error(status)}")
 
     def results(self, rows):
         way = next(iter(self.ways(rows, len(rows), 1)))
@@ -237,12 +239,15 @@ class Onnxruntime(Native):
         self.environment = self.made("create_env", self.LOG_ERRORS, b"bench")
         self.memory = self.made("create_memory_info", self.ARENA, self.DEFAULT_MEMORY)
 
+    def error(self, status):
+        message = CFUNCTYPE(c_char_p)(self.table[self.FUNCTIONS["message"]])(c_void_p(status))
+        return message.decode(errors="replace")
+
     def ort(self, name, *arguments):
-        """Calls a function, which returns null or a message of an error."""
+        """Calls a function, which returns null or the status of an error."""
         status = CFUNCTYPE(c_void_p)(self.table[self.FUNCTIONS[name]])(*arguments)
         if status and not name.startswith("release"):
-            message = CFUNCTYPE(c_char_p)(self.table[self.FUNCTIONS["message"]])(c_void_p(status))
-            raise Unfit(message.decode(errors="replace"))
+            raise Unfit(self.error(status))
 
     def made(self, name, *arguments):
         """The object that a function creates, which is its last argument."""
