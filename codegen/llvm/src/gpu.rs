@@ -40,8 +40,8 @@ impl Gpu {
         self.capability
     }
 
-    /// Compute capability of the code that LLVM generates for it: the number in its row's name in LLVM, since the
-    /// driver translates code of older GPUs. 0 if it is AMD's.
+    /// Compute capability of the code that LLVM generates for it: the number in its row's name in LLVM, since
+    /// the driver translates code of older GPUs. 0 if it is AMD's.
     pub(crate) fn code(self) -> u32 {
         let llvm_name = self.kind.llvm_name.strip_prefix("sm_");
         llvm_name.and_then(|capability| capability.parse().ok()).unwrap_or(0)

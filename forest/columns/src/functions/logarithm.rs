@@ -31,8 +31,8 @@ struct Split<N: Number> {
 }
 
 impl<N: Number> Split<N> {
-    /// Splits a normal number. `offset` is subtracted from the exponent as read from the bits: `2^52`, the bias
-    /// and any scaling.
+    /// Splits a normal number. `offset` is subtracted from the exponent as read from the bits: `2^52`, the
+    /// bias and any scaling.
     fn new(x: N, offset: N) -> Split<N> {
         let word = x.word();
         let moved = word.plus(word.of(ABOVE_ROOT));
