@@ -23,6 +23,7 @@ pub mod code;
 pub mod functions;
 mod layers;
 mod numbers;
+mod operations;
 pub mod outputs;
 pub mod pools;
 pub mod runs;
