@@ -4,7 +4,6 @@
 //! Every build contains them, so that programs and tests share the same compiled crates. Passes check for
 //! faults a few dozen times in a compilation, generated code never.
 
-use sched_pipeline::with_switch;
 use std::cell::Cell;
 
 /// A deliberate mistake in one pass.
@@ -104,7 +103,15 @@ thread_local!(static SEEDED: Cell<Option<Fault>> = const { Cell::new(None) });
 
 /// Runs `body` with one fault switched on in this thread.
 pub fn with_fault<R>(fault: Fault, body: impl FnOnce() -> R) -> R {
-    with_switch(&SEEDED, fault, body)
+    struct Reset;
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            SEEDED.set(None);
+        }
+    }
+    SEEDED.set(Some(fault));
+    let _reset = Reset;
+    body()
 }
 
 /// The fault that is switched on in this thread.

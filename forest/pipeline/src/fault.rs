@@ -2,7 +2,6 @@
 //! detect them.
 
 use std::cell::Cell;
-use std::thread::LocalKey;
 
 /// A deliberate mistake in one pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,26 +30,14 @@ thread_local!(static SEEDED: Cell<Option<PassFault>> = const { Cell::new(None) }
 
 /// Runs `body` with one fault switched on in this thread.
 pub fn with_pass_fault<R>(fault: PassFault, body: impl FnOnce() -> R) -> R {
-    with_switch(&SEEDED, fault, body)
-}
-
-/// The fault of a list that is switched on in a thread.
-type Switch<F> = LocalKey<Cell<Option<F>>>;
-
-/// Runs `body` with one fault of a list switched on in this thread.
-pub fn with_switch<F: Copy + 'static, R>(
-    switch: &'static Switch<F>,
-    fault: F,
-    body: impl FnOnce() -> R,
-) -> R {
-    struct Reset<F: Copy + 'static>(&'static Switch<F>);
-    impl<F: Copy + 'static> Drop for Reset<F> {
+    struct Reset;
+    impl Drop for Reset {
         fn drop(&mut self) {
-            self.0.set(None);
+            SEEDED.set(None);
         }
     }
-    switch.set(Some(fault));
-    let _reset = Reset(switch);
+    SEEDED.set(Some(fault));
+    let _reset = Reset;
     body()
 }
 

@@ -24,7 +24,7 @@ mod tables;
 pub use additions::sums;
 pub use category_classes::MOST_SET_BYTES;
 pub use constants::constants;
-pub use fault::{PassFault, with_pass_fault, with_switch};
+pub use fault::{PassFault, with_pass_fault};
 pub use fold::{Fate, Folding, Reason, fold};
 pub use leaf_vectors::leaf_vectors;
 pub use live::live;
