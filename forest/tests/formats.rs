@@ -8,8 +8,8 @@ use crate::common::{bits, files, fixtures, floats, leaves, margins};
 use sched_forest::{FORMATS, Format, ReadOptions, load};
 use serde::Deserialize;
 
-/// The trainer's results for rows, in the form that suits most formats: a file `NAME.expected.json` beside the
-/// model. Fixtures in other forms have tests of their own.
+/// The trainer's results for rows, in the form that suits most formats: a file `NAME.expected.json` beside
+/// the model. Fixtures in other forms have tests of their own.
 #[derive(Deserialize)]
 struct Expected {
     rows: Vec<u64>,

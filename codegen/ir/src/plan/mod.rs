@@ -1,8 +1,8 @@
 //! The plan: the algorithm of each loop, and the bytes that it works on.
 //!
 //! MIR fixes the computation and its order, and LIR is the code. The plan is between them. It takes, once and
-//! as plain data, the decisions that change speed and not results: the storage of trees ([`StoredTrees`]), the
-//! traversal of each leaf loop ([`WalkPlan`]), and the arrangement of copies of rows ([`CopyPlan`]).
+//! as plain data, the decisions that change speed and not results: the storage of trees ([`StoredTrees`]),
+//! the traversal of each leaf loop ([`WalkPlan`]), and the arrangement of copies of rows ([`CopyPlan`]).
 //! [`build()`] makes it. Nothing changes it afterwards, and lowering takes no such decision.
 //!
 //! The decisions are taken in this order, each from the earlier ones:
