@@ -143,13 +143,15 @@ def cost(name, options, rows):
     """Prints the cost of a program's first prediction: processor time, including the package's import and
     compilers; memory, of this process or of its largest compiler; and the sizes of the loaded model and of
     the installed package."""
+    if name == "schedc predict":
+        return cost_of_command(name, options, rows)
     package, load = next((peer[1:4:2] for peer in PEERS if peer[0] == name), (None, schedc))
     model = model_of(options, rows.itemsize)
     before, begun, compilers = status("VmRSS"), spent(), largest_child()
 
     def first():
         if load is schedc and not model.artefact:
-            model.artefact = build(options)
+            model.artefact = build(options, "--no-cache")
         program = load(model)
         program.results(rows[:1])
         return program
@@ -162,6 +164,17 @@ def cost(name, options, rows):
     size = program.size() if program.size else (model.artefact or model.path).stat().st_size
     remark(name, seconds=seconds, mib=max(own, compiler if compiler > compilers else 0),
            bytes=size, install=install_size(package) if package else 0)
+
+
+def cost_of_command(name, options, rows):
+    """Prints the cost of `schedc predict` for one row: processor time, memory and the size of the model."""
+    one, results = options.work / "row.npy", options.work / "results.npy"
+    numpy.save(one, rows[:1])
+    begun = spent()
+    subprocess.run([options.schedc, "predict", options.model, "-q", "--no-cache", "--by-position", "-i", one,
+                    "-o", results], check=True, capture_output=True)
+    remark(name, seconds=spent() - begun, mib=largest_child(), bytes=Path(options.model).stat().st_size,
+           install=0)
 
 
 def install_size(package, seen=None):
@@ -179,10 +192,10 @@ def install_size(package, seen=None):
     return own + sum(install_size(name, seen) for name in needed)
 
 
-def build(options):
-    """Builds schedc's library of the model."""
+def build(options, *more):
+    """Builds schedc's library of the model, with more options."""
     library = options.work / "schedc.so"
-    subprocess.run([options.schedc, "build", options.model, "-o", library, *options.build], check=True,
+    subprocess.run([options.schedc, "build", options.model, "-o", library, *options.build, *more], check=True,
                    capture_output=True)
     return library
 

@@ -103,6 +103,7 @@ class Compare(Summary):
 
 
 class Footprint(Summary):
+    names = {"schedc": "schedc build", "built library": "schedc, built before"}
     header = ("model", "program", "first prediction, ms of processor time", "memory, MiB", "artefact, KiB",
               "install, MiB")
 
@@ -111,7 +112,7 @@ class Footprint(Summary):
             points = [point for point in run["points"] if point["schedule"] == name]
             least = {key: min(point[key] for point in points)
                      for key in ("seconds", "mib", "bytes", "install")}
-            yield [case.model.name, {"built library": "schedc, built before"}.get(name, name),
+            yield [case.model.name, self.names.get(name, name),
                    f"{least['seconds'] * 1e3:.1f}", f"{least['mib']:.0f}", f"{least['bytes'] / 1024:.0f}",
                    f"{least['install'] / 2**20:.0f}" if name != "built library" else "-"]
 

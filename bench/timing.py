@@ -169,6 +169,10 @@ def ways(case, name, lines):
                "spread": line["spread"], **({} if who == "schedc" else peer)}
 
 
+# Programs of a footprint that are the command itself.
+COMMANDS = ("schedc predict", "schedc")
+
+
 def footprint(name, model, options, library):
     """Starts a process that loads a model with a program and predicts a row. Returns its output, or the
     reason why there is none."""
@@ -179,17 +183,17 @@ def footprint(name, model, options, library):
                               2 * options.compile_seconds))
     except Failed as error:
         return {"left_out": error}
-    return line | {"install": Path(SCHEDC).stat().st_size} if name == "schedc" else line
+    return line | {"install": Path(SCHEDC).stat().st_size} if name in COMMANDS else line
 
 
 def of_footprint(case, options):
-    """Time, memory and sizes for the first prediction of schedc, of its built library, of the trainer and of
-    peers. Each repetition is a process."""
+    """Time, memory and sizes for the first prediction of `schedc predict`, of a library that is built for it,
+    of one that was built before, of the trainer and of peers. Each repetition is a process."""
     model, points = case.model, []
     with tempfile.TemporaryDirectory() as work:
         library = Path(work) / "schedc.so"
         run([SCHEDC, "build", model.path, "-o", library, "--cpu", options.cpu])
-        names = ["schedc", "built library", model.trainer, *called(model, options)]
+        names = [*COMMANDS, "built library", model.trainer, *called(model, options)]
         for name in dict.fromkeys(names + ["lleaves"] * (model.trainer == "LightGBM")):
             for turn in range(case.repetitions):
                 line = footprint(name, model, options, library)

@@ -9,7 +9,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed=SCHEDC_COMMIT");
     let given = env::var("SCHEDC_COMMIT").ok().filter(|commit| !commit.is_empty());
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    let found = given.or_else(|| is_release.then(|| of_package().or_else(of_git)).flatten());
+    let found = given.or_else(|| is_release.then(|| commit_of_package().or_else(commit_of_git)).flatten());
     if let Some(commit) = found {
         println!("cargo::rustc-env=SCHEDC_COMMIT={commit}");
     }
@@ -21,13 +21,14 @@ fn main() {
 }
 
 /// The commit that `cargo package` records.
-fn of_package() -> Option<String> {
+fn commit_of_package() -> Option<String> {
     let text = fs::read_to_string(".cargo_vcs_info.json").ok()?;
     let (_, rest) = text.split_once("\"sha1\": \"")?;
     Some(rest.split_once('"')?.0.to_string())
 }
 
-fn of_git() -> Option<String> {
+/// The commit of HEAD, if git tracks this file.
+fn commit_of_git() -> Option<String> {
     let git = |arguments: &[&str]| {
         let output =
             Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;

@@ -227,7 +227,10 @@ fn expect_node(array: &str, index: u32, expected: usize, length: usize) -> Resul
         return Err(ModelError::new(codes::NOT_A_TREE, message).at(array));
     }
     if index > expected {
-        let message = format!("{array}[{index}] comes before {array}[{expected}] in depth-first order");
+        let message = format!(
+            "{array}[{index}] is reached before {array}[{expected}], so the nodes are not in depth-first \
+             order"
+        );
         return Err(ModelError::new(codes::NODE_ORDER, message).at(array));
     }
     Ok(())

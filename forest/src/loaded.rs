@@ -38,8 +38,10 @@ impl Iterations {
                     "the file names iteration {best} as the best, and the model has only {count} iterations"
                 ))
                 .help("the model was sliced after training; choose iterations by number, as in `0..10`")),
-                None => Err(missing("the model does not say which iteration is the best".into())
-                    .help("it was trained without early stopping; use all iterations")),
+                None => Err(missing("the model does not say which iteration is the best".into()).help(
+                    "only XGBoost's files name it, after early stopping; use all iterations, or a range \
+                         such as `0..10`",
+                )),
             },
             Iterations::Range(first, last) if first >= last => {
                 Err(missing(format!("the range of iterations {first}..{last} is empty"))

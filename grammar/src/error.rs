@@ -15,7 +15,7 @@ pub const MAX_NESTING: usize = 64;
 pub struct SyntaxError {
     /// Stable code of the kind, `S0001` to `S0019`. Some kinds share one.
     pub code: &'static str,
-    /// Span of the mistake; empty if something is missing.
+    /// Span of the mistake; may be empty if something is missing.
     pub span: Span,
     /// Kind of the mistake.
     pub kind: SyntaxErrorKind,

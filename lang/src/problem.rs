@@ -70,7 +70,7 @@ problems! {
             /// Directive that replaced the loop.
             by: DirectiveIndex,
         },
-        /// The operation annotates a loop that another one replaces.
+        /// The operation annotates a loop that another operation replaces.
         ANNOTATION_LOST => AnnotationLost {
             /// Directive that replaces the loop.
             consumer: DirectiveIndex,

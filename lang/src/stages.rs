@@ -50,8 +50,8 @@ struct StageLoops {
 
 struct Sorter<'m> {
     model: Option<&'m ModelInfo>,
-    /// Names of the stage of trees: the model's own name, or without a model each name of a stage that
-    /// precedes no loop of a layer.
+    /// Names of the stage of trees: the model's own name; without a model, each stage name that is written
+    /// before loops, but before no loop of a layer.
     trees: BTreeSet<String>,
     /// The names of the loops of the nest of trees.
     forest: BTreeSet<String>,

@@ -154,7 +154,11 @@ impl Library {
     /// # Errors
     /// The file can no longer be read, or there is none.
     pub fn bytes(&self) -> std::io::Result<Vec<u8>> {
-        let none = || std::io::Error::other("the model is not compiled yet, and has no library");
+        let none = || {
+            std::io::Error::other(
+                "the model is not compiled yet, and has no library; wait() for the compilation",
+            )
+        };
         let mut file = self.file.as_ref().ok_or_else(none)?.try_clone()?;
         file.rewind()?;
         let mut bytes = Vec::new();

@@ -39,7 +39,7 @@ impl Library {
         self.loaded.takes_columns()
     }
 
-    /// Returns the JSON text about the model.
+    /// Returns the description of the model and its schedule, as JSON.
     pub fn info(&self) -> String {
         self.loaded.info()
     }

@@ -19,7 +19,7 @@ pub struct Figure {
 /// The best schedule for calls of one size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Best {
-    /// Rows of the calls.
+    /// Number of rows per call.
     pub rows: usize,
     /// The schedule's directives, one a line; or the whole text, if params of a start schedule were varied.
     pub schedule: String,

@@ -8,7 +8,7 @@ const FORMAT: u32 = 1;
 /// A schedule that was timed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
-    /// Rows of the calls.
+    /// Number of rows per call.
     pub rows: usize,
     /// The schedule.
     pub schedule: String,
@@ -24,7 +24,7 @@ pub struct State {
     pub fingerprint: String,
     /// The processor.
     pub processor: String,
-    /// Threads of the calls.
+    /// Numbers of threads; each schedule is timed with all of them.
     pub threads: Vec<i32>,
     /// The timed schedules.
     pub tried: Vec<Tried>,

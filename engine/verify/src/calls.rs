@@ -99,7 +99,7 @@ pub struct Calls<'a> {
     pub until: Instant,
 }
 
-/// The results of calls.
+/// Counts of calls and of compared results, and the first differences.
 #[derive(Default)]
 pub struct Outcome {
     /// Number of calls.

@@ -26,7 +26,7 @@ pub struct Report {
     pub versions: Vec<Version>,
     /// Rows of each type.
     pub rows: Vec<RowSummary>,
-    /// The results of the calls.
+    /// Counts and first differences of the calls.
     pub outcome: Outcome,
     /// The outputs that were compared.
     pub outputs: Vec<&'static str>,

@@ -45,7 +45,7 @@ pub struct RowSummary {
 pub struct Verified {
     /// Rows of each type.
     pub rows: Vec<RowSummary>,
-    /// The results of the calls.
+    /// Counts and first differences of the calls.
     pub outcome: Outcome,
     /// Unreachable leaves: tree and leaf, by the model's numbers.
     pub unreachable: Vec<(u32, u32)>,

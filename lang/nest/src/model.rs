@@ -62,8 +62,8 @@ impl ModelInfo {
         }
     }
 
-    /// Number of values of a row in a copy for trees in this layout. Without a known number of bins,
-    /// [`ModelInfo::copied_features`].
+    /// Number of values of a row in a copy for trees in this layout: of bins if the layout compares bins and
+    /// their number is known, otherwise [`ModelInfo::copied_features`].
     pub fn copied_values(&self, layout: Layout) -> u32 {
         if layout.compares_bins() && self.bins > 0 { self.bins } else { self.copied_features(layout) }
     }

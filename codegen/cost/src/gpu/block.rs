@@ -9,7 +9,7 @@ use sched_nest::{Layout, ModelInfo};
 
 /// Rows whose bins share a 32-bit word, so that a thread tests the first levels for all of them at once.
 const PACKED_ROWS: u64 = 4;
-/// Search steps that find a bin of 8 bits, and one of 16 bits.
+/// Assumed search steps for a bin of 8 bits, and for one of 16 bits. The cost model uses their ratio alone.
 const STEPS_OF_A_SEARCH: [f64; 2] = [8.0, 14.0];
 /// Bytes of a tree that a thread copies with one instruction.
 const COPIED_AT_ONCE: f64 = 16.0;

@@ -55,7 +55,7 @@ pub enum Number {
     Label,
 }
 
-/// The label with this number.
+/// The label with this number; empty if there is none.
 pub(super) fn label(labels: &[String], number: u32) -> &str {
     labels.get(number as usize).map_or("", String::as_str)
 }

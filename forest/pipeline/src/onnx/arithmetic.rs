@@ -98,7 +98,9 @@ fn binary(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs {
     };
     let is_arithmetic = matches!(op, Binary::Add | Binary::Subtract | Binary::Multiply);
     if is_arithmetic && element == Element::I32 {
-        return Err(node.refuse("computes with int32, which is not supported; int64 is"));
+        return Err(
+            node.refuse("adds, subtracts or multiplies int32, which is not supported; for int64 it is")
+        );
     }
     let mut result = Tensor::clone(first);
     for number in 1..node.inputs.len() {
@@ -122,19 +124,13 @@ macro_rules! binary {
 binary! {
     add: Binary::Add;
     sub: Binary::Subtract;
+    mul: Binary::Multiply;
     min: Binary::Min;
     max: Binary::Max;
     less: Binary::Less;
     less_or_equal: Binary::LessOrEqual;
     and: Binary::And;
     or: Binary::Or;
-}
-
-pub(super) fn mul(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
-    match node.input(0)?.element {
-        Element::I32 => Err(node.refuse("computes with int32, which is not supported; int64 is")),
-        _ => binary(node, builder, Binary::Multiply),
-    }
 }
 
 pub(super) fn div(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {

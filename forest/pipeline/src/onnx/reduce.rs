@@ -65,7 +65,7 @@ fn fold(node: &GraphNode, builder: &mut GraphColumns, op: Binary) -> Outputs {
     let axes = axes(node, builder)?;
     let element = node.input(0)?.element;
     if element == Element::I32 && matches!(op, Binary::Add | Binary::Multiply) {
-        return Err(node.refuse("computes with int32, which is not supported; int64 is"));
+        return Err(node.refuse("adds or multiplies int32, which is not supported; for int64 it is"));
     }
     let op = match (element, op) {
         (Element::Bool, Binary::Max) => Binary::Or,

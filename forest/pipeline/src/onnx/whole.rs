@@ -115,7 +115,7 @@ pub(super) fn modulo(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
 /// `Pow` of whole numbers, as products.
 pub(super) fn pow(node: &GraphNode, builder: &mut GraphColumns) -> Outputs {
     if node.input(0)?.element == Element::I32 {
-        return Err(node.refuse("computes with int32, which is not supported; int64 is"));
+        return Err(node.refuse("computes powers of int32, which is not supported; for int64 it is"));
     }
     by_constant(node, builder, |builder, x, exponent| {
         if !(0..=LARGEST_EXPONENT).contains(&exponent) {

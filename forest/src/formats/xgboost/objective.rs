@@ -209,7 +209,7 @@ fn same(score: f32) -> f32 {
     score
 }
 
-/// Smallest bounded probability; the largest is 1 minus it.
+/// Smallest probability of a bounded base score; the largest is 1 minus it.
 pub(super) const LEAST_PROBABILITY: f32 = 1e-6;
 
 /// The inverse of the sigmoid.

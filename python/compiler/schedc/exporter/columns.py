@@ -122,7 +122,7 @@ class Columns:
 
 def columns_of(value: Value, names: Iterable[Any], sources: Sequence[Source | None] | None = None,
                sparse: bool = False) -> Columns:
-    """The columns of a value."""
+    """Makes the columns of a value: one for each position, named in order by `names`."""
     names = [str(name) for name in names]
     sources = [None] * value.width if sources is None else sources
     made = tuple(Column(value, at, names[at], sources[at]) for at in range(value.width))
@@ -131,7 +131,7 @@ def columns_of(value: Value, names: Iterable[Any], sources: Sequence[Source | No
 
 def same_names(columns: Columns, value: Value, sources: Sequence[Source | None] | None = None,
                sparse: bool | None = None) -> Columns:
-    """The columns of a value, one for each of `columns`."""
+    """Makes the columns of a value, with the names of `columns` and, by default, their sources."""
     sources = columns.sources() if sources is None else sources
     names = [column.name for column in columns]
     return columns_of(value, names, sources, columns.sparse if sparse is None else sparse)
