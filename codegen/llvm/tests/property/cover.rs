@@ -67,13 +67,14 @@ const WANTED: [&str; 39] = [
 
 /// Features that need several random choices, or that only few trees allow. They must occur in at least one
 /// of fifty cases.
-const COMBINED: [&str; 8] = [
+const COMBINED: [&str; 9] = [
     "cached rows with a bank for each lane",
     "cached trees side by side",
     "cached oblivious trees",
     "preorder",
     "arranged stages of sums",
     "units in lanes",
+    "units shared by threads",
     "sets tested by class",
     "likely tiles",
 ];
@@ -115,8 +116,11 @@ impl Cover {
         self.count("linear leaves", case.forest.has_linear_leaves() && has_nodes);
         let arranges = case.nests.iter().any(|(_, nest)| !nest.stages.is_empty());
         self.count("arranged stages of sums", arranges);
-        let mut stages = case.nests.iter().flat_map(|(_, nest)| &nest.stages);
-        self.count("units in lanes", stages.any(|stage| has_units_in_lanes(&stage.nest)));
+        let some_stage = |has: fn(&Nest) -> bool| {
+            case.nests.iter().flat_map(|(_, nest)| &nest.stages).any(|stage| has(&stage.nest))
+        };
+        self.count("units in lanes", some_stage(has_units_in_lanes));
+        self.count("units shared by threads", some_stage(has_parallel_units));
         self.count("linear models", case.forest.has_linear_leaves() && !has_nodes);
     }
 
@@ -192,6 +196,11 @@ fn swapped<'n>(nest: &'n Nest, id: LoopId, above: &mut Vec<&'n str>, pairs: &[(&
     let found = children.into_iter().any(|child| swapped(nest, child, above, pairs));
     above.pop();
     found
+}
+
+/// Whether threads share units of a layer.
+fn has_parallel_units(nest: &Nest) -> bool {
+    nest.loops.iter().any(|this| this.axis == Axis::Unit && this.annotations.parallel)
 }
 
 /// Whether the lanes of vectors are units of a layer.

@@ -28,10 +28,13 @@ impl Growth<'_> {
             for _ in 0..lines {
                 self.stage_line(&stage.name, &mut loops);
             }
-            // Units in lanes are usually legal, and few of the lines above have them.
+            // Units in lanes and shared by threads are usually legal, and few of the lines above have them.
             if self.rng.one_in(2) {
                 let lanes = self.rng.pick(LANES).copied().unwrap_or(4);
                 self.keep_if_legal(format!("vectorize({}.unit, {lanes})\n", stage.name));
+            }
+            if self.rng.one_in(2) {
+                self.keep_if_legal(format!("parallel({}.unit)\n", stage.name));
             }
         }
     }
