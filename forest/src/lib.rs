@@ -65,8 +65,8 @@ pub use format::{Format, Quirk};
 pub use formats::*;
 pub use loaded::{Iterations, Loaded, Note, ParseIterationsError, ReadOptions, Source};
 pub use output::{
-    ClassRule, ClassValue, Classes, EXPECTILE_GAP, LARGEST_CLASS, Output, OutputColumns, Sigmoid, Softmax,
-    Transform,
+    ClassRule, ClassValue, Classes, Decisions, EXPECTILE_GAP, LARGEST_CLASS, Output, OutputColumns, Sigmoid,
+    Softmax, Transform,
 };
 pub use profile::Profile;
 pub use read::{load, read, read_with};

@@ -35,7 +35,7 @@ pub struct Ctx {
     pub tables: *const *const c_void,
     /// The call's threads; null: the calling thread runs every loop.
     pub team: *mut Team,
-    /// Status that `schedc_rt_fail` sets; 0: no failure.
+    /// Status of the first failure, of this run or of its part on the GPU; 0: no failure.
     pub status: i64,
     /// The order of `rows`: [`ROWS`], or the positions at which columns begin.
     pub order: *const i64,

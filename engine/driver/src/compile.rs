@@ -9,7 +9,7 @@ use crate::outputs;
 use crate::shares::values_word;
 use sched_categories::json_of_label;
 use sched_cost::{Call, Machine, ModelShape, cost};
-use sched_forest::{Float, Quirk, Types};
+use sched_forest::{Decisions, Float, Quirk, Types};
 use sched_ir::lir::ProcessorKind;
 use sched_ir::{Budget, Compiled};
 use sched_lang::Target;
@@ -231,6 +231,13 @@ pub fn about_model(model: &Model, columns: impl Fn(Kind) -> usize, rules: RowRul
         if !classes.targets.is_empty() {
             info["model"]["targets"] = json!(classes.targets);
         }
+    }
+    let decisions = forest.output.classes.as_ref().and_then(|classes| classes.decisions);
+    if let Some(decisions) = decisions {
+        info["model"]["decisions"] = match decisions {
+            Decisions::Margins(columns) => json!({ "output": Kind::Raw.word(), "columns": columns }),
+            Decisions::Predictions => json!({ "output": Kind::Value.word() }),
+        };
     }
     if let Some(values) = values_word(forest) {
         info["model"]["values"] = json!(values);

@@ -44,12 +44,24 @@ pub struct Classes {
     pub targets: Vec<usize>,
     /// Whether predictions are probabilities of the classes; `None` if the model's file does not say.
     pub probable: Option<bool>,
+    /// The decision values of the classes; `None` if the model's file does not say.
+    pub decisions: Option<Decisions>,
+}
+
+/// The output that has the decision values of a classifier, as `decision_function` of scikit-learn returns
+/// them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decisions {
+    /// The first margins, of which there are this many.
+    Margins(usize),
+    /// The predictions.
+    Predictions,
 }
 
 impl Classes {
     /// Classes of which all have the same labels.
     pub fn new(rule: ClassRule, labels: Vec<Label>) -> Classes {
-        Classes { rule, labels, targets: Vec::new(), probable: None }
+        Classes { rule, labels, targets: Vec::new(), probable: None, decisions: None }
     }
 }
 

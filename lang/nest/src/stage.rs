@@ -41,7 +41,7 @@ impl StageInfo {
 /// The work of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StageKind {
-    /// Walks of trees; in a model without trees, the sums of its scores.
+    /// Walks of trees; in a model without trees, the weighted sums that are its scores.
     Trees,
     /// Sums of products of columns with constants.
     Products,

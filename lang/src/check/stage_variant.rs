@@ -6,13 +6,13 @@ use super::{annotate, modifiers};
 use crate::directives::Op;
 use crate::illegal::{Illegal, Problem};
 use crate::legality;
-use crate::lineage::NestBuilder;
+use crate::lineage::{Annotation, NestBuilder};
 use crate::listener::Listener;
 use crate::operation::{NEW, Operation};
 use crate::options::TargetKind;
 use crate::resolve::Call;
 use crate::stages::acts;
-use sched_nest::{ModelInfo, StageInfo, StageKind};
+use sched_nest::{Axis, ModelInfo, StageInfo, StageKind};
 
 /// A stage of sums and its loops.
 #[derive(Clone, Debug)]
@@ -74,6 +74,10 @@ impl StageVariant {
     /// Whether an operation of the text leaves the stage legal. It concerns the stage if the stage has all
     /// loops that it names.
     pub fn allows(&self, operation: &Operation) -> bool {
+        // A mapping makes the target a GPU.
+        if operation.op() == Op::GpuDimension && self.has_parallel_units() {
+            return false;
+        }
         let loops = operation.loops();
         let has = |select| self.builder.select(NEW, 0, select).is_ok();
         if loops.is_empty() || !loops.iter().all(has) {
@@ -81,6 +85,17 @@ impl StageVariant {
         }
         let copies = matches!(operation.op(), Op::Split | Op::SplitByDepth | Op::Specialize);
         !copies && (!acts(operation.op()) || self.fits(operation))
+    }
+
+    /// Whether threads share units of the stage, as they can on CPUs alone.
+    fn has_parallel_units(&self) -> bool {
+        let is_parallel = |annotation: &Annotation| matches!(annotation, Annotation::Parallel);
+        self.builder
+            .tree()
+            .loops()
+            .into_iter()
+            .map(|id| self.builder.node(id))
+            .any(|node| node.axis == Axis::Unit && node.directive_of(is_parallel).is_some())
     }
 
     /// Whether one more operation on the loops is legal.

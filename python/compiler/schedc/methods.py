@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import schedc_runtime
 
-from .answers import Answers, Array, Classifier, OneClass, two_columns
+from .answers import Answers, Array, Classifier, OneClass, table, two_columns
 from .device import refuse_gpu
 from .elsewhere import output_of
 from .estimator import Estimator, conditional
@@ -32,6 +32,9 @@ class Methods(Estimator):
     #: The word for predictions of a classifier that are no probabilities: ``classes``, ``labels``,
     #: ``numbers`` or ``scores``. None for probabilities, and for models that are no classifiers.
     _values: str | None
+    #: The output with the decision values of a file's classifier, and how many of its first columns they are.
+    #: None if the file does not say, and for objects.
+    _decisions: Mapping[str, Any] | None
     #: The types of arrays that the library reads without a conversion.
     _direct: tuple[numpy.dtype[Any], ...]
 
@@ -102,15 +105,15 @@ class Methods(Estimator):
         those of ``predict``.
 
         Models of objects without this method lack it, too, since scikit-learn's tools prefer it to
-        probabilities.
+        probabilities. So do ONNX files without an output of classifiers called `margins` or
+        `decision_function`.
         """
         rules, call = self._rules(X, more)
-        if type(rules) is not Answers or self._values != "scores":
+        if self._decisions is None or type(rules) is not Answers:
             margins: Array = rules.typed("decision_function", rules.decision_function(call))
             return margins
-        # A file may compute its decision values from several margins.
-        margins = call("raw")
-        return margins if margins.ndim == 1 or margins.shape[1] == 1 else call("value")
+        columns = table(call(self._decisions["output"]))[:, : self._decisions.get("columns")]
+        return columns[:, 0] if columns.shape[1] == 1 else columns
 
     def _rules(self, X: Any, more: dict[str, Any]) -> tuple[Answers, Callable[[str], Array]]:
         """The rules for the results of rows, and a function that computes an output of the model for them."""
@@ -144,9 +147,10 @@ class Methods(Estimator):
         raise NotImplementedError
 
 
-def lacking(answers: Answers, family: str | None, has_shares: bool) -> frozenset[str]:
+def lacking(answers: Answers, family: str | None, has_shares: bool, has_decisions: bool) -> frozenset[str]:
     """The methods that a model's object lacks. ``has_shares`` is true if the model computes classes, and its
-    predictions are their probabilities."""
+    predictions are their probabilities; ``has_decisions`` if its margins or predictions may be decision
+    values."""
     kind, found = type(answers), set(answers.lacks)
     if kind.predict_proba is Answers.predict_proba and not (kind is Answers and has_shares):
         found |= {"predict_proba", "predict_log_proba"}
@@ -155,7 +159,8 @@ def lacking(answers: Answers, family: str | None, has_shares: bool) -> frozenset
     found.add("apply" if family == FAMILY else "transform")
     if answers.kind not in ("classifier", "regressor"):
         found.add("score")
-    if family not in (None, "scikit-learn", "Treelite", FAMILY) or kind in (Classifier, OneClass):
+    known = family in (None, "scikit-learn", "Treelite", FAMILY) and kind not in (Classifier, OneClass)
+    if not known or (family is None and kind is Answers and not has_decisions):
         found.add("decision_function")
     return frozenset(found)
 

@@ -45,6 +45,8 @@ _IN_ORDER = (
     "own predict does"
 )
 
+#: The trainers of models from ONNX files.
+_GRAPHS = ("ONNX", "")
 #: Trainers whose objects take the columns of tables in their order if they were trained without names.
 _TAKE_POSITIONS = ("XGBoost", "LightGBM", "CatBoost", "scikit-learn")
 
@@ -86,7 +88,9 @@ class Model(Methods):
         self._direct = () if self._names_in_arrays else direct_types(meaning)
         self._values = about.get("values")
         has_shares = bool(whole["outputs"]["class"]) and self._values is None
-        self._lacking = lacking(meaning.answers, meaning.family, has_shares)
+        self._decisions = about.get("decisions")
+        has_decisions = self._decisions is not None or about.get("trainer") not in _GRAPHS
+        self._lacking = lacking(meaning.answers, meaning.family, has_shares, has_decisions)
         self._variants: dict[tuple[str, bool], Model] = {}
         # The pipeline compiled for rows of the types of the key, a `RowTypes`.
         self._of_types: dict[Any, Model] = {}

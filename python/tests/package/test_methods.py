@@ -465,9 +465,37 @@ def test_files_without_probabilities(model, goal, tmp_path):
             continue
         with pytest.raises(AttributeError, match="decision_function"):
             one.predict_proba(X)
-        method = "transform" if isinstance(model, cluster.KMeans) else "decision_function"
-        expected = getattr(theirs, method)(X)
-        numpy.testing.assert_allclose(one.decision_function(X), expected, rtol=1e-9, atol=1e-9)
+        is_cluster = isinstance(model, cluster.KMeans)
+        expected = theirs.transform(X) if is_cluster else theirs.decision_function(X)
+        found = one.predict(X) if is_cluster else one.decision_function(X)
+        numpy.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("model", "goal", "has"), [
+    (linear_model.LogisticRegression(), "two", True),
+    (linear_model.LogisticRegression(), "three", True),
+    (svm.SVC(), "three", True),
+    (ensemble.GradientBoostingClassifier(n_estimators=3), "two", True),
+    (ensemble.GradientBoostingClassifier(n_estimators=3), "three", True),
+    (neighbors.NearestCentroid(), "three", True),
+    (ensemble.AdaBoostClassifier(n_estimators=3), "three", False),
+    (ensemble.BaggingClassifier(svm.LinearSVC(), 2), "two", True),
+    (ensemble.RandomForestClassifier(3), "two", False),
+    (ensemble.IsolationForest(n_estimators=3), "two", False),
+    (cluster.KMeans(3, n_init=1, random_state=0), "three", False),
+], ids=named)
+def test_decisions_of_files(model, goal, has, tmp_path):
+    """Models of files have decision values only if the file says which numbers they are."""
+    theirs, path = scaled(model, goal), str(tmp_path / "p.onnx")
+    schedc.export(theirs, path)
+    ours = schedc.compile(path, effort="fast")
+    for one in (ours, schedc.load(ours.library)):
+        assert hasattr(one, "decision_function") == has
+        if has:
+            found, expected = one.decision_function(X), theirs.decision_function(X)
+            assert found.shape == expected.shape
+            numpy.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize(("objective", "has"), [

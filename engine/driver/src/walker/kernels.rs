@@ -21,7 +21,7 @@ trait Kernel {
     type To;
 
     /// The numbers of elements of a row of the input and of the output.
-    fn widths(forest: &Forest) -> (usize, usize);
+    fn from_to_widths(forest: &Forest) -> (usize, usize);
 
     /// Computes rows.
     fn compute(trees: &Trees, from: &[Self::From], to: &mut [Self::To]);
@@ -63,7 +63,7 @@ impl<X: Real, A: Real, const BASE_IS_GIVEN: bool> Kernel for Margins<X, A, BASE_
     type From = X;
     type To = A;
 
-    fn widths(forest: &Forest) -> (usize, usize) {
+    fn from_to_widths(forest: &Forest) -> (usize, usize) {
         (forest.num_features, forest.num_margins)
     }
 
@@ -111,13 +111,13 @@ impl<A: Real, Y: Real> Kernel for Values<A, Y> {
     type From = A;
     type To = Y;
 
-    fn widths(forest: &Forest) -> (usize, usize) {
+    fn from_to_widths(forest: &Forest) -> (usize, usize) {
         (forest.num_margins, forest.num_outputs())
     }
 
     fn compute(trees: &Trees, from: &[A], to: &mut [Y]) {
         let forest = trees.forest();
-        let (margins, outputs) = Self::widths(forest);
+        let (margins, outputs) = Self::from_to_widths(forest);
         let mut values = Vec::new();
         for (sums, out) in from.chunks_exact(margins).zip(to.chunks_exact_mut(outputs)) {
             widen(sums, &mut values);
@@ -134,7 +134,7 @@ impl<A: Real> Kernel for Class<A> {
     type From = A;
     type To = f32;
 
-    fn widths(forest: &Forest) -> (usize, usize) {
+    fn from_to_widths(forest: &Forest) -> (usize, usize) {
         (forest.num_margins, class_columns(forest))
     }
 
@@ -157,7 +157,7 @@ impl<X: Real> Kernel for Leaves<X> {
     type From = X;
     type To = i32;
 
-    fn widths(forest: &Forest) -> (usize, usize) {
+    fn from_to_widths(forest: &Forest) -> (usize, usize) {
         (forest.num_features, forest.trees.len())
     }
 
@@ -180,7 +180,7 @@ impl<X: Real, A: Real> Kernel for TreeValues<X, A> {
     type From = X;
     type To = A;
 
-    fn widths(forest: &Forest) -> (usize, usize) {
+    fn from_to_widths(forest: &Forest) -> (usize, usize) {
         (forest.num_features, forest.trees.len())
     }
 
@@ -236,7 +236,7 @@ unsafe extern "C" fn run_block<K: Kernel>(run: *mut c_void, block: i64) {
     let run = unsafe { &*run.cast_const().cast::<Run<K>>() };
     let first = usize::try_from(block).map_or(run.rows, |block| block * BLOCK);
     let rows = run.rows.saturating_sub(first).min(BLOCK);
-    let (from_width, to_width) = K::widths(run.trees.forest());
+    let (from_width, to_width) = K::from_to_widths(run.trees.forest());
     if rows == 0 || from_width == 0 || to_width == 0 {
         return;
     }

@@ -8,10 +8,17 @@ use super::parts::PartForest;
 use super::tensor::{Cells, Element, Tensor};
 use sched_columns::ColumnId;
 use sched_forest::{
-    ClassRule, Classes, Forest, ForestParts, ModelError, Note, Output, OutputColumns, Transform, codes,
+    ClassRule, Classes, Decisions, Forest, ForestParts, ModelError, Note, Output, OutputColumns, Transform,
+    codes,
 };
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// Whether an output of this name has the decision values of a classifier. Exporters add the prefix `output.`
+/// if an input has the same name.
+pub(super) fn is_margins(name: &str) -> bool {
+    matches!(name.trim_start_matches("output."), "margins" | "decision_function")
+}
 
 /// The model of a graph with these outputs.
 ///
@@ -33,9 +40,6 @@ pub(super) fn compound(
         _ => None,
     };
     let floats = || outputs.iter().filter_map(|(name, tensor)| Some((*name, numbers(tensor)?)));
-    // Exporters add the prefix `output.` if an input has the same name.
-    let is_margins =
-        |name: &str| matches!(name.trim_start_matches("output."), "margins" | "decision_function");
     let margins = floats().find(|(name, _)| is_margins(name)).map(|(_, cells)| cells).unwrap_or_default();
     let value = floats().find(|(name, _)| !is_margins(name)).map(|(_, cells)| cells);
     let value_name = floats().find(|(name, _)| !is_margins(name)).map(|(name, _)| name);
@@ -78,6 +82,10 @@ pub(super) fn compound(
         .at("graph.output")
         .help("use that result itself, which needs no compiled code"));
     }
+    let decisions = match are_sums && !margins.is_empty() {
+        true => Some(Decisions::Margins(margins.len())),
+        false => (!margins.is_empty() && value_name.is_none()).then_some(Decisions::Predictions),
+    };
     let count = values.len();
     values.extend(classes.iter().flat_map(|classes| &classes.numbers));
     let columns = std::mem::take(&mut builder.columns);
@@ -90,6 +98,7 @@ pub(super) fn compound(
     let (predicted, numbers) = combined.results.split_at(count);
     let classes = classes.map(|RowClasses { labels, targets, .. }| Classes {
         targets,
+        decisions,
         ..Classes::new(ClassRule::Computed(of(numbers)), labels)
     });
     let output = Output { value: vec![Transform::Columns(of(predicted))], classes, ..Output::default() };

@@ -172,7 +172,10 @@ fn check_predicates(forest: &Forest) -> Result<(), ModelError> {
     };
     match is_same {
         true => Ok(()),
-        false => Err(cannot("categories by the rule of this model's trainer", BUILD)),
+        false => Err(cannot(
+            "the categories of this model: its trainer converts feature values to categories by another rule",
+            BUILD,
+        )),
     }
 }
 

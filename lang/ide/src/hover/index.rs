@@ -140,7 +140,8 @@ fn fate(analysis: Here, ids: &[LoopId]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("  \n"))
 }
 
-/// A sentence on the loop's position in the final nest.
+/// A sentence on a loop's place in the final nest: that of its first copy there, and the number of copies.
+/// `None` if directives replaced all copies.
 fn place(analysis: Here, ids: &[LoopId]) -> Option<String> {
     let whole = analysis.whole();
     let live: Vec<LoopId> = ids

@@ -28,6 +28,11 @@ ROUNDED = (
     "fit the pipeline on float64 rows, compare on rows of your own by check=X, or accept the difference by "
     "check=False",
 )
+#: A further cause for files, which this module runs in another program than schedc.
+_OTHER_PROGRAM = (
+    "this comparison ran the file in ONNX Runtime, whose functions round differently from schedc's, and "
+    "schedc.compile(model) compares schedc's own results"
+)
 
 
 class Mismatch(ValueError):
@@ -170,7 +175,8 @@ def compare(model: Any, made: Any, rows: Any) -> None:
             if apart.any():
                 message = _difference(type(model).__name__, name, found, value, apart)
                 if output.promise is Promise.OUTSIDE:
-                    raise Mismatch(f"{message}: {'; '.join(ROUNDED)}")
+                    cause, remedy = ROUNDED
+                    raise Mismatch(f"{message}: {cause}; {_OTHER_PROGRAM}; {remedy}")
                 raise Mismatch(f"{message}; this is a bug of schedc, please report it")
 
 

@@ -122,7 +122,7 @@ class Columns:
 
 def columns_of(value: Value, names: Iterable[Any], sources: Sequence[Source | None] | None = None,
                sparse: bool = False) -> Columns:
-    """Makes the columns of a value: one for each position, named in order by `names`."""
+    """Makes a `Column` for each of the `value.width` columns of a value; `names` names them in order."""
     names = [str(name) for name in names]
     sources = [None] * value.width if sources is None else sources
     made = tuple(Column(value, at, names[at], sources[at]) for at in range(value.width))

@@ -47,7 +47,13 @@ def _score(graph: Graph, estimator: Any, part: Any, made: Prediction) -> tuple[V
         raise refuse(graph, estimator, f"calls {method} of its {type(part).__name__}, which is not exported")
     label = (estimator.pos_label if hasattr(estimator, "pos_label")
              else estimator._curve_scorer._get_pos_label())
-    return score, 1 if label is None else int(numpy.flatnonzero(part.classes_ == label)[0])
+    if label is None:
+        return score, 1
+    classes = list(part.classes_)
+    if label not in classes:
+        raise refuse(graph, estimator, f"has pos_label={label!r}, which is not one of the labels {classes}; "
+                     "fit it with one of these")
+    return score, classes.index(label)
 
 
 def _threshold(estimator: Any, by_probability: bool) -> Any:

@@ -2,14 +2,14 @@
 
 use super::value::GraphValue;
 use super::{GraphReader, ReadGraph};
-use crate::onnx::compound::compound;
+use crate::onnx::compound::{compound, is_margins};
 use crate::onnx::field;
 use crate::onnx::outcome::Trees;
 use crate::onnx::parts::PartForest;
 use crate::onnx::tensor::Cells;
 use crate::pipeline::{Pipeline, Stage};
 use sched_forest::onnx::Message;
-use sched_forest::{Forest, ModelError, codes};
+use sched_forest::{Decisions, Forest, ModelError, codes};
 use std::rc::Rc;
 
 impl<'a> GraphReader<'a> {
@@ -23,9 +23,10 @@ impl<'a> GraphReader<'a> {
                      steps outside of the model",
                 ));
         };
-        let mut results = Vec::new();
+        let (mut results, mut has_margins) = (Vec::new(), false);
         for output in graph.all(field::GRAPH_OUTPUT) {
             let name = output?.text(field::VALUE_NAME)?;
+            has_margins |= is_margins(name);
             match self.values.get(name) {
                 Some(GraphValue::AfterTrees(result)) => results.push(result.clone()),
                 _ => return Err(not_computed(name)),
@@ -33,6 +34,10 @@ impl<'a> GraphReader<'a> {
         }
         let trees = Trees { forest: &found.forest, columns: &self.builder.columns };
         found.forest.output = trees.output(&results)?;
+        let margins = Decisions::Margins(found.forest.num_margins);
+        if let Some(classes) = &mut found.forest.output.classes {
+            classes.decisions = has_margins.then_some(margins);
+        }
         let forest = Forest::new(found.forest.into_parts())?;
         self.into_graph(graph, PartForest { forest, ..found })
     }
