@@ -86,7 +86,7 @@ def composites(X, y):
     yield search.fit(X, y), "model.best_estimator_[-1]"
     yield ensemble.AdaBoostRegressor(regressor(), n_estimators=2).fit(X, X[:, 0]), "model.estimators_[0]"
     yield ensemble.AdaBoostRegressor(n_estimators=2).fit(X, X[:, 0]), "model.estimators_[0]"
-    target = TransformedTargetRegressor(regressor(), func=numpy.arctan, inverse_func=numpy.tan)
+    target = TransformedTargetRegressor(regressor(), func=numpy.tan, inverse_func=numpy.arctan)
     yield target.fit(X, X[:, 0]), "model.regressor_"
 
 
