@@ -126,8 +126,8 @@ impl WalkContext<'_> {
         }
     }
 
-    /// Whether the results of a group's lanes are stored in a loop: in kernels without sums, for adjacent rows
-    /// in wide vectors of which no lane is known to be idle.
+    /// Whether the results of a group's lanes are stored in a loop: in kernels without sums, for adjacent
+    /// rows in wide vectors of which no lane is known to be idle.
     pub(super) fn stores_results_in_loop(&self, lanes: &[WalkLane]) -> bool {
         let are_rows = self.walks.over == Axis::Row && self.walks.iter.step == 1;
         let is_wide = |lane: &WalkLane| lane.walk.width >= LOOPED_LANES && lane.count == lane.walk.width;
