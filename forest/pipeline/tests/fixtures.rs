@@ -266,3 +266,11 @@ fn texts_that_no_step_reads_are_accepted() {
     assert!(lookup.code_of_untyped("", || Some(f64::NAN)).expect("a missing cell").is_nan());
     assert_eq!(lookup.code(Cell::Text("Oslo"), Form::Plain), Ok(-1.0));
 }
+
+/// A stacked classifier of two classes reads one of the two probabilities of each of its forests.
+#[test]
+fn margins_that_no_result_reads_are_left_out() {
+    let bytes = fs::read(folder("fixtures").join("stacking.onnx")).expect("a model");
+    let forest = load(&bytes, &ReadOptions::default()).expect("a pipeline").model.forest;
+    assert_eq!(forest.num_margins, 2);
+}

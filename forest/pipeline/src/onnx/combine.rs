@@ -5,6 +5,7 @@
 //! too, so that the result is an expression over margins alone.
 
 use super::linear::is_weighted_sum;
+use super::margins::ReadMargins;
 use super::parts::{MergedParts, PartForest, merge};
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, TypeMismatch, Unary};
 use sched_forest::{Float, ModelError, codes};
@@ -21,8 +22,8 @@ pub(super) struct Combined {
     pub results: Vec<ColumnId>,
 }
 
-/// Combines forests, and the columns that `results` need, to one model. The columns of `first` come first
-/// among the sums, if they depend on no margins.
+/// Combines forests, and the columns that `results` need, to one model. Margins of forests that no result
+/// reads are left out. The columns of `first` come first among the sums, if they depend on no margins.
 ///
 /// # Errors
 /// `M0040` if forests cannot be merged.
@@ -51,16 +52,18 @@ pub(super) fn combine(
         let operands: Vec<ColumnId> = columns.expr(column).operands().collect();
         open.extend(operands.into_iter().rev());
     }
-    let merged = merge(parts, &sums, results, &mut columns)?;
     let of_forests: usize = parts.iter().map(|part| part.forest.num_margins).sum();
+    let read = ReadMargins::of(&columns, &inside, num_features, of_forests);
+    let merged = merge(parts, &read, (&sums, results), &mut columns)?;
     let mut out = Rewriting {
         from: &columns,
         out: Columns::default(),
         numbers: HashMap::new(),
         num_features,
+        read: &read,
         accumulator: merged.forest.types.accumulator,
     };
-    for (margin, sum) in (of_forests..).zip(&sums) {
+    for (margin, sum) in (read.count..).zip(&sums) {
         out.margin(*sum, margin)?;
     }
     inside.sort_unstable();
@@ -123,6 +126,7 @@ struct Rewriting<'a> {
     out: Columns,
     numbers: HashMap<ColumnId, ColumnId>,
     num_features: usize,
+    read: &'a ReadMargins,
     accumulator: Float,
 }
 
@@ -139,8 +143,8 @@ impl Rewriting<'_> {
     fn rewrite(&mut self, column: ColumnId) -> Result<(), ModelError> {
         let expr = match self.from.expr(column) {
             Expr::Input { feature, float } => {
-                let margin = (*feature as usize).saturating_sub(self.num_features) as u32;
-                let input = self.out.input(margin, self.accumulator);
+                let margin = self.read.number((*feature as usize).saturating_sub(self.num_features));
+                let input = self.out.input(margin.unwrap_or(0), self.accumulator);
                 let value = self.out.cast(input, (*float).into()).map_err(impossible)?;
                 self.numbers.insert(column, value);
                 return Ok(());

@@ -43,7 +43,8 @@ pub(super) fn compound(
     let margins = floats().find(|(name, _)| is_margins(name)).map(|(_, cells)| cells).unwrap_or_default();
     let value = floats().find(|(name, _)| !is_margins(name)).map(|(_, cells)| cells);
     let value_name = floats().find(|(name, _)| !is_margins(name)).map(|(name, _)| name);
-    let are_sums = !reads_margins(&builder.columns, &margins, num_features);
+    // Margins of forests come before those of sums.
+    let are_sums = parts.is_empty() && !reads_margins(&builder.columns, &margins, num_features);
     for (name, _) in floats() {
         let is_known = Some(name) == value_name || (is_margins(name) && (are_sums || value_name.is_none()));
         if !is_known {
@@ -74,7 +75,7 @@ pub(super) fn compound(
         }
     };
     let is_constant = |column: &ColumnId| builder.constant(*column).is_some();
-    if parts.is_empty() && values.iter().chain(&margins).all(is_constant) {
+    if values.iter().chain(&margins).all(is_constant) {
         return Err(ModelError::new(
             codes::UNSUPPORTED_OPERATOR,
             "the model has the same result for all rows",

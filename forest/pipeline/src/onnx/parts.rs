@@ -5,7 +5,7 @@
 
 use super::builder::GraphColumns;
 use super::linear::WeightedSum;
-use super::margins::{margin_input, reads_margins};
+use super::margins::{ReadMargins, margin_input, reads_margins};
 use super::tensor::{Element, Tensor};
 use sched_columns::{Binary, ColumnId, ColumnType, ColumnValue, Columns, Expr, TypeMismatch};
 use sched_forest::{
@@ -30,19 +30,19 @@ pub(super) struct MergedParts {
     pub tested: Vec<ColumnId>,
 }
 
-/// Merges forests and sums. The margins of the forests come first, in order, then those of the columns
-/// `sums`. `results` are the columns that are computed from the margins.
+/// Merges forests and sums. The margins of the forests that results read come first, in order, then those of
+/// the columns `sums`. `results` are the columns that are computed from the margins.
 ///
 /// # Errors
 /// `M0040` if forests have different category rules.
 pub(super) fn merge(
     parts: &[PartForest],
-    sums: &[ColumnId],
-    results: &[ColumnId],
+    read: &ReadMargins,
+    (sums, results): (&[ColumnId], &[ColumnId]),
     columns: &mut Columns,
 ) -> Result<MergedParts, ModelError> {
     let types = common_types(parts, sums, results, columns);
-    let margins = parts.iter().map(|part| part.forest.num_margins).sum::<usize>() + sums.len();
+    let margins = read.count + sums.len();
     let mut merging = Merging {
         out: ForestParts {
             num_margins: margins,
@@ -57,8 +57,14 @@ pub(super) fn merge(
         tested: Vec::new(),
         columns,
     };
+    let mut first = 0;
     for part in parts {
-        merging.add_forest(part)?;
+        let own = first..first + part.forest.num_margins;
+        first = own.end;
+        let margins: Vec<Option<u32>> = own.map(|margin| read.number(margin)).collect();
+        if margins.iter().any(Option::is_some) {
+            merging.add_forest(part, &margins)?;
+        }
     }
     for sum in sums {
         merging.add_sum(*sum)?;
@@ -106,7 +112,9 @@ impl Merging<'_> {
         Ok(place)
     }
 
-    fn add_forest(&mut self, part: &PartForest) -> Result<(), ModelError> {
+    /// Adds the trees of a forest. `margins` has the numbers of its margins in the merged forest; `None` for
+    /// margins that are left out.
+    fn add_forest(&mut self, part: &PartForest, margins: &[Option<u32>]) -> Result<(), ModelError> {
         let forest = &part.forest;
         let first_set = self.out.sets.len() as u32;
         if !forest.sets.is_empty() {
@@ -118,27 +126,37 @@ impl Merging<'_> {
         }
         let features = part.tested.iter().map(|column| self.feature(*column));
         let features = features.collect::<Result<Vec<u32>, _>>()?;
-        let first_margin = self.out.base.len() as u32;
-        self.out.base.extend(&forest.base);
+        let is_read = forest.base.iter().zip(margins).filter(|(_, margin)| margin.is_some());
+        self.out.base.extend(is_read.map(|(base, _)| base));
         let is_rounded = forest.types.accumulator != self.out.types.accumulator;
         self.out.single_margins.resize(self.out.base.len(), is_rounded);
         for tree in &forest.trees {
+            let own: Vec<(usize, u32)> = match tree.target {
+                Target::One(margin) => {
+                    margins[margin as usize].map(|margin| (0, margin)).into_iter().collect()
+                }
+                Target::All => margins
+                    .iter()
+                    .copied()
+                    .enumerate()
+                    .filter_map(|(at, margin)| Some((at, margin?)))
+                    .collect(),
+            };
+            if own.is_empty() {
+                continue;
+            }
             let mut inner = tree.inner.clone();
             for node in &mut inner {
                 node.feature = features[node.feature as usize];
                 self.rewrite(node, forest, first_set);
             }
-            let units: Vec<(usize, u32)> = match tree.target {
-                Target::One(margin) => vec![(0, margin)],
-                Target::All => (0..forest.num_margins).map(|unit| (unit, unit as u32)).collect(),
-            };
-            for (value, margin) in units {
+            for (value, margin) in own {
                 let leaf = |leaf: &Leaf| Leaf { source: leaf.source, values: [leaf.values[value]].into() };
                 self.add_tree(Tree {
                     root: tree.root,
                     inner: inner.clone(),
                     leaves: tree.leaves.iter().map(leaf).collect(),
-                    target: Target::One(first_margin + margin),
+                    target: Target::One(margin),
                     source: 0,
                 });
             }
