@@ -178,8 +178,8 @@ pub struct ForestParts {
     pub objective: String,
     /// Names of the features; empty if the model has no names.
     pub feature_names: Vec<String>,
-    /// The names of each feature's categories. A numeric feature has no names; the list is empty if all
-    /// features are numeric.
+    /// The names of each feature's categories. A numeric feature has no names, nor has a feature that no step
+    /// of a pipeline reads. The list is empty if all features are numeric and read.
     pub categories: Vec<Names>,
     /// For each boosting iteration, the index of its first tree, and at the end the number of trees.
     /// [`Forest::new`] replaces an empty list by that of one tree per iteration.

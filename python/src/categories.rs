@@ -40,6 +40,11 @@ impl Categories {
         Ok(Categories { all: sched_categories::Categories::new(names, choices, of_trainer) })
     }
 
+    /// Whether no step of the model reads a feature.
+    fn is_unread(&self, feature: usize) -> bool {
+        self.all.is_unread(feature)
+    }
+
     /// Whether a feature's categories have names.
     fn has_names(&self, feature: usize) -> bool {
         self.all.lookup(feature, Origin::Table).is_some()

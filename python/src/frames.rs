@@ -218,30 +218,33 @@ fn read<T: Copy>(column: &RawColumn, rows: usize, round: impl Fn(T) -> f32) -> O
 /// The columns that a model reads from a table, by their names or by their order.
 #[pyclass(frozen, module = "schedc_runtime")]
 pub struct Lookup {
-    /// Name of each feature's column; `None` for an absent feature.
-    wanted: Vec<Option<String>>,
-    by_position: bool,
+    /// Name of each feature's column; `None` for a feature that is absent or not read.
+    wanted: Option<Vec<Option<String>>>,
+    /// Index of each feature's column in a table with one column for each feature.
+    places: Option<Vec<Option<usize>>>,
 }
 
 #[pymethods]
 impl Lookup {
-    /// `wanted` has the name of each feature's column, None for an absent feature. With `by_position` names
-    /// are ignored.
+    /// `wanted` has the name of each feature's column, None for a feature that is absent or not read. With
+    /// `places`, the indices of these columns, names are ignored. A table is not searched if both are None.
     #[new]
-    fn new(wanted: Vec<Option<String>>, by_position: bool) -> Lookup {
-        Lookup { wanted, by_position }
+    fn new(wanted: Option<Vec<Option<String>>>, places: Option<Vec<Option<usize>>>) -> Lookup {
+        Lookup { wanted, places }
     }
 }
 
 impl Lookup {
-    /// Index of each feature's column among the names of a table. `None` if a name is missing or ambiguous.
+    /// Index of each feature's column among the names of a table. `None` if a name is missing or ambiguous, or
+    /// if the table has another number of columns than `places`.
     pub fn places(&self, names: &[&str]) -> Option<Vec<Option<usize>>> {
-        if self.by_position {
-            return (names.len() == self.wanted.len()).then(|| (0..names.len()).map(Some).collect());
+        if let Some(places) = &self.places {
+            return (names.len() == places.len()).then(|| places.clone());
         }
+        let all_wanted = self.wanted.as_ref()?;
         let same = |(name, wanted): (&&str, &Option<String>)| wanted.as_deref() == Some(*name);
-        if names.len() == self.wanted.len() && names.iter().zip(&self.wanted).all(same) {
-            let mut seen = self.wanted.iter().collect::<Vec<_>>();
+        if names.len() == all_wanted.len() && names.iter().zip(all_wanted).all(same) {
+            let mut seen = all_wanted.iter().collect::<Vec<_>>();
             seen.sort_unstable();
             return seen.is_sorted_by(|a, b| a < b).then(|| (0..names.len()).map(Some).collect());
         }
@@ -255,7 +258,7 @@ impl Lookup {
             Some(name) => found.get(name.as_str()).map(|at| Some(*at)),
             None => Some(None),
         };
-        self.wanted.iter().map(place).collect()
+        all_wanted.iter().map(place).collect()
     }
 }
 

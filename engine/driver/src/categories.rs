@@ -5,13 +5,16 @@ use sched_categories::{Categories, Choices, Names, Unseen, to_json};
 use sched_forest::{Float, Forest, Quirk};
 use serde_json::{Value, json};
 
-/// The categories of a model under the user's choices.
+/// The categories of a model under the user's choices. `None` if all features are plain numbers that the
+/// model reads.
 pub fn categories_of(model: &Model, choices: Choices) -> Option<Categories> {
-    let named = has_names(model.forest());
-    named.then(|| Categories::new(model.forest().categories.iter().cloned(), choices, unseen_of(model)))
+    let all = &model.forest().categories;
+    let plain = all.iter().all(Names::are_codes);
+    (!plain).then(|| Categories::new(all.iter().cloned(), choices, unseen_of(model)))
 }
 
-/// The description of the categories of a library's model; null if they have no names.
+/// The description of the categories of a library's model; null if all features are plain numbers that the
+/// model reads.
 pub fn about(model: &Model) -> Value {
     to_json(&model.forest().categories, unseen_of(model))
 }
@@ -31,7 +34,7 @@ pub fn for_c(forest: &Forest) -> Vec<Vec<(String, f64)>> {
 
 /// Whether some categories of the model have names.
 pub fn has_names(forest: &Forest) -> bool {
-    forest.categories.iter().any(|names| !names.are_codes())
+    forest.categories.iter().any(Names::are_names)
 }
 
 /// The types to which whole numbers of rows are rounded.

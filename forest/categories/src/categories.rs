@@ -3,7 +3,7 @@
 use crate::choices::{Choices, Origin, Unseen};
 use crate::lookup::Lookup;
 use crate::name_index::NameIndex;
-use crate::names::Names;
+use crate::names::{Names, Naming};
 
 /// The names of the categories of a model's features, indexed for look-ups.
 #[derive(Clone, Debug, Default)]
@@ -20,9 +20,14 @@ impl Categories {
         Categories { features: names.into_iter().map(NameIndex::new).collect(), choices, of_trainer }
     }
 
-    /// The look-up of a feature's categories; `None` if its values are plain numbers or codes.
+    /// Whether no step of the model reads a feature.
+    pub fn is_unread(&self, feature: usize) -> bool {
+        self.features.get(feature).is_some_and(|index| index.names.naming == Naming::Unread)
+    }
+
+    /// The look-up of a feature's categories; `None` if its cells are plain numbers, codes or unread.
     pub fn lookup(&self, feature: usize, origin: Origin) -> Option<Lookup<'_>> {
-        let index = self.features.get(feature).filter(|index| !index.names.are_codes())?;
+        let index = self.features.get(feature).filter(|index| index.names.are_names())?;
         Some(Lookup::new(index, self.choices, self.choices.unseen.unwrap_or(self.of_trainer), origin))
     }
 }

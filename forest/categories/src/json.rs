@@ -6,7 +6,7 @@ use crate::choices::Unseen;
 use crate::label::Label;
 use crate::names::{Names, Naming};
 
-/// The description of a model's categories: null if all features are plain numbers.
+/// The description of a model's categories: null if all features are plain numbers that the model reads.
 pub fn to_json(features: &[Names], unseen: Unseen) -> Value {
     if features.iter().all(Names::are_codes) {
         return Value::Null;
@@ -38,6 +38,7 @@ fn word(naming: Naming) -> &'static str {
         Naming::Spelled => "spelled",
         Naming::Texts => "texts",
         Naming::TextsAndEmpty => "texts and empty",
+        Naming::Unread => "unread",
     }
 }
 
@@ -49,6 +50,7 @@ fn naming(word: &str) -> Naming {
         "spelled" => Naming::Spelled,
         "texts" => Naming::Texts,
         "texts and empty" => Naming::TextsAndEmpty,
+        "unread" => Naming::Unread,
         _ => Naming::Listed,
     }
 }
@@ -95,10 +97,13 @@ mod tests {
             Names::spelled(["07".to_owned()]),
             Names::texts(vec![Label::Text("07".into())]),
             Names { labels: vec![Label::Text(String::new())], naming: Naming::TextsAndEmpty },
+            Names::unread(),
         ];
         let json = to_json(&all, Unseen::Other);
         assert_eq!(from_json(&json), Some((all.to_vec(), Unseen::Other)));
         assert_eq!(to_json(&[Names::default()], Unseen::Error), Value::Null);
+        let unread = [Names::default(), Names::unread()];
+        assert_eq!(from_json(&to_json(&unread, Unseen::Other)), Some((unread.to_vec(), Unseen::Other)));
         assert_eq!(from_json(&Value::Null), None);
     }
 

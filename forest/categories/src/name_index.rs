@@ -51,7 +51,7 @@ impl NameIndex {
     pub(crate) fn truth(&self, truth: bool) -> Option<f64> {
         match self.names.naming {
             Naming::Spelled => self.texts.get(if truth { "1" } else { "0" }).copied(),
-            Naming::Listed | Naming::Doubtful | Naming::Texts | Naming::TextsAndEmpty => {
+            Naming::Listed | Naming::Doubtful | Naming::Texts | Naming::TextsAndEmpty | Naming::Unread => {
                 self.truths[usize::from(truth)]
             }
         }

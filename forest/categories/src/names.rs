@@ -20,6 +20,9 @@ pub enum Naming {
     Texts,
     /// As `Texts`, but the empty text is a name like others (pipelines compiled from Python objects).
     TextsAndEmpty,
+    /// No names: the model's file declares the feature, and none of its steps reads it (pipelines of ONNX). A
+    /// table may lack its column. Readers of rows skip its cells, which may hold anything.
+    Unread,
 }
 
 impl Naming {
@@ -63,9 +66,19 @@ impl Names {
         Names { labels: Vec::new(), naming: Naming::Doubtful }
     }
 
+    /// A feature that no step of the model reads.
+    pub fn unread() -> Names {
+        Names { labels: Vec::new(), naming: Naming::Unread }
+    }
+
     /// Whether every value is a plain number or a code, since there are no names.
     pub fn are_codes(&self) -> bool {
         self.labels.is_empty() && self.naming == Naming::Listed
+    }
+
+    /// Whether a cell of the feature can be the name of a category.
+    pub fn are_names(&self) -> bool {
+        !self.are_codes() && self.naming != Naming::Unread
     }
 
     /// The code, in rows, of the name at position `place`.
@@ -86,7 +99,9 @@ impl Names {
     pub fn other(&self) -> f64 {
         match self.naming {
             Naming::Spelled => -0.25,
-            Naming::Listed | Naming::Doubtful | Naming::Texts | Naming::TextsAndEmpty => -1.0,
+            Naming::Listed | Naming::Doubtful | Naming::Texts | Naming::TextsAndEmpty | Naming::Unread => {
+                -1.0
+            }
         }
     }
 

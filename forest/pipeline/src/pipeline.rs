@@ -25,7 +25,8 @@ pub struct Input {
     pub name: String,
     /// The type of its values in the file.
     pub kind: InputKind,
-    /// The names of its categories, for texts and truth values. Rows hold their codes.
+    /// The names of its categories, for texts and truth values. Rows hold their codes. Also says whether some
+    /// step reads the feature.
     pub names: Names,
 }
 
@@ -218,7 +219,7 @@ fn with_inputs(mut forest: Forest, inputs: &[Input]) -> Forest {
     if inputs.iter().all(|input| !input.name.is_empty()) {
         forest.feature_names = inputs.iter().map(|input| input.name.clone()).collect();
     }
-    if inputs.iter().any(|input| !input.names.labels.is_empty()) {
+    if !inputs.iter().all(|input| input.names.are_codes()) {
         forest.categories = inputs.iter().map(|input| input.names.clone()).collect();
     }
     forest

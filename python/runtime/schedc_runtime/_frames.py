@@ -188,19 +188,21 @@ def _of_fields(predictor: BatchPredictor, fields: Mapping[str, Any],
     wanted = predictor._wanted
     if not wanted:
         return None
-    first = fields.get(wanted[0]) if wanted[0] is not None else None
+    first = fields.get(predictor._first_wanted)  # type: ignore[arg-type]
     if type(first) is not numpy.ndarray:
         return None if isinstance(first, (list, tuple)) else _of_records(predictor, [fields], options)
     try:
-        arrays = [fields[name] for name in wanted]  # type: ignore[index]
+        arrays = [None if name is None else fields[name] for name in wanted]
     except KeyError:
         return None
     for feature in predictor._coded:
         name = wanted[feature]
+        if name is None:
+            continue
         found = predictor._feature_of(arrays[feature], str(name), feature, len(first), is_array=False)
         arrays[feature] = found.given(options["single"])
     for values in arrays:
-        if type(values) is not numpy.ndarray and type(values) is not tuple:
+        if values is not None and type(values) is not numpy.ndarray and type(values) is not tuple:
             return None
     return predictor._model.predict_blocks(
         arrays, predictor._own_places, len(first), {}, predictor.output, **options

@@ -78,6 +78,9 @@ class Categories:
     def __init__(self, about: str, unseen: str | None, numbers: str | None) -> None:
         """``about`` is :attr:`Model.info_json`. Raises ValueError for an unknown option."""
 
+    def is_unread(self, feature: int) -> bool:
+        """Whether no step of the model reads a feature."""
+
     def has_names(self, feature: int) -> bool:
         """Whether a feature's categories have names."""
 
@@ -243,8 +246,9 @@ class Model:
 class Lookup:
     """The columns that a model reads from tables, by name or by position."""
 
-    def __init__(self, wanted: Sequence[str | None], by_position: bool) -> None:
-        """``wanted`` has a name for each feature, None for an absent one."""
+    def __init__(self, wanted: Sequence[str | None] | None, places: Sequence[int | None] | None) -> None:
+        """``wanted`` has a name for each feature, None for one that is absent or not read. With ``places``,
+        the indices of these columns, names are ignored. A table is not searched if both are None."""
 
 def load(library: str | PathLike[str] | bytes, /) -> Model:
     """Loads a library that ``schedc build`` made, from its path or its bytes.

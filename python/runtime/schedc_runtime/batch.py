@@ -22,7 +22,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy
 
@@ -33,6 +33,9 @@ from ._native import Categories, Lookup, Model, load
 from ._tables import Table, _Matrix, table_of
 
 Output = Literal["value", "raw", "class", "leaf"]
+
+#: A column: its name or its index.
+_Column = TypeVar("_Column", int, str)
 
 _HEADINGS = {"value": "prediction", "raw": "margin", "class": "class", "leaf": "leaf"}
 
@@ -168,10 +171,13 @@ class BatchPredictor:
             raise ValueError("the library was built by an older schedc; build it again")
         self._features: list[str] | None = list(self._about.get("feature_names") or []) or None
         options = self._options
+        self._categories = Categories(self._model.info_json, options["unseen"], options.get("categories"))
+        # Whether the model reads each feature. A table may lack the columns of the others.
+        self._reads = [not self._categories.is_unread(at) for at in range(self._model.num_features)]
+        # The name of each feature's column; None for a feature that is absent or not read.
         self._wanted: list[str | None] | None = None
         if not options["by_position"]:
             self._wanted = self._named(options["columns"])
-        self._categories = Categories(self._model.info_json, options["unseen"], options.get("categories"))
         self._dictionaries = Dictionaries(self._categories)
         whole = self._about.get("whole_numbers", {})
         self._whole_arrays_are_single = whole.get("arrays") == "f32"
@@ -193,9 +199,11 @@ class BatchPredictor:
         """Creates the data for calls on whole frames."""
         count = self._model.num_features
         by_position = bool(self._options["by_position"]) and not self._options["keep"]
-        self._lookup = Lookup(self._wanted or [None] * count, by_position)
+        self._lookup = Lookup(self._wanted, self._read_alone(range(count)) if by_position else None)
         self._coded = [feature for feature in range(count) if self._categories.has_names(feature)]
-        self._own_places = numpy.arange(count, dtype="int64"), numpy.zeros(count, dtype="int64")
+        own = [-1 if name is None else at for at, name in enumerate(self._wanted or [])]
+        self._own_places = numpy.array(own, dtype="int64"), numpy.zeros(len(own), dtype="int64")
+        self._first_wanted = next((name for name in self._wanted or [] if name is not None), None)
         self._columns_of_frame: _frames.Columns | None = None
         # The names of the columns of the last table, and the column of each feature.
         self._columns_of_table: tuple[list[str], list[int | None]] | None = None
@@ -204,7 +212,11 @@ class BatchPredictor:
         if columns is None and self._features is None:
             # Without names, only arrays can be predicted.
             return None
-        return wanted_columns(self._features, self._model.num_features, columns)
+        return self._read_alone(wanted_columns(self._features, self._model.num_features, columns))
+
+    def _read_alone(self, columns: Sequence[_Column | None]) -> list[_Column | None]:
+        """The columns of the features that the model reads, and None for others."""
+        return [column if is_read else None for column, is_read in zip(columns, self._reads)]
 
     @property
     def digest(self) -> str:
@@ -255,8 +267,8 @@ class BatchPredictor:
 
     @property
     def inputs(self) -> list[str] | None:
-        """The columns that a table needs, without those in ``keep``; None if columns are found by
-        position."""
+        """The columns that a table needs, without those in ``keep`` and those that the model never reads; None
+        if columns are found by position."""
         return None if self._wanted is None else [name for name in self._wanted if name is not None]
 
     @property
@@ -377,24 +389,23 @@ class BatchPredictor:
             raise ValueError("columns are names, and an array of two dimensions has none; give a table")
         if len(names) != self._model.num_features:
             raise ValueError(f"rows have {len(names)} columns, but the model has {self._model.num_features}")
-        return list(range(len(names)))
+        return self._read_alone(range(len(names)))
 
     def _find(self, names: list[str]) -> list[int | None]:
         """The index of each feature's column in a table."""
         count = self._model.num_features
         if self._options["by_position"]:
-            places: list[int | None] = [at for at, name in enumerate(names)
-                                        if name not in self._options["keep"]]
+            places = [at for at, name in enumerate(names) if name not in self._options["keep"]]
             if len(places) != count:
                 raise ValueError(f"the table has {len(places)} columns, but the model has {count} features")
-            return places
+            return self._read_alone(places)
         if self._wanted is None:
             wanted_columns(None, count, None)
         return find_columns(names, self._wanted or [])
 
     def _feature(self, source: Table, names: list[str], at: int | None, feature: int,
                  rows: int) -> _Feature | None:
-        """The numbers of a feature; None if it is absent."""
+        """The numbers of a feature; None if it is absent or not read."""
         if at is None:
             return None
         try:

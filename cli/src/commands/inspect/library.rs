@@ -163,7 +163,12 @@ fn shown_categories(value: &Value) -> String {
     let features = value["names"].as_array().into_iter().flatten().filter_map(Value::as_array);
     let counts: Vec<usize> = features.map(Vec::len).filter(|count| *count > 0).collect();
     let names: usize = counts.iter().sum();
-    format!("{names} names in {} features; others: {}", counts.len(), value_text(&value["unseen"]))
+    let naming = value["naming"].as_array().into_iter().flatten();
+    let unread = match naming.filter(|naming| *naming == "unread").count() {
+        0 => String::new(),
+        unread => format!("; {unread} features never read"),
+    };
+    format!("{names} names in {} features; others: {}{unread}", counts.len(), value_text(&value["unseen"]))
 }
 
 /// The types to which whole numbers of rows are converted.

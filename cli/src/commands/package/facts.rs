@@ -1,5 +1,6 @@
 //! Properties of a library that a server's configuration needs.
 
+use sched_categories::{Label, Names, Naming, from_json};
 use sched_llvm::runtime::{self, Kind};
 use schedc_driver::Failure;
 use schedc_driver::outputs::lacked;
@@ -26,7 +27,7 @@ pub struct Tensor {
 /// Inputs, output and other properties of a library, for a server's configuration.
 pub struct Facts {
     /// One tensor for all features in the model's order; if features have named categories, one for each
-    /// feature.
+    /// feature that the model reads.
     pub inputs: Vec<Tensor>,
     /// The output.
     pub output: Tensor,
@@ -69,20 +70,19 @@ impl Facts {
 
 fn inputs(model: &Value, features: &[String], number: Element) -> Vec<Tensor> {
     let count = model["features"].as_u64().unwrap_or(0);
-    let names = model["categories"]["names"].as_array().filter(|_| !features.is_empty());
-    let Some(names) = names else {
+    let (all, _) = from_json(&model["categories"]).unwrap_or_default();
+    if features.is_empty() || !all.iter().any(Names::are_names) {
         return vec![Tensor { name: "rows".to_owned(), element: number, columns: count }];
-    };
+    }
     // A tensor has one type, which must also represent missing values.
-    let element = |at: usize| match names.get(at).and_then(Value::as_array) {
-        Some(names) if names.iter().any(Value::is_string) => Element::Text,
-        Some(names) if names.iter().any(Value::is_boolean) => Element::Truth,
-        Some(names) if !names.is_empty() => Element::F64,
-        _ => number,
+    let element = |names: &Names| match names.labels.as_slice() {
+        labels if labels.iter().any(|label| matches!(label, Label::Text(_))) => Element::Text,
+        labels if labels.iter().any(|label| matches!(label, Label::Truth(_))) => Element::Truth,
+        [] => number,
+        _ => Element::F64,
     };
-    let tensor =
-        |(at, name): (usize, &String)| Tensor { name: name.clone(), element: element(at), columns: 1 };
-    features.iter().enumerate().map(tensor).collect()
+    let read = features.iter().zip(&all).filter(|(_, names)| names.naming != Naming::Unread);
+    read.map(|(name, names)| Tensor { name: name.clone(), element: element(names), columns: 1 }).collect()
 }
 
 fn result(model: &Value, output: Kind) -> Element {

@@ -33,7 +33,7 @@ fn config(name: &str, facts: &Facts, threads: i64) -> String {
 fn write_config(out: &mut String, name: &str, facts: &Facts, threads: i64) -> std::fmt::Result {
     writeln!(out, "name: {}", quoted(name))?;
     writeln!(out, "backend: \"python\"\nmax_batch_size: {MOST_ROWS}")?;
-    if facts.inputs.len() == 1 {
+    if facts.inputs.iter().any(|rows| rows.columns == facts.features.len() as u64) {
         for (at, feature) in facts.features.iter().enumerate() {
             writeln!(out, "# column {at} of rows: {}", quoted(feature))?;
         }

@@ -78,6 +78,10 @@ impl<'a> Csv<'a> {
         }
         values.try_reserve(expect.columns).map_err(|_| records.too_large())?;
         for (feature, &column) in chosen.columns.iter().enumerate() {
+            let Some(column) = column else {
+                values.push(f64::NAN);
+                continue;
+            };
             let cell = records.record.get(column).unwrap_or_default();
             let value = match expect.lookup(feature) {
                 None => {
@@ -130,8 +134,7 @@ impl Reader for Csv<'_> {
 
     fn remark(&self) -> Option<String> {
         let Selection { columns, kept, header, .. } = self.selection.as_ref()?;
-        self.expect.names_to_match()?;
-        remark(header.as_ref()?, columns, kept)
+        remark(header.as_ref()?, columns, kept, self.expect)
     }
 
     fn kept(&self) -> Vec<FieldRef> {

@@ -24,7 +24,8 @@ pub struct Expect<'a> {
     pub by_position: bool,
     /// The precisions to which whole numbers are rounded.
     pub whole: WholeNumbers,
-    /// The categories of features, if some have names. Text in a column becomes the code of its category.
+    /// The categories of features, if some have names or are unread. Text in a column becomes the code of its
+    /// category.
     pub categories: Option<&'a Categories>,
     /// A number that counts as missing, in addition to NaN.
     pub missing: Option<Missing>,
@@ -108,6 +109,12 @@ impl<'a> Expect<'a> {
     /// Adds a number that stands for missing values, if there is one.
     pub fn with_missing(self, missing: Option<Missing>) -> Self {
         Expect { missing, ..self }
+    }
+
+    /// Whether the model reads a feature. A file may lack the column of an unread one, whose cells may hold
+    /// anything.
+    pub(super) fn reads(&self, feature: usize) -> bool {
+        !self.categories.is_some_and(|categories| categories.is_unread(feature))
     }
 
     /// The look-up of category names in a feature's column, if its categories have names.

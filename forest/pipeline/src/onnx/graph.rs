@@ -31,6 +31,8 @@ pub(super) struct GraphReader<'a> {
     inputs: GraphInputs,
     constants: HashMap<&'a str, Message<'a>>,
     values: HashMap<&'a str, GraphValue>,
+    /// The names of the values that nodes or outputs read.
+    read: HashSet<&'a str>,
     found: Option<PartForest>,
     /// The index of the node whose results are the scores, in a graph without trees.
     scores_node: Option<usize>,
@@ -76,6 +78,7 @@ fn read_as(
         inputs: GraphInputs::default(),
         constants: HashMap::new(),
         values: HashMap::new(),
+        read: HashSet::new(),
         found: None,
         scores_node: None,
         trees_below_trees: HashSet::new(),
@@ -120,8 +123,9 @@ impl<'a> GraphReader<'a> {
         Ok(())
     }
 
-    /// The value of a name, which may be a constant of the file.
+    /// The value that a node reads by its name. It may be a constant of the file.
     fn value(&mut self, name: &'a str) -> Result<Option<GraphValue>, ModelError> {
+        self.read.insert(name);
         if let Some(value) = self.values.get(name) {
             return Ok(Some(value.clone()));
         }

@@ -7,6 +7,8 @@ use crate::pipeline::{Input, InputKind};
 use sched_columns::{ColumnId, ColumnType, Expr, Unary};
 use sched_forest::onnx::{Message, element};
 use sched_forest::{Float, Label, ModelError, Names, codes};
+use std::collections::HashSet;
+use std::ops::Range;
 
 /// Maximum number of axes of an input, including the axis of rows.
 const MOST_AXES: usize = 8;
@@ -15,6 +17,8 @@ const MOST_AXES: usize = 8;
 #[derive(Default)]
 pub(super) struct GraphInputs {
     features: Vec<Input>,
+    /// For each input of the graph, its name and the indices of its features.
+    of_inputs: Vec<(String, Range<usize>)>,
     /// Features that are texts: their indices and columns.
     texts: Vec<(usize, ColumnId)>,
     /// The name of the first input with a fixed number of rows, and that number.
@@ -69,6 +73,7 @@ impl GraphInputs {
             return refuse(message, help);
         };
         let count = builder.spend(size(&shape))?;
+        let first = self.features.len();
         let (mut columns, mut texts) = (Vec::new(), Vec::new());
         for cell in 0..count {
             let own = if count == 1 { name.to_owned() } else { format!("{name}[{cell}]") };
@@ -78,6 +83,7 @@ impl GraphInputs {
                 _ => columns.push(column),
             }
         }
+        self.of_inputs.push((name.to_owned(), first..self.features.len()));
         let cells = if element == Element::Text { Cells::Texts(texts) } else { Cells::Numbers(columns) };
         Ok(Tensor { by_row: true, shape, element, cells })
     }
@@ -113,22 +119,26 @@ impl GraphInputs {
         }
     }
 
-    /// The features, with the names of texts that the nodes have collected.
-    pub fn finish(mut self, builder: &GraphColumns) -> Vec<Input> {
+    /// The features, with the names of texts that the nodes have collected. `read` has the names of the inputs
+    /// that some node or output reads.
+    pub fn finish(mut self, builder: &GraphColumns, read: &HashSet<&str>) -> Vec<Input> {
         for (feature, column) in &self.texts {
             let names = builder.names(*column);
             let labels = names.iter().map(|name| Label::Text(name.to_string()));
             self.features[*feature].names = match names.is_empty() {
-                true => unread_texts(),
+                true => any_text(),
                 false => Names::texts(labels.collect()),
             };
+        }
+        for (_, own) in self.of_inputs.iter().filter(|(name, _)| !read.contains(name.as_str())) {
+            self.features[own.clone()].iter_mut().for_each(|feature| feature.names = Names::unread());
         }
         self.features
     }
 }
 
-/// Names for a feature of texts that no step reads. Every text and every number in rows is then an unknown
-/// category.
-fn unread_texts() -> Names {
+/// Names for a feature of texts that a step reads without comparing it with texts. Every text and every number
+/// in rows is then an unknown category.
+fn any_text() -> Names {
     Names::texts(vec![Label::Text("any text".into()), Label::Integer(-1)])
 }

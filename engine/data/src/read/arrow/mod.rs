@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, NullArray, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema};
 use arrow_select::take::take;
 
@@ -54,8 +54,8 @@ trait PieceReader {
 struct ReadColumns<'a> {
     /// Indices of the columns to read, in the file's order.
     read: Vec<usize>,
-    /// For each feature, the index of its column in `read`.
-    features: Vec<usize>,
+    /// For each feature, the index of its column in `read`; `None` if the model does not read the feature.
+    features: Vec<Option<usize>>,
     /// For each column to copy, its index in `read`.
     kept: Vec<usize>,
     /// The fields of the features' columns. A column of names has the type of its codes. Any cell may be
@@ -76,31 +76,35 @@ impl<'a> ReadColumns<'a> {
         let named = Named { what: "file", error: &error };
         let kept = find_kept(&names, keep, named)?;
         let features = choose(&names, expect, &kept, named, || wrong_width(&names, expect, named))?;
-        let remark = expect.names_to_match().and_then(|_| remark(&names, &features, &kept));
-        let mut read: Vec<usize> = features.iter().chain(&kept).copied().collect();
+        let remark = remark(&names, &features, &kept, expect);
+        let mut read: Vec<usize> = features.iter().flatten().chain(&kept).copied().collect();
         read.sort_unstable();
         read.dedup();
-        let fields = |columns: &[usize]| -> Vec<FieldRef> {
-            columns.iter().filter_map(|&column| schema.fields().get(column)).cloned().collect()
-        };
-        let places = |columns: &[usize]| -> Vec<usize> {
-            columns.iter().filter_map(|column| read.binary_search(column).ok()).collect()
-        };
-        let mut feature_fields = fields(&features);
-        let kept_fields = fields(&kept).iter().map(|field| unpacked_field(field)).collect();
+        let field = |column: usize| schema.fields().get(column).cloned();
+        let place = |column: &usize| read.binary_search(column).ok();
+        let kept_fields = kept.iter().filter_map(|&column| field(column));
+        let kept_fields = kept_fields.map(|field| unpacked_field(&field)).collect();
+        let mut fields = Vec::with_capacity(features.len());
         let mut all_named = Vec::with_capacity(features.len());
-        for (feature, (field, &column)) in feature_fields.iter_mut().zip(&features).enumerate() {
-            let of_names = named::column_of_names(field, column, expect.lookup(feature));
+        for (feature, column) in features.iter().enumerate() {
+            let Some((column, field)) = column.and_then(|column| Some((column, field(column)?))) else {
+                fields.push(Arc::new(Field::new("", DataType::Null, true)));
+                all_named.push(None);
+                continue;
+            };
+            let of_names = named::column_of_names(&field, column, expect.lookup(feature));
             let data_type = match &of_names {
                 Some(named) if named.is_wide() => DataType::Float64,
                 Some(_) => DataType::Float32,
                 None => field.data_type().clone(),
             };
-            *field = Arc::new(Field::new(field.name().clone(), data_type, true));
-            precision(field, column, expect.whole.of_tables, name)?;
+            let field = Arc::new(Field::new(field.name().clone(), data_type, true));
+            precision(&field, column, expect.whole.of_tables, name)?;
+            fields.push(field);
             all_named.push(of_names);
         }
-        let (features, kept, fields) = (places(&features), places(&kept), feature_fields);
+        let features = features.iter().map(|column| column.as_ref().and_then(place)).collect();
+        let kept = kept.iter().filter_map(place).collect();
         Ok(ReadColumns { read, features, kept, fields, named: all_named, kept_fields, remark })
     }
 }
@@ -157,16 +161,18 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The features of a piece, with the codes of categories in place of their names.
+    /// The features of a piece, with the codes of categories in place of their names. All values of a feature
+    /// that the model does not read are missing.
     fn features(&self, piece: &RecordBatch) -> Result<Vec<ArrayRef>, DataError> {
-        let columns: Vec<&ArrayRef> =
-            self.chosen.features.iter().filter_map(|&at| piece.columns().get(at)).collect();
-        if columns.len() != self.chosen.features.len() {
-            return Err(damaged(&self.name, "a part lacks columns"));
-        }
-        let code = |(column, named): (&'_ &ArrayRef, &Option<NamedColumn<'_>>)| match named {
+        let column = |at: &Option<usize>| match at {
+            Some(at) => piece.columns().get(*at).cloned(),
+            None => Some(Arc::new(NullArray::new(piece.num_rows())) as ArrayRef),
+        };
+        let columns: Option<Vec<ArrayRef>> = self.chosen.features.iter().map(column).collect();
+        let columns = columns.ok_or_else(|| damaged(&self.name, "a part lacks columns"))?;
+        let code = |(column, named): (&ArrayRef, &Option<NamedColumn<'_>>)| match named {
             Some(named) => named.codes(column, self.given, &self.name),
-            None => Ok(Arc::clone(*column)),
+            None => Ok(Arc::clone(column)),
         };
         let columns = guarded(&self.name, || {
             columns.iter().zip(&self.chosen.named).map(code).collect::<Result<Vec<_>, _>>()

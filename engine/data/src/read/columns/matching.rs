@@ -24,8 +24,13 @@ impl Named<'_> {
     }
 }
 
-/// Finds for each feature of the model the column with its name.
-fn find_columns(header: &[String], names: &[String], named: Named<'_>) -> Result<Vec<usize>, DataError> {
+/// Finds for each feature that the model reads the column with its name.
+fn find_columns(
+    header: &[String],
+    names: &[String],
+    expect: Expect<'_>,
+    named: Named<'_>,
+) -> Result<Vec<Option<usize>>, DataError> {
     let trim = can_be_trimmed(names);
     let plain = |name: &'_ str| -> String { if trim { name.trim() } else { name }.to_owned() };
     check_names(names, trim, named)?;
@@ -35,9 +40,10 @@ fn find_columns(header: &[String], names: &[String], named: Named<'_>) -> Result
     }
     let mut columns = Vec::with_capacity(names.len());
     let mut lacking = Vec::new();
-    for name in names {
+    for (feature, name) in names.iter().enumerate() {
         match places.get(&plain(name)).map(Vec::as_slice) {
-            Some(&[column]) => columns.push(column),
+            _ if !expect.reads(feature) => columns.push(None),
+            Some(&[column]) => columns.push(Some(column)),
             Some([first, second, ..]) => {
                 let message = format!("columns {} and {} have the same name", first + 1, second + 1);
                 return Err(named
@@ -51,10 +57,11 @@ fn find_columns(header: &[String], names: &[String], named: Named<'_>) -> Result
     if lacking.is_empty() {
         return Ok(columns);
     }
-    let taken: HashSet<usize> = columns.into_iter().collect();
+    let taken: HashSet<usize> = columns.into_iter().flatten().collect();
     let others = header.iter().enumerate().filter(|(column, _)| !taken.contains(column));
     let others: Vec<&str> = others.map(|(_, name)| name.trim()).take(MOST_OTHERS).collect();
-    Err(missing(&lacking, names.len(), &others, named))
+    let read = (0..names.len()).filter(|feature| expect.reads(*feature)).count();
+    Err(missing(&lacking, read, &others, named))
 }
 
 /// Most columns whose names are compared with a missing one, to propose a similar name. More take longer.
@@ -95,7 +102,7 @@ fn check_names(names: &[String], trimmed: bool, named: Named<'_>) -> Result<(), 
     Ok(())
 }
 
-/// An error: the header lacks some of `features` features. The help proposes similar columns.
+/// An error: the header lacks some of the `features` features that the model reads. The help proposes similar columns.
 fn missing(lacking: &[&str], features: usize, others: &[&str], named: Named<'_>) -> DataError {
     let listed: Vec<String> =
         lacking.iter().take(MOST_NAMED).map(|name| format!("\"{}\"", shorten(name))).collect();
@@ -195,18 +202,25 @@ pub(in crate::read) fn find_kept(
     keep.iter().map(find).collect()
 }
 
-/// A remark on columns that were found by name: another order than the model's, or unused columns.
-pub(in crate::read) fn remark(header: &[String], columns: &[usize], kept: &[usize]) -> Option<String> {
-    let used: HashSet<usize> = columns.iter().chain(kept).copied().collect();
-    let mut others =
-        header.iter().enumerate().filter(|(column, _)| !used.contains(column)).map(|(_, name)| name);
+/// A remark on columns that were found by name: another order than the model's, or columns that are no
+/// features. `None` if columns count by position.
+pub(in crate::read) fn remark(
+    header: &[String],
+    columns: &[Option<usize>],
+    kept: &[usize],
+    expect: Expect<'_>,
+) -> Option<String> {
+    let features: HashSet<&str> = expect.names_to_match()?.iter().map(|name| name.trim()).collect();
+    let used: HashSet<usize> = columns.iter().flatten().chain(kept).copied().collect();
+    let is_other = |(column, name): &(usize, &str)| !used.contains(column) && !features.contains(name);
+    let mut others = header.iter().map(|name| name.trim()).enumerate().filter(is_other);
     let named: Vec<String> =
-        others.by_ref().take(MOST_NAMED).map(|name| format!("\"{}\"", shorten(name.trim()))).collect();
+        others.by_ref().take(MOST_NAMED).map(|(_, name)| format!("\"{}\"", shorten(name))).collect();
     let more = match others.count() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let order = if columns.is_sorted() {
+    let order = if columns.iter().flatten().is_sorted() {
         ""
     } else {
         "columns are in another order than the model's features, and are found by name"
@@ -219,27 +233,37 @@ pub(in crate::read) fn remark(header: &[String], columns: &[usize], kept: &[usiz
     }
 }
 
-/// The column of each feature: by names, or by position. `wrong_width` makes the error of a header of another
-/// width.
+/// The column of each feature, by names or by position; `None` for features that the model does not read.
+/// `wrong_width` makes the error of a header of another width.
 pub(in crate::read) fn choose(
     header: &[String],
     expect: Expect<'_>,
     kept: &[usize],
     named: Named<'_>,
     wrong_width: impl FnOnce() -> DataError,
-) -> Result<Vec<usize>, DataError> {
+) -> Result<Vec<Option<usize>>, DataError> {
     if let Some(features) = expect.names_to_match() {
-        return find_columns(header, features, named);
+        return find_columns(header, features, expect, named);
     }
     let columns = by_position(header.len(), expect.columns, kept).ok_or_else(wrong_width)?;
     if expect.by_position {
-        return Ok(columns);
+        return Ok(read_alone(columns, expect));
     }
     if matches!(expect.names, Names::Unknown) {
         return Err(without_names_of_the_model(named));
     }
     let chosen: Vec<String> = columns.iter().filter_map(|&column| header.get(column)).cloned().collect();
-    check_order(&chosen, named).map(|()| columns)
+    check_order(&chosen, named).map(|()| read_alone(columns, expect))
+}
+
+/// The columns of the features that the model reads, and `None` for others. `columns` has one for each
+/// feature.
+pub(in crate::read) fn read_alone(
+    columns: impl IntoIterator<Item = usize>,
+    expect: Expect<'_>,
+) -> Vec<Option<usize>> {
+    let column = |(feature, column)| expect.reads(feature).then_some(column);
+    columns.into_iter().enumerate().map(column).collect()
 }
 
 /// The columns by position, of `width`, that are features: all of them, or all except the kept ones.

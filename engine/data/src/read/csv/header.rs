@@ -7,7 +7,7 @@ use super::records::{Records, parse};
 use super::selection::Selection;
 use crate::codes;
 use crate::error::DataError;
-use crate::read::columns::matching::{Named, choose, find_kept};
+use crate::read::columns::matching::{Named, choose, find_kept, read_alone};
 use crate::read::expect::{Expect, Names};
 
 /// The interpretation of the first line.
@@ -62,7 +62,7 @@ pub(super) fn read_first<R: Read>(
 /// The columns of rows without a header: one for each feature.
 fn all(expect: Expect<'_>) -> Selection {
     Selection {
-        columns: (0..expect.columns).collect(),
+        columns: read_alone(0..expect.columns, expect),
         kept: Vec::new(),
         width: expect.columns,
         header: None,
@@ -130,9 +130,13 @@ impl FirstLine {
     fn of<R>(records: &Records<R>, expect: Expect<'_>) -> FirstLine {
         let cells = records.record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
         let mut line = FirstLine { cells, text: 0, numbers: 0 };
-        // In a row without a header, text may be a category of the feature at its position.
+        // In a row without a header, text may be a category of the feature at its position, or a cell that
+        // the model does not read.
         let is_row = line.cells.len() == expect.columns;
         for (at, value) in records.record.iter().map(parse).enumerate() {
+            if is_row && !expect.reads(at) {
+                continue;
+            }
             let lookup = expect.lookup(at).filter(|_| is_row && value.is_none());
             match value {
                 None if lookup.zip(line.cells.get(at)).is_some_and(|(lookup, cell)| lookup.is_name(cell)) => {
@@ -152,7 +156,7 @@ impl FirstLine {
 
     fn kind(&self, expect: Expect<'_>) -> Kind {
         let named = match expect.names {
-            Names::Known(names) => self.kind_by_names(names),
+            Names::Known(names) => self.kind_by_names(names, expect),
             Names::None | Names::Unknown => None,
         };
         // Otherwise the majority decides, so that a single mistyped number does not make the line a header.
@@ -164,14 +168,14 @@ impl FirstLine {
     }
 
     /// Kind of the line as a header with the model's feature names. `None` if the names do not decide.
-    fn kind_by_names(&self, names: &[String]) -> Option<Kind> {
+    fn kind_by_names(&self, names: &[String], expect: Expect<'_>) -> Option<Kind> {
         let cells: HashSet<&str> = self.cells.iter().map(|cell| cell.trim()).collect();
         let is_text = |name: &str| parse(name.as_bytes()).is_none();
         let has = |name: &String| cells.contains(name.trim());
         if names.iter().any(|name| has(name) && is_text(name.trim())) {
             return Some(Kind::Header);
         }
-        if !names.iter().all(has) {
+        if !names.iter().enumerate().all(|(feature, name)| !expect.reads(feature) || has(name)) {
             return None;
         }
         // A row that is wider than the model may contain a few of the names by chance.

@@ -2,8 +2,9 @@
 
 /// The cells of a line that make a row.
 pub(super) struct Selection {
-    /// Indices of the features' cells, in the model's order.
-    pub(super) columns: Vec<usize>,
+    /// Indices of the features' cells, in the model's order; `None` for features that the model does not
+    /// read.
+    pub(super) columns: Vec<Option<usize>>,
     /// Indices of the cells to copy to the results.
     pub(super) kept: Vec<usize>,
     /// The number of cells of each line.
@@ -16,6 +17,7 @@ impl Selection {
     /// The names of the chosen columns.
     pub(super) fn names(&self) -> Option<Vec<String>> {
         let header = self.header.as_ref()?;
-        Some(self.columns.iter().filter_map(|&column| header.get(column)).cloned().collect())
+        let name = |column: &Option<usize>| column.and_then(|column| header.get(column)).cloned();
+        Some(self.columns.iter().map(|column| name(column).unwrap_or_default()).collect())
     }
 }

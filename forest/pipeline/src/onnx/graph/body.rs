@@ -34,6 +34,7 @@ impl<'a> GraphReader<'a> {
         let (n_states, lacks) =
             (scan.states.len(), || node.refuse("has a body whose inputs and outputs do not match its own"));
         let mut results = vec![Vec::new(); outputs.len().checked_sub(n_states).ok_or_else(lacks)?];
+        self.read.extend(&outputs);
         let outside = self.values.clone();
         for constant in scan.body.all(field::GRAPH_CONSTANT) {
             let constant = constant?;

@@ -78,7 +78,11 @@ impl<'a> GraphReader<'a> {
     fn into_graph(self, graph: Message<'a>, model: PartForest) -> Result<ReadGraph, ModelError> {
         self.builder.refuse_row_count(&model.tested)?;
         let stage = Stage::Forest { name: model.name, forest: Box::new(model.forest), tested: model.tested };
-        let inputs = self.inputs.finish(&self.builder);
+        let mut read = self.read;
+        for output in graph.all(field::GRAPH_OUTPUT) {
+            read.insert(output?.text(field::VALUE_NAME)?);
+        }
+        let inputs = self.inputs.finish(&self.builder, &read);
         let pipeline = Pipeline { inputs, columns: self.builder.columns, stages: vec![stage] };
         let is_one_tensor = graph.all(field::GRAPH_INPUT).count() == 1;
         Ok(ReadGraph { pipeline, notes: self.notes, single_scaler: self.single_scaler, is_one_tensor })
