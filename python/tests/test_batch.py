@@ -18,6 +18,8 @@ from schedc_runtime import BatchPredictor, batch
 
 EXAMPLES = Path(os.environ["EXAMPLES"])
 SCHEDC = os.environ["SCHEDC"]
+#: A pipeline that reads the columns age, hours and city, and drops income, distance and floor.
+DROPPED = EXAMPLES.parent / "forest/pipeline/tests/fixtures/dropped-forest.onnx"
 KINDS = ["dict", "pandas", "polars", "batch", "table"]
 
 
@@ -33,6 +35,7 @@ def libraries(tmp_path_factory):
         "tumours": build(EXAMPLES / "model/breast_cancer.json", folder / "tumours.so", "--cpu", "x86-64-v2"),
         "houses": build(EXAMPLES / "categories/lightgbm.txt", folder / "houses.so", "--cpu", "x86-64-v2"),
         "xgboost": build(EXAMPLES / "categories/xgboost.json", folder / "xgboost.so", "--cpu", "x86-64-v2"),
+        "dropped": build(DROPPED, folder / "dropped.so", "--cpu", "x86-64-v2"),
     }
 
 
@@ -165,8 +168,49 @@ def test_columns_of_other_names(predictor, tumours, expected):
     by_place = BatchPredictor(predictor.model, by_position=True, keep=["id"])
     shuffled = {"id": expected, **{str(at): values for at, values in enumerate(tumours.values())}}
     assert numpy.array_equal(by_place.predict(shuffled)["prediction"], expected)
+    for kind in ("pandas", "polars", "batch", "table"):
+        assert numpy.array_equal(column(by_place.predict(table(shuffled, kind)), "prediction"), expected)
     with pytest.raises(ValueError, match="31 columns, but the model has 30"):
         by_place.predict({"id": expected, "x": expected, **tumours})
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "records"])
+def test_features_that_are_never_read_may_be_absent_or_hold_anything(libraries, kind):
+    read = {"age": numpy.array([30.0, 61.0, 44.0]), "hours": numpy.array([40.5, math.nan, 38.0]),
+            "city": numpy.array(["Rome", "Oslo", "Kyiv"])}
+    numbers = {name: numpy.array([1.0, math.nan, 3.0]) for name in ("income", "distance", "floor")}
+    texts = {name: numpy.array(["low", "", "high"]) for name in numbers}
+    dates = {name: numpy.array(["2020-01-01"] * 3, dtype="datetime64[D]") for name in numbers}
+    predictor = BatchPredictor(libraries["dropped"])
+    assert predictor.inputs == ["age", "hours", "city"] and predictor.text_inputs == {"city"}
+
+    def given(columns):
+        if kind == "records":
+            cells = zip(*(values.tolist() for values in columns.values()))
+            return [dict(zip(columns, row)) for row in cells]
+        return table(columns, kind)
+
+    expected = predictor.values(read)
+    assert len({tuple(row) for row in expected}) > 1
+    for others in (numbers, texts, dates):
+        for columns in ({**read, **others}, {**others, **dict(reversed(read.items()))}):
+            assert numpy.array_equal(predictor.values(given(columns)), expected)
+        if kind != "records":
+            ordered = {name: {**read, **others}[name] for name in predictor.features}
+            by_place = BatchPredictor(predictor.model, by_position=True)
+            assert numpy.array_equal(by_place.values(given(ordered)), expected)
+    renamed = BatchPredictor(predictor.model, {"city": "town", "floor": "storey"})
+    assert numpy.array_equal(renamed.values(given({**read, "town": read["city"]})), expected)
+    for name in read:
+        with pytest.raises(ValueError, match=f'lacks features of the model: "{name}"'):
+            predictor.values(given({other: read[other] for other in read if other != name}))
+
+
+def test_arrays_of_objects_may_hold_anything_in_columns_that_are_never_read(libraries):
+    predictor = BatchPredictor(libraries["dropped"])
+    rows = numpy.array([[30.0, "low", 40.5, None, "Rome", "x"]], dtype=object)
+    expected = predictor.values({"age": [30.0], "hours": [40.5], "city": ["Rome"]})
+    assert numpy.array_equal(predictor.values(rows), expected)
 
 
 def test_absent_features_are_missing(predictor, tumours):

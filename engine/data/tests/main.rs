@@ -11,4 +11,5 @@ mod example;
 mod npy;
 mod robustness;
 mod tables;
+mod unread;
 mod write;

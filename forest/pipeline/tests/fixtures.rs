@@ -1,7 +1,7 @@
 //! Pipelines of scikit-learn: files that schedc exports against scikit-learn's predictions, and files that
 //! skl2onnx converts against the predictions of ONNX Runtime.
 
-use sched_categories::{Categories, Cell, Choices, Form, Origin, Unseen};
+use sched_categories::{Categories, Choices, Unseen};
 use sched_forest::{Label, Names, ReadOptions, codes, predict, predict_classes};
 use sched_pipeline::{ColumnSummary, Fate, LoadedModel, load, read_pipeline};
 use serde_json::Value;
@@ -249,22 +249,32 @@ fn compare(
     }
 }
 
-/// Reads a file made by `fixtures/grid.py --only 48 --write FOLDER`.
+/// The file `grid48` is made by `fixtures/grid.py --only 48 --write FOLDER`.
 #[test]
-fn texts_that_no_step_reads_are_accepted() {
-    let bytes = fs::read(folder("fixtures").join("grid48.onnx")).expect("a model");
-    let loaded = load(&bytes, &ReadOptions::default()).expect("a pipeline");
-    let forest = loaded.model.forest;
-    let city = forest.feature_names.iter().position(|name| name == "city").expect("a column");
-    assert!(forest.trees.iter().flat_map(|tree| &tree.inner).all(|inner| inner.feature as usize != city));
-    let unseen = Unseen::of_trainer(loaded.model.source.trainer);
-    let categories = Categories::new(forest.categories.clone(), Choices::default(), unseen);
-    let lookup = categories.lookup(city, Origin::Table).expect("names");
-    for cell in ["Rome", "12", "2.5"] {
-        assert_eq!(lookup.code_of_untyped(cell, || cell.parse().ok()), Ok(-1.0), "{cell}");
+fn inputs_that_no_node_reads_are_unread() {
+    for (name, unread) in [
+        ("grid48", &["city"][..]),
+        ("dropped-forest", &["income", "distance", "floor"]),
+        // Nodes read the inputs of columns that no tree tests.
+        ("onehot-forest", &[]),
+        // Nodes read all of a single tensor, also where they choose some of its columns.
+        ("select-forest", &[]),
+    ] {
+        let bytes = fs::read(folder("fixtures").join(format!("{name}.onnx"))).expect("a model");
+        let loaded = load(&bytes, &ReadOptions::default()).expect("a pipeline");
+        let forest = &loaded.model.forest;
+        let unseen = Unseen::of_trainer(loaded.model.source.trainer);
+        let categories = Categories::new(forest.categories.clone(), Choices::default(), unseen);
+        let found: Vec<&str> = (0..forest.num_features)
+            .filter(|feature| categories.is_unread(*feature))
+            .map(|feature| forest.feature_names[feature].as_str())
+            .collect();
+        assert_eq!(found, unread, "{name}");
+        let is_tested = |feature: usize| {
+            forest.trees.iter().flat_map(|tree| &tree.inner).any(|inner| inner.feature as usize == feature)
+        };
+        assert!((0..forest.num_features).all(|at| !categories.is_unread(at) || !is_tested(at)), "{name}");
     }
-    assert!(lookup.code_of_untyped("", || Some(f64::NAN)).expect("a missing cell").is_nan());
-    assert_eq!(lookup.code(Cell::Text("Oslo"), Form::Plain), Ok(-1.0));
 }
 
 /// A stacked classifier of two classes reads one of the two probabilities of each of its forests.

@@ -185,10 +185,10 @@ def _coded(predictor: BatchPredictor, frame: Any, rows: int, options: Options) -
 def _of_fields(predictor: BatchPredictor, fields: Mapping[str, Any],
                options: Options) -> numpy.ndarray | None:
     """Predicts the rows of a dict from names to arrays, or the only row of a dict from names to numbers."""
-    wanted = predictor._wanted
-    if not wanted:
+    wanted, first_name = predictor._wanted, predictor._first_wanted
+    if wanted is None or first_name not in fields:
         return None
-    first = fields.get(predictor._first_wanted)  # type: ignore[arg-type]
+    first = fields[first_name]
     if type(first) is not numpy.ndarray:
         return None if isinstance(first, (list, tuple)) else _of_records(predictor, [fields], options)
     try:
