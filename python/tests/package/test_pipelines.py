@@ -709,13 +709,21 @@ def test_kinds_of_tables():
 
 @pytest.mark.filterwarnings("ignore")
 def test_dropped_columns(tmp_path):
-    """Tables may lack the columns that the pipeline drops, as in scikit-learn."""
+    """Tables may lack the columns that the pipeline drops, or hold anything there, as in scikit-learn."""
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     place = compose.ColumnTransformer([("n", imputed(), ["age", "hours"]), ("w", one_hot(), ["city"])])
     theirs = make(place, forest()).fit(TABLE, GOALS["two"])
     ours = schedc.compile(theirs)
     ours.save(tmp_path / "p.so")
+    schedc.export(theirs, tmp_path / "p.onnx", check=False)
+    others = rows().assign(floor="ground", income=pandas.Timestamp(0))
+    forms = rows(), rows()[["hours", "city", "age"]], rows().drop(columns="floor"), others
+    of_file = schedc.compile(tmp_path / "p.onnx")
+    for given in forms:
+        for table in (given, polars.from_pandas(given), pyarrow.Table.from_pandas(given)):
+            numpy.testing.assert_array_equal(of_file.predict_proba(table), theirs.predict_proba(given))
     for model in (ours, schedc.load(tmp_path / "p.so")):
-        for given in (rows(), rows()[["hours", "city", "age"]], rows().drop(columns="floor")):
+        for given in forms:
             check(model, theirs, given)
         one = {"age": 40.0, "hours": 38.5, "city": "Oslo"}
         numpy.testing.assert_array_equal(model.predict(one), theirs.predict(pandas.DataFrame([one])))
