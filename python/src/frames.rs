@@ -235,8 +235,8 @@ impl Lookup {
 }
 
 impl Lookup {
-    /// Index of each feature's column among the names of a table. `None` if a name is missing or ambiguous, or
-    /// if the table has another number of columns than `places`.
+    /// Index of each feature's column among the names of a table. `None` if a name is missing or ambiguous,
+    /// or if the table has another number of columns than `places`.
     pub fn places(&self, names: &[&str]) -> Option<Vec<Option<usize>>> {
         if let Some(places) = &self.places {
             return (names.len() == places.len()).then(|| places.clone());

@@ -267,8 +267,8 @@ class BatchPredictor:
 
     @property
     def inputs(self) -> list[str] | None:
-        """The columns that a table needs, without those in ``keep`` and those that the model never reads; None
-        if columns are found by position."""
+        """The columns that a table needs, without those in ``keep`` and those that the model never reads;
+        None if columns are found by position."""
         return None if self._wanted is None else [name for name in self._wanted if name is not None]
 
     @property

@@ -119,8 +119,8 @@ impl GraphInputs {
         }
     }
 
-    /// The features, with the names of texts that the nodes have collected. `read` has the names of the inputs
-    /// that some node or output reads.
+    /// The features, with the names of texts that the nodes have collected. `read` has the names of the
+    /// inputs that some node or output reads.
     pub fn finish(mut self, builder: &GraphColumns, read: &HashSet<&str>) -> Vec<Input> {
         for (feature, column) in &self.texts {
             let names = builder.names(*column);
@@ -137,8 +137,8 @@ impl GraphInputs {
     }
 }
 
-/// Names for a feature of texts that a step reads without comparing it with texts. Every text and every number
-/// in rows is then an unknown category.
+/// Names for a feature of texts that a step reads without comparing it with texts. Every text and every
+/// number in rows is then an unknown category.
 fn any_text() -> Names {
     Names::texts(vec![Label::Text("any text".into()), Label::Integer(-1)])
 }

@@ -102,7 +102,8 @@ fn check_names(names: &[String], trimmed: bool, named: Named<'_>) -> Result<(), 
     Ok(())
 }
 
-/// An error: the header lacks some of the `features` features that the model reads. The help proposes similar columns.
+/// An error: the header lacks some of the `features` features that the model reads. The help proposes similar
+/// columns.
 fn missing(lacking: &[&str], features: usize, others: &[&str], named: Named<'_>) -> DataError {
     let listed: Vec<String> =
         lacking.iter().take(MOST_NAMED).map(|name| format!("\"{}\"", shorten(name))).collect();
