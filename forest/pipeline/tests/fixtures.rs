@@ -255,9 +255,11 @@ fn inputs_that_no_node_reads_are_unread() {
     for (name, unread) in [
         ("grid48", &["city"][..]),
         ("dropped-forest", &["income", "distance", "floor"]),
+        // The file's metadata say which columns of the single tensor are dropped.
+        ("dropped-frame", &["income", "distance"]),
         // Nodes read the inputs of columns that no tree tests.
         ("onehot-forest", &[]),
-        // Nodes read all of a single tensor, also where they choose some of its columns.
+        // The fitted object needs all columns, although it chooses some of them.
         ("select-forest", &[]),
     ] {
         let bytes = fs::read(folder("fixtures").join(format!("{name}.onnx"))).expect("a model");
@@ -275,6 +277,16 @@ fn inputs_that_no_node_reads_are_unread() {
         };
         assert!((0..forest.num_features).all(|at| !categories.is_unread(at) || !is_tested(at)), "{name}");
     }
+}
+
+#[test]
+fn columns_that_trees_test_are_read_whatever_the_metadata_say() {
+    let bytes = fs::read(folder("fixtures").join("dropped-frame.onnx")).expect("a model");
+    let (said, wrong) = (b"\"dropped\": [1, 3]", b"\"dropped\": [0, 9]");
+    let place = bytes.windows(said.len()).position(|bytes| bytes == said).expect("metadata");
+    let changed = [&bytes[..place], wrong, &bytes[place + said.len()..]].concat();
+    let loaded = load(&changed, &ReadOptions::default()).expect("a pipeline");
+    assert!(loaded.model.forest.categories.is_empty(), "{:?}", loaded.model.forest.categories);
 }
 
 /// A stacked classifier of two classes reads one of the two probabilities of each of its forests.

@@ -4,12 +4,11 @@ methods."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy
-from schedc_runtime.batch import is_frame
 
 from .answers import (
     Answers, ByClass, ByMargin, Classifier, Clusters, Column, Detector, Isolation, Mixture, OneClass, Scores,
@@ -123,9 +122,7 @@ def _pipeline_of(model: Any, rows: str, examples: Any) -> PipelineOrigin:
         _model_of(made, answers), name=f"the {type(model).__name__}", family=FAMILY,
         # If each column is an input, the compiled model has the names of the inputs.
         names=names if inputs.named and inputs.together else None, by_position=not inputs.named,
-        # If each column is an input, the file says which ones it never reads.
-        answers=answers, unread=_unread(model) if inputs.named and inputs.together else (),
-        row_types="f32" if rows == "f32" else "f64", exported=made, export=export,
+        answers=answers, row_types="f32" if rows == "f32" else "f64", exported=made, export=export,
         # For an object that the exporter accepts, but the compiler refuses.
         parts=lambda: advice(model, lambda part: not hasattr(part, "steps") and _is_compiled(part)),
         markers=inputs.markers(made.graph),
@@ -307,30 +304,3 @@ def _types_of(made: Any) -> dict[str, str]:
     known = {method: made.outputs[output].dtype for method, output in outputs.items()
              if output in made.outputs}
     return {method: kind.name for method, kind in known.items() if kind.kind == "f"}
-
-
-def absent_columns(unread: Sequence[str], X: Any) -> dict[str, str | None] | None:
-    """A value of the argument ``columns`` for a table that lacks features that the pipeline drops; None for
-    other rows."""
-    is_records = isinstance(X, list) and len(X) > 0 and isinstance(X[0], Mapping)
-    is_table = is_records or is_frame(X) or isinstance(X, Mapping)
-    return {name: None for name in unread} if is_table else None
-
-
-def _unread(model: Any) -> tuple[str, ...]:
-    """The columns that the first step of a pipeline drops."""
-    from .exporter.stages import held
-
-    first = held(model)
-    while isinstance(getattr(first, "steps", None), list):
-        first = held(first.steps[0][1])
-    places = getattr(first, "_transformer_to_input_indices", None)
-    names = getattr(first, "feature_names_in_", None)
-    if places is None or names is None:
-        return ()
-    read = {at for name, part, _ in first.transformers_ for at in places[name] if not _is_drop(part)}
-    return tuple(str(name) for at, name in enumerate(names) if at not in read)
-
-
-def _is_drop(part: Any) -> bool:
-    return isinstance(part, str) and part == "drop"

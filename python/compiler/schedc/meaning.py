@@ -47,8 +47,6 @@ class Meaning:
     row_types: str | None = None
     """The type of the rows that a pipeline was exported for. None for models that do no arithmetic on rows
     but only compare them."""
-    unread: tuple[str, ...] = ()
-    """The features that a pipeline drops, so that tables may lack them."""
     markers: tuple[tuple[int, str], ...] = ()
     """Features with texts for which the pipeline accepts only one marker of missing texts, ``None`` or
     ``NaN``. The value is this marker."""
@@ -59,7 +57,7 @@ class Meaning:
         return Meaning(
             origin.answers, origin.single, origin.by_position, origin.names, origin.family,
             tuple((at, _shown(known)) for at, known in origin.encoded if _are_numbers(known)),
-            origin.row_types, origin.unread, origin.markers,
+            origin.row_types, origin.markers,
         )
 
     def text(self) -> str:
@@ -77,8 +75,7 @@ class Meaning:
         return json.dumps({
             "version": _VERSION, "kind": type(self.answers).__name__, "answers": answers,
             "single": self.single, "by_position": self.by_position, "names": names, "family": self.family,
-            "numbered": self.numbered, "row_types": self.row_types,
-            "unread": self.unread, "markers": self.markers,
+            "numbered": self.numbered, "row_types": self.row_types, "markers": self.markers,
         })
 
     @staticmethod
@@ -98,7 +95,7 @@ class Meaning:
             return Meaning(_CLASSES[found["kind"]](**fields), found["single"], found["by_position"],
                            None if names is None else tuple(names), found["family"],
                            tuple((at, shown) for at, shown in found.get("numbered", ())),
-                           found.get("row_types"), tuple(found.get("unread", ())),
+                           found.get("row_types"),
                            tuple((at, marker) for at, marker in found.get("markers", ())))
         except (KeyError, TypeError, ValueError):
             return None

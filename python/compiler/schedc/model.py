@@ -27,7 +27,7 @@ from .device import is_on_gpu, predict_on_gpu, refuse_gpu
 from .elsewhere import no_attribute, output_of
 from .estimator import conditional
 from .findings import Findings
-from .fitted import FAMILY, PipelineOrigin, absent_columns
+from .fitted import FAMILY, PipelineOrigin
 from .labels import labels_in
 from .meaning import SECTION, Meaning
 from .methods import Methods, lacking, put
@@ -316,8 +316,6 @@ class Model(Methods):
         if plain_array and not self._names_in_arrays and more["categories"] is None:
             rows = X.astype("float32", copy=False) if self._single else X
             return self._native.predict(rows, output, out=out, **plain)
-        if self._meaning.unread and more["columns"] is None:
-            more = {**more, "columns": absent_columns(self._meaning.unread, X)}
         predictor = self._predictor(X, output, more, is_usual)
         return predictor._numbers_of(X, {**plain, "out": out}, single=self._single)
 

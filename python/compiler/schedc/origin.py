@@ -51,8 +51,6 @@ class Origin:
     """The family of the object, which selects the comparison; None if the object cannot predict."""
     answers: Answers = field(default_factory=Answers)
     """The rules for the results of the object's methods."""
-    unread: tuple[str, ...] = ()
-    """The features that a pipeline drops, so that tables may lack them."""
     markers: tuple[tuple[int, str], ...] = ()
     """Features with texts for which the pipeline accepts only one marker of missing texts, ``None`` or
     ``NaN``. The value is this marker."""

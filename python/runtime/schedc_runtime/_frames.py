@@ -186,7 +186,7 @@ def _of_fields(predictor: BatchPredictor, fields: Mapping[str, Any],
                options: Options) -> numpy.ndarray | None:
     """Predicts the rows of a dict from names to arrays, or the only row of a dict from names to numbers."""
     wanted, first_name = predictor._wanted, predictor._first_wanted
-    if wanted is None or first_name not in fields:
+    if wanted is None or first_name is None or first_name not in fields:
         return None
     first = fields[first_name]
     if type(first) is not numpy.ndarray:

@@ -39,8 +39,10 @@ mod whole;
 
 use crate::pipeline::{Pipeline, Stage};
 use operators::OperatorSet;
+use sched_columns::{ColumnId, Expr};
 use sched_forest::onnx::Message;
-use sched_forest::{ModelError, Naming, Note, codes};
+use sched_forest::{ModelError, Names, Naming, Note, codes};
+use std::collections::HashSet;
 
 /// A pipeline that was read from a file.
 #[derive(Clone, Debug)]
@@ -91,6 +93,7 @@ pub fn read_pipeline(bytes: &[u8]) -> Result<ReadPipeline, ModelError> {
             let about = serde_json::from_str(entry.text(field::VALUE)?).unwrap_or_default();
             if read.is_one_tensor {
                 name_inputs(&mut pipeline, &about);
+                mark_dropped(&mut pipeline, &about);
             }
             if about["empty_texts"] == true {
                 tell_empty_texts(&mut pipeline);
@@ -126,6 +129,25 @@ fn name_inputs(pipeline: &mut Pipeline, metadata: &serde_json::Value) {
     }
 }
 
+/// Marks the columns of a single input that the fitted object drops, from the metadata of an export, if no
+/// column of a stage depends on them.
+fn mark_dropped(pipeline: &mut Pipeline, metadata: &serde_json::Value) {
+    let tested: Vec<ColumnId> = pipeline.stages.iter().flat_map(Stage::tested).copied().collect();
+    let needed = pipeline.columns.needed_for(&tested).into_iter();
+    let read: HashSet<usize> = needed
+        .filter_map(|column| match pipeline.columns.expr(column) {
+            Expr::Input { feature, .. } => Some(*feature as usize),
+            _ => None,
+        })
+        .collect();
+    let dropped = metadata["dropped"].as_array().into_iter().flatten().filter_map(|at| at.as_u64());
+    for at in dropped.filter_map(|at| usize::try_from(at).ok()).filter(|at| !read.contains(at)) {
+        if let Some(input) = pipeline.inputs.get_mut(at) {
+            input.names = Names::unread();
+        }
+    }
+}
+
 /// Distinguishes empty from missing texts, as the fitted object does. In the export, another text stands for
 /// the empty one.
 fn tell_empty_texts(pipeline: &mut Pipeline) {
@@ -151,7 +173,7 @@ mod tests {
     use super::*;
     use crate::pipeline::{Input, InputKind};
     use sched_columns::Columns;
-    use sched_forest::{Float, Names};
+    use sched_forest::Float;
 
     #[test]
     fn inputs_have_the_names_of_a_frame() {

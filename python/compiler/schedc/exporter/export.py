@@ -262,6 +262,8 @@ def _file(graph: Graph, estimator: Any, inputs: Inputs, outputs: dict[str, Value
         [info(name, value) for name, value in outputs.items()],
         [tensor(name, array) for name, array in graph.constants.items()],
     )
+    # If each column is an input, the graph shows which ones it never reads.
+    dropped = _dropped(estimator) if inputs.together and inputs.named else []
     sets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", OPSET_ML)]
     model = helper.make_model(made, opset_imports=sets, ir_version=IR_VERSION, producer_name="schedc")
     about = {
@@ -274,10 +276,24 @@ def _file(graph: Graph, estimator: Any, inputs: Inputs, outputs: dict[str, Value
         "promise": {name: value.promise.name.lower() for name, value in outputs.items()},
         "details": graph.details,
         **({"empty_texts": True} if graph.empty else {}),
+        **({"dropped": dropped} if dropped else {}),
     }
     helper.set_model_props(model, {"schedc.pipeline": json.dumps(about)})
     content: bytes = model.SerializeToString()
     return content
+
+
+def _dropped(estimator: Any) -> list[int]:
+    """The positions of the columns that the first step of a pipeline drops."""
+    first = held(estimator)
+    while isinstance(getattr(first, "steps", None), list):
+        first = held(first.steps[0][1])
+    places = getattr(first, "_transformer_to_input_indices", None)
+    if places is None:
+        return []
+    read = {at for name, part, _ in first.transformers_ for at in places[name]
+            if not (isinstance(part, str) and part == "drop")}
+    return [at for at in range(first.n_features_in_) if at not in read]
 
 
 def _steps(estimator: Any) -> list[dict[str, Any]]:
