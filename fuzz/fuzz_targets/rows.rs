@@ -16,7 +16,8 @@ const MAGIC: [&[u8]; 6] = [b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff", b"PK\x03
 /// Most rows of a batch.
 const PIECE: usize = 3;
 
-/// Random choices of categories: texts for the first feature, numbers for the second one.
+/// Random choices of categories: texts for the first feature, numbers for the second one. The third feature
+/// has none, or is never read.
 fn categories(choice: u8) -> Categories {
     let texts = ["red", "NA", "7", ""].map(String::from);
     let texts = match choice & 16 {
@@ -26,7 +27,8 @@ fn categories(choice: u8) -> Categories {
     let numbers = Names::listed(vec![Label::Integer(10), Label::Number(0.5)]);
     let unseen = [Unseen::Error, Unseen::Missing, Unseen::Other][usize::from(choice % 3)];
     let meaning = [None, Some(NumbersAs::Names), Some(NumbersAs::Codes)][usize::from(choice / 3 % 3)];
-    Categories::new([texts, numbers], Choices { unseen: None, numbers: meaning }, unseen)
+    let third = if choice & 32 == 0 { Names::default() } else { Names::unread() };
+    Categories::new([texts, numbers, third], Choices { unseen: None, numbers: meaning }, unseen)
 }
 
 fuzz_target!(|input: &[u8]| {

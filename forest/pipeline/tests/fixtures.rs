@@ -85,6 +85,8 @@ const FOLDED: &[&str] = &[
     "bins-onehot-forest",
     "bins-ordinal-forest",
     "categories-histogram",
+    "dropped-forest",
+    "dropped-frame",
     "forest-missing",
     "indicator-robust-boosted",
     "maxabs-histogram",
