@@ -29,6 +29,18 @@ def test_same_as_the_program(arguments):
     assert runs[0].stderr == runs[1].stderr
 
 
+def test_peers_are_built_with_the_program(tmp_path):
+    """`bench --peers` names this program to the script that times peers, not the interpreter that runs it."""
+    script = tmp_path / "python"
+    script.write_text(f'#!/bin/sh\n[ "$2" = --schedc ] && printf %s "$3" > "{tmp_path}/named"\nexit 0\n')
+    script.chmod(0o755)
+    arguments = ["bench", EXAMPLES / "model/breast_cancer.json", "-i", EXAMPLES / "model/rows.csv",
+                 "--batch", "1", "--samples", "1", "--peers"]
+    subprocess.run([sys.executable, "-m", "schedc", *arguments], capture_output=True, check=True,
+                   cwd=tmp_path, env={**os.environ, "PYTHON": str(script)})
+    assert Path((tmp_path / "named").read_text()).name == "schedc"
+
+
 def test_needs_no_numpy():
     """The program starts without NumPy and without the modules that predict."""
     code = ("import sys\nsys.argv[1:] = ['explain', 'S0021']\n"

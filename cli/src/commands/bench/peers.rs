@@ -5,6 +5,7 @@ use super::run::{BenchRun, Point};
 use crate::args::{Bench, ScheduleOptions};
 use crate::commands::load_job;
 use crate::commands::timed_rows::rows_of;
+use crate::program;
 use crate::terminal::Terminal;
 use sched_diagnostics::usage;
 use schedc_data::{Values, write_atomically};
@@ -24,7 +25,7 @@ const FILES: [(&str, &str); 4] = [
     ("requirements.txt", include_str!("../../../../bench/requirements.txt")),
 ];
 /// The name of schedc's own library among the program's contenders.
-const OWN: &str = "schedc";
+const OWN_NAME: &str = "schedc";
 /// Largest relative difference from schedc's results at which a peer is timed; `peers.py` has it, too.
 const TOLERANCE: f64 = 1e-4;
 
@@ -118,9 +119,9 @@ pub fn add(args: &Bench, model: &Path, run: &mut BenchRun, terminal: &Terminal) 
     Ok(())
 }
 
-/// The running program, which builds the library for Python.
+/// The program, which builds the library for Python.
 fn own_program() -> Result<PathBuf, Failure> {
-    std::env::current_exe().map_err(|error| {
+    program::executable().map_err(|error| {
         Failure::usage(format!("schedc does not find its own program: {error}"), "call it by its path")
     })
 }
@@ -164,7 +165,7 @@ fn percent(difference: f64) -> String {
 fn agreeing_peers(lines: &[Line]) -> String {
     let agrees = |line: &&Line| line.largest_relative_difference.is_some_and(|largest| largest <= TOLERANCE);
     let mut names: Vec<String> = Vec::new();
-    for line in lines.iter().filter(agrees).filter(|line| line.who != OWN) {
+    for line in lines.iter().filter(agrees).filter(|line| line.who != OWN_NAME) {
         let name = format!("{}'s", line.who);
         if !names.contains(&name) {
             names.push(name);
@@ -183,9 +184,9 @@ fn points(lines: &[Line], trees: usize) -> Vec<Point> {
     for line in lines {
         let Some(median) = line.us_per_row else { continue };
         let [low, high] = line.spread;
-        let name = if line.who == OWN { "schedc from Python" } else { &line.who };
+        let name = if line.who == OWN_NAME { "schedc from Python" } else { &line.who };
         let mut point = Point::of(name, line.batch, line.threads, trees, Quartiles { low, median, high });
-        point.peer = line.who != OWN;
+        point.peer = line.who != OWN_NAME;
         match found.iter_mut().find(|other| other.is_like(&point)) {
             Some(other) if other.us_per_row <= median => {}
             Some(other) => *other = point,
